@@ -1,0 +1,15 @@
+# pcl: perf_event_open(2) in user space.
+#
+#   make            builds ./pcl (runs from the tree)
+#   make demo       installs what is missing, builds, runs the main job and explains it
+#   make check      installs what is missing, builds, runs all tests
+#   make bench      speed against native
+#   make install    PREFIX=/usr/local DESTDIR=
+#   MODE=rel|dbg|asan|ubsan|tsan|cov   the sanitizers and cov apply to what runs hosted
+
+MODE ?= rel
+PREFIX ?= /usr/local
+CC ?= gcc
+O := build/$(MODE)
+
+include tools/build.mk

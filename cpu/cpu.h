@@ -1,0 +1,94 @@
+/*
+ * A guest thread's registers and counter bank: the only wire between the translator and the PMU.
+ *
+ * One struct cpu per task slot, in the arena (shared by the session) at an address that follows from the slot number.
+ * While its thread runs translated code, r15 holds the address of this structure, the other guest registers are in place
+ * and the guest's r15 is in `r15`; otherwise all are in gpr, r15, rip and rflags. Vector, x87 and segment state is always in
+ * the hardware.
+ *
+ * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `kick` (anyone, set only).
+ * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so they
+ * are never torn, and after the owner's death they stay as they were.
+ */
+#ifndef CPU_CPU_H
+#define CPU_CPU_H
+
+#include "abi/types.h"
+
+/* Free-running counters of what the thread executed in user mode. Advanced only while cpu_want_bit() of them is wanted. */
+enum cell {
+	CELL_INSTRUCTIONS, /* instructions completed; a rep string instruction is one */
+	CELL_BRANCHES,	   /* all control transfers: jcc, loop, jmp, call, ret, direct and indirect; not syscall */
+	CELL_CYCLES,	   /* quarter cycles of the first cycle model (model/) */
+	CELL_COND,	   /* conditional branches */
+	CELL_TAKEN,	   /* branches taken: unconditional ones and conditional ones that jumped */
+	CELL_CALLS,	   /* calls, direct and indirect */
+	CELL_RETURNS,	   /* ret */
+	CELL_INDIRECT,	   /* indirect jumps and calls; not returns */
+	CELL_LOADS,	   /* instructions that read data memory */
+	CELL_STORES,	   /* instructions that write data memory */
+	CELL_SYSCALLS,	   /* syscall instructions */
+	CELL_NR,
+};
+
+/* Instrumentation variants of translated code: which groups of cells a block advances. */
+#define CPU_WANT_INSTRUCTIONS 1u /* CELL_INSTRUCTIONS */
+#define CPU_WANT_BRANCHES 2u	 /* CELL_BRANCHES */
+#define CPU_WANT_CYCLES 4u	 /* CELL_CYCLES */
+#define CPU_WANT_KINDS 8u	 /* all the others */
+#define CPU_VARIANTS 16
+
+static inline u32 cpu_want_bit(enum cell c)
+{
+	return c <= CELL_CYCLES ? 1u << c : CPU_WANT_KINDS;
+}
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+struct cpu {
+	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
+	u64 r15;	   /* guest r15, always */
+	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
+	u64 cell[CELL_NR]; /* the counter bank */
+
+	u64 gpr[15];	   /* guest registers other than r15 while in the runtime */
+	u64 rip;
+	u64 rflags;
+	u64 exit_id;	   /* by which exit of which block the cache was left */
+	u64 target;	   /* guest address wanted by an indirect branch that missed the lookup */
+	u64 rt_rsp;	   /* the runtime's stack pointer to return to from translated code */
+	u64 rt_fn[4];	   /* addresses in the runtime that the cache jumps to (dbt/) */
+	u32 pending;	   /* set by a signal handler of this thread: leave the cache at the next instruction boundary */
+	u32 want;	   /* CPU_WANT_* that active events need */
+	u32 variant;	   /* CPU_WANT_* of the code that it runs now */
+	u32 epoch;	   /* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
+	u32 slot;	   /* number of this cpu's task slot */
+} __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct cpu, cell) + CELL_NR * 8 <= 128, "cells are reached with 8-bit displacements");
+
+static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)
+{
+	return reg == R15 ? cpu->r15 : cpu->gpr[reg];
+}
+
+static inline void cpu_set_gpr(struct cpu *cpu, unsigned reg, u64 value)
+{
+	if (reg == R15)
+		cpu->r15 = value;
+	else
+		cpu->gpr[reg] = value;
+}
+
+/* Address of a cell within the structure, for code generation. */
+static inline size_t cpu_cell_offset(enum cell c)
+{
+	return offsetof(struct cpu, cell) + 8 * c;
+}
+
+static inline u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
+{
+	return __atomic_load_n(&cpu->cell[c], __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,315 @@
+/* The code cache's memory and records. See dbt/cache.h for the words and rules. */
+#include "dbt/cache.h"
+#include <asm/mman.h>
+#include <linux/mman.h>
+#include "dbt/emit.h"
+#include "dbt/stop.h"
+#include "rt/layout.h"
+#include "rt/log.h"
+#include "rt/sys.h"
+
+/* Capacities of one half. */
+#define MAX_FRAGS (1u << 20)
+#define MAX_ENTRIES (2u << 20)
+#define MAX_EXITS (4u << 20)
+#define MAX_RECS (24u << 20)
+#define MAX_PAGES (1u << 20) /* of both: pages stay */
+#define MAX_NODES (2u << 20)
+#define STUB_MAX 32u /* bytes of an exit stub */
+
+#define IBL_BYTES (IBL_SIZE * 4ul)
+#define CODE_START (LAYOUT_CACHE + CPU_VARIANTS * IBL_BYTES)
+#define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
+#define HALF_SIZE ALIGN_DOWN((CODE_END - CODE_START) / 2, PAGE_SIZE)
+#define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, PAGE_SIZE)
+
+struct cache cache;
+struct lock dbt_lock;
+u64 cache_limit;
+
+static long map(u64 addr, size_t size, int prot)
+{
+	return sys6(__NR_mmap, (long)addr, (long)size, prot,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+/* Starts with an empty half. Index 0 stays unused in both. */
+static void use_half(u32 half)
+{
+	u64 base = CODE_START + half * HALF_SIZE;
+
+	cache.half = half;
+	cache.hot = (u8 *)base;
+	cache.hot_end = cache.hot + (cache_limit && cache_limit < HOT_SIZE ? cache_limit : HOT_SIZE);
+	cache.cold = (u8 *)(base + HOT_SIZE);
+	cache.cold_end = (u8 *)(base + HALF_SIZE);
+	cache.first_frag = half * MAX_FRAGS + 1;
+	cache.nentry = half * MAX_ENTRIES + 1;
+	cache.nexit = half * MAX_EXITS + 1;
+	cache.nrec = half * MAX_RECS + 1;
+	cache.nnode = half * MAX_NODES + 1;
+	__atomic_store_n(&cache.nfrag, cache.first_frag, __ATOMIC_RELEASE);
+	cache.nfrag_of[half] = cache.first_frag;
+}
+
+void cache_switch_half(void)
+{
+	u32 old = cache.half;
+
+	/* Whoever is still inside the old half finds no way to stay in it. */
+	cache.nfrag_of[old] = cache.nfrag;
+	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
+		if (cache.exit[i].linked)
+			cache_exit_unlink(i);
+	for (u32 i = 0; i < CPU_VARIANTS; i++) {
+		struct variant *v = &cache.variant[i];
+
+		if (!v->ready)
+			continue;
+		memset(v->hash, 0, HASH_SIZE * sizeof(u32));
+		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
+		memset(v->ibl, 0, IBL_BYTES);
+		v->ready = false;
+	}
+	for (u32 i = 1; i < cache.npage; i++)
+		cache.page[i].frags = 0;
+	use_half(!old);
+}
+
+int cache_init(void)
+{
+	struct {
+		void **table;
+		size_t size;
+	} tables[] = {
+		{(void **)&cache.frag, 2 * MAX_FRAGS * sizeof(struct frag)},
+		{(void **)&cache.entry, 2 * MAX_ENTRIES * sizeof(struct entry)},
+		{(void **)&cache.exit, 2 * MAX_EXITS * sizeof(struct exit)},
+		{(void **)&cache.rec, 2ul * MAX_RECS * sizeof(struct rec)},
+		{(void **)&cache.kinds, 2ul * MAX_RECS * sizeof(struct rec_kinds)},
+		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
+		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node)},
+		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
+		{(void **)&cache.variant[0].hash, CPU_VARIANTS * HASH_SIZE * sizeof(u32)},
+		{(void **)&cache.variant[0].ibl_head, CPU_VARIANTS * IBL_SIZE * sizeof(u32)},
+	};
+	u64 at = LAYOUT_DBT;
+	size_t total = 0;
+	long ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		*tables[i].table = (void *)(at + total);
+		total += ALIGN_UP(tables[i].size, PAGE_SIZE);
+	}
+	ret = map(at, total, PROT_READ | PROT_WRITE);
+	if (sys_is_error(ret))
+		return (int)ret;
+	ret = map(LAYOUT_CACHE, LAYOUT_CACHE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	if (sys_is_error(ret))
+		return (int)ret;
+	lock_init(&dbt_lock, RANK_DBT);
+	cache.npage = 1;
+	cache.epoch = 1;
+	for (u32 i = 0; i < CPU_VARIANTS; i++) {
+		cache.variant[i].hash = cache.variant[0].hash + i * HASH_SIZE;
+		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
+		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * IBL_BYTES);
+	}
+	use_half(0);
+	return 0;
+}
+
+bool cache_has_room(void)
+{
+	u32 h = cache.half + 1;
+
+	return cache.hot + FRAG_MAX_BYTES < cache.hot_end && cache.cold + STUB_MAX * FRAG_MAX_EXITS < cache.cold_end &&
+	       cache.nfrag + 1 < h * MAX_FRAGS && cache.nentry + 64 < h * MAX_ENTRIES &&
+	       cache.nexit + FRAG_MAX_EXITS < h * MAX_EXITS && cache.nrec + FRAG_MAX_RECS < h * MAX_RECS &&
+	       cache.npage + 64 < MAX_PAGES && cache.nnode + 256 < h * MAX_NODES;
+}
+
+/* Neighbouring code shares pages of the hash table, so that a short program touches few of them. */
+static u32 hash_pc(u64 pc)
+{
+	return (u32)(pc ^ pc >> 16 ^ pc >> 32) % HASH_SIZE;
+}
+
+u32 *cache_chain(const struct variant *v, u64 pc)
+{
+	return &v->hash[hash_pc(pc)];
+}
+
+u32 cache_find(const struct variant *v, u64 pc)
+{
+	u32 i = __atomic_load_n(cache_chain(v, pc), __ATOMIC_ACQUIRE);
+
+	while (i && cache.entry[i].pc != pc)
+		i = __atomic_load_n(&cache.entry[i].next, __ATOMIC_ACQUIRE);
+	return i;
+}
+
+void cache_publish(struct variant *v, u32 entry)
+{
+	u32 *chain = cache_chain(v, cache.entry[entry].pc);
+
+	cache.entry[entry].next = *chain;
+	__atomic_store_n(chain, entry, __ATOMIC_RELEASE);
+}
+
+bool cache_contains(u64 host)
+{
+	return host >= CODE_START && host < CODE_END;
+}
+
+u32 cache_frag_at(u64 host)
+{
+	u32 half, lo, hi, end;
+
+	if (!cache_contains(host))
+		return 0;
+	half = host >= CODE_START + HALF_SIZE;
+	lo = half * MAX_FRAGS + 1;
+	end = half == cache.half ? __atomic_load_n(&cache.nfrag, __ATOMIC_ACQUIRE) : cache.nfrag_of[half];
+	hi = end;
+	while (lo < hi) { /* fragments are in the order of their host addresses */
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (cache.frag[mid].host_end <= host)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < end && host >= cache.frag[lo].host ? lo : 0;
+}
+
+u32 cache_rec_at(const struct frag *f, u64 host)
+{
+	u32 off = (u32)(host - f->host);
+	u32 lo = f->rec, hi = f->rec + f->nrec;
+
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (cache.rec[mid].host <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void stub_make(u32 id)
+{
+	struct exit *x = &cache.exit[id];
+	struct emit e = {cache.cold};
+
+	x->stub = (u32)(uintptr_t)e.p;
+	/* movl $id, exit_id(%r15); jmp *leave_exit(%r15) */
+	emit8(&e, 0x41);
+	emit8(&e, 0xc7);
+	emit_cpu_mem(&e, 0, offsetof(struct cpu, exit_id));
+	emit32(&e, id);
+	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	cache.cold = e.p;
+}
+
+u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *patch)
+{
+	u32 id = cache.nexit++;
+
+	cache.exit[id] = (struct exit){
+		.target = target,
+		.patch = (u32)(uintptr_t)patch,
+		.frag = frag,
+		.kind = (u8)kind,
+		.variant = (u8)variant,
+	};
+	return id;
+}
+
+void cache_exit_link(u32 id, u32 entry)
+{
+	struct exit *x = &cache.exit[id];
+	struct entry *to = &cache.entry[entry];
+
+	check_slow(!x->linked && x->patch);
+	x->linked = entry;
+	x->next_in = to->in;
+	to->in = id;
+	emit_patch_rel32((u8 *)(uintptr_t)x->patch, (u8 *)(uintptr_t)to->host);
+}
+
+void cache_exit_unlink(u32 id)
+{
+	struct exit *x = &cache.exit[id];
+
+	if (!x->stub)
+		stub_make(id);
+	x->linked = 0;
+	if (x->patch)
+		emit_patch_rel32((u8 *)(uintptr_t)x->patch, (u8 *)(uintptr_t)x->stub);
+}
+
+u8 *cache_const64(u64 value)
+{
+	u8 *at = (u8 *)ALIGN_UP((uintptr_t)cache.cold, 8);
+
+	memcpy(at, &value, 8);
+	cache.cold = at + 8;
+	return at;
+}
+
+struct code_page *cache_page(u64 page, bool create)
+{
+	u32 *chain = &cache.page_hash[(page / PAGE_SIZE ^ page >> 28) % PAGE_HASH_SIZE];
+	u32 i = *chain;
+
+	while (i && cache.page[i].page != page)
+		i = cache.page[i].next;
+	if (!i) {
+		if (!create)
+			return NULL;
+		i = cache.npage++;
+		cache.page[i] = (struct code_page){.page = page, .next = *chain};
+		*chain = i;
+	}
+	return &cache.page[i];
+}
+
+void cache_page_add(struct code_page *p, u32 frag)
+{
+	u32 n;
+
+	if (p->frags && cache.node[p->frags].frag == frag)
+		return;
+	n = cache.nnode++;
+	cache.node[n] = (struct page_node){.frag = frag, .next = p->frags};
+	p->frags = n;
+}
+
+static u8 *emit_miss(void)
+{
+	struct emit e = {cache.hot};
+
+	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
+	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
+	emit_load_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
+	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
+	emit_nops(&e, -(uintptr_t)e.p & 31);
+	cache.hot = e.p;
+	return e.p;
+}
+
+struct variant *cache_variant(u32 want)
+{
+	struct variant *v = &cache.variant[want];
+
+	if (!v->ready) {
+		v->miss = cache.hot;
+		emit_miss();
+		__atomic_store_n(&v->ready, true, __ATOMIC_RELEASE);
+	}
+	return v;
+}

@@ -1,0 +1,159 @@
+/*
+ * The code cache and the translator's tables: memory, records and their invariants. No policy.
+ *
+ *   fragment  one trace: host code in one piece, made from guest basic blocks that follow one another
+ *   entry     the start of one basic block inside a fragment: a place that may be jumped to, registers in place and all
+ *             counts up to date. Every block of a trace has its own entry.
+ *   exit      one direct branch out of a fragment, with its guest target. Linked (jumps to the target's entry) or not (jumps to
+ *             its stub, which leaves for the dispatcher).
+ *   landing   verification in front of an entry for indirect branches, see dbt/ibl.c
+ *   rec       where one guest instruction starts in host code, and how far the counts are off there
+ *
+ * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of everything:
+ * when one is full the other is begun afresh, once no thread can be inside it any more (dbt/flush.c). Everything is written under
+ * dbt_lock; entries, fragments and records may be read without it once published (release store to a hash chain, or host
+ * code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB.
+ */
+#ifndef DBT_CACHE_H
+#define DBT_CACHE_H
+
+#include "abi/types.h"
+#include "cpu/cpu.h"
+#include "dbt/emit.h"
+#include "rt/lock.h"
+
+
+struct rec {
+	s32 guest;	/* guest address - fragment's pc */
+	u16 host;	/* offset in the fragment */
+	s16 d_insns;	/* what to add to the cells at this place to make them exact: instructions, */
+	s16 d_cycles;	/* quarter cycles, */
+	s8 d_branches;	/* branches; the other kinds are in rec_kinds */
+	u8 spills;	/* guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs, NO_SPILL (dbt/rewrite.h) none */
+};
+
+/* Corrections of the cells from CELL_COND on; only in variants with CPU_WANT_KINDS. Same index as the rec. */
+struct rec_kinds {
+	s8 d[CELL_NR - CELL_COND];
+};
+
+struct frag {
+	u64 pc;		    /* guest address of its first block */
+	u32 host, host_end; /* cache addresses */
+	u32 rec, nrec;
+	u32 entry, nentry;
+	u8 variant;
+	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
+};
+
+struct entry {
+	u64 pc;
+	u32 host;	  /* cache address */
+	u32 frag;
+	u32 next;	  /* in its hash chain */
+	u32 in;		  /* first exit that is linked to it */
+	u32 landing;	  /* cache address, 0 none */
+	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
+	u32 landing_next; /* entry tried after it */
+};
+
+enum exit_kind {
+	EXIT_BRANCH,   /* goes on at target */
+	EXIT_SYSCALL,  /* a syscall instruction ended at target */
+	EXIT_SYSENTER, /* another system-call instruction is at target */
+	EXIT_RDPMC,    /* an rdpmc instruction is at target */
+};
+
+struct exit {
+	u64 target;  /* guest address */
+	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable */
+	u32 stub;    /* cache address, 0: not made yet */
+	u32 linked;  /* entry that it jumps to, 0 none */
+	u32 next_in; /* next exit linked to the same entry */
+	u32 frag;
+	u8 kind;     /* enum exit_kind; only branches are ever linked */
+	u8 variant;
+};
+
+/* One guest page with translated code. */
+struct code_page {
+	u64 page;	 /* its address */
+	u32 next;	 /* in its hash chain */
+	u32 frags;	 /* first node of the list of fragments made from it */
+	bool protected_; /* pcl took PROT_WRITE away */
+	u32 writes;	 /* write faults so far */
+};
+
+struct page_node {
+	u32 frag, next;
+};
+
+/* One set of translations: all code that advances the same cells. */
+struct variant {
+	u32 *hash;   /* chains of entries by pc */
+	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss */
+	u32 *ibl_head; /* first entry of each index's chain of landings */
+	u8 *miss;    /* where a lookup that finds nothing goes; below all landings */
+	bool ready;
+};
+
+#define HASH_SIZE 65536u
+#define IBL_SIZE 65536u
+#define PAGE_HASH_SIZE 16384u
+
+struct cache {
+	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
+	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
+	struct frag *frag;
+	struct entry *entry;
+	struct exit *exit;
+	struct rec *rec;
+	struct rec_kinds *kinds;
+	struct code_page *page;
+	struct page_node *node;
+	u32 *page_hash;
+	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
+	u32 half;	     /* which one is being filled */
+	u32 first_frag;	     /* of this half */
+	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
+	u32 epoch;	     /* rises with each switch */
+	struct variant variant[CPU_VARIANTS];
+};
+
+extern struct cache cache;
+extern struct lock dbt_lock; /* RANK_DBT */
+extern u64 cache_limit;	     /* bytes of host code per half, 0: as much as there is; for tests */
+
+int cache_init(void);			       /* 0 or -errno */
+struct variant *cache_variant(u32 want);       /* with dbt_lock; makes it ready */
+void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
+bool cache_has_room(void);		       /* for one more fragment of the largest size */
+
+/* The entry for pc, or 0. Lock-free. */
+u32 cache_find(const struct variant *v, u64 pc);
+u32 *cache_chain(const struct variant *v, u64 pc); /* head of the hash chain that pc belongs to */
+void cache_publish(struct variant *v, u32 entry);
+
+/* The fragment that holds host address `host`, or 0. Lock-free. */
+u32 cache_frag_at(u64 host);
+#define FRAG_MAX_BYTES 49152u /* a fragment is ended before it is larger */
+#define FRAG_MAX_RECS 4096u
+#define FRAG_MAX_EXITS 128u
+bool cache_contains(u64 host); /* in the cache at all */
+
+/* The record of the guest instruction at host address `host` of fragment f: the last one that begins at or before it. */
+u32 cache_rec_at(const struct frag *f, u64 host);
+
+/* Exits. cache_exit_new() leaves the displacement at `patch` pointing to a stub; exit_link() points it to an entry. */
+u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *patch);
+void cache_exit_link(u32 exit, u32 entry);
+void cache_exit_unlink(u32 exit);
+
+/* A constant that code can reach relative to rip; equal ones may be shared. */
+u8 *cache_const64(u64 value);
+
+/* Fragments by guest page. */
+struct code_page *cache_page(u64 page, bool create);
+void cache_page_add(struct code_page *p, u32 frag);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * The translator as os/ sees it.
+ *
+ * dbt_run() executes guest code of one thread from the code cache until something happens that the translator cannot
+ * do alone, and says what. On return the whole integer state is in *cpu and precise: every instruction before cpu->rip is
+ * done and counted, none after it. Several threads of a process may be in dbt_run() at once; each passes its own cpu.
+ */
+#ifndef DBT_DBT_H
+#define DBT_DBT_H
+
+#include "abi/types.h"
+#include "cpu/cpu.h"
+
+enum dbt_stop {
+	DBT_SYSCALL,   /* cpu->rip is after a syscall instruction, which is counted */
+	DBT_INTERRUPT, /* cpu->pending was set: the caller looks why. Nothing was executed for it. */
+	DBT_FAULT,     /* an instruction at cpu->rip cannot be fetched or decoded: see dbt_fault */
+	DBT_SYSENTER,  /* int 0x80 or sysenter at cpu->rip (not executed) */
+	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
+};
+
+/* Why DBT_FAULT: as the kernel would report it in siginfo. */
+struct dbt_fault {
+	int signo; /* SIGSEGV or SIGILL or SIGBUS */
+	int code;  /* si_code */
+	u64 addr;  /* si_addr */
+};
+
+int dbt_init(void);			      /* reserves the cache and tables; 0 or -errno */
+void dbt_cpu_init(struct cpu *cpu);	      /* before the first dbt_run() of a thread */
+enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
+
+/*
+ * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the
+ * child) lets them go on. The child has its own copy of the cache from then on.
+ */
+void dbt_before_fork(void);
+void dbt_after_fork(void);
+
+/*
+ * The guest's code at [start, end) changed, went away or became writable: forget what was translated from it.
+ * Any thread, any time outside the cache. Threads that are inside an affected block leave it at its end.
+ */
+void dbt_invalidate(gva start, gva end);
+
+/*
+ * For the host's signal handlers. The machine context of the interrupted host thread, in the order of gregs in
+ * ucontext (REG_R8 .. REG_CR2).
+ */
+struct dbt_context {
+	u64 *greg; /* ucontext's gregs */
+};
+
+enum dbt_where {
+	DBT_AT_RUNTIME,	 /* not in the cache: in C code or in the way in or out; cpu->pending is enough */
+	DBT_AT_BOUNDARY, /* between two guest instructions */
+	DBT_AT_INSIDE,	 /* inside the host code of one guest instruction */
+};
+
+/*
+ * Where a host context is. For DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before)
+ * the guest instruction at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
+ * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at this
+ * point) are applied to cpu by dbt_leave(), not here.
+ */
+enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
+
+/*
+ * Makes the host context leave the cache: saves the located guest state into cpu, corrects the cells and changes the host context so
+ * that returning from the handler makes dbt_run() return DBT_INTERRUPT with that state.
+ */
+void dbt_leave(struct cpu *cpu, u64 *greg);
+
+/*
+ * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page because
+ * of translated code, invalidates, makes it writable and returns true (the access can be done again).
+ */
+bool dbt_write_fault(gva addr);
+
+/* Undoes the protection of all pages (and forgets their code), for a system call that got EFAULT; false: none was. */
+bool dbt_unprotect_all(void);
+
+/* os/ tells how guest memory is mapped, so that the translator knows what it may read and must protect. */
+struct dbt_mapping {
+	gva start, end;
+	int prot;    /* PROT_* as the guest asked */
+	bool shared; /* MAP_SHARED: may change behind our back */
+};
+/* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
+int dbt_host_mapping(gva addr, struct dbt_mapping *out);
+/* Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held. */
+bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg);
+
+#endif

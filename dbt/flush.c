@@ -1,0 +1,28 @@
+/*
+ * When the half of the cache that is being filled is full, everything is forgotten and the other half is begun.
+ *
+ * A thread may still be inside the old half: its branches there lead out (exits are unlinked, lookups miss), so it leaves
+ * soon. Before the old half is begun again, a whole half later, flush_all() makes sure that everyone has: each thread
+ * notes in cpu->epoch, while it is in the cache, the epoch in which it looked up the code that it entered.
+ */
+#include "dbt/flush.h"
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+
+static bool still_inside(struct cpu *cpu, void *arg)
+{
+	u32 epoch = __atomic_load_n(&cpu->epoch, __ATOMIC_ACQUIRE);
+
+	return epoch && epoch < *(u32 *)arg;
+}
+
+bool flush_all(void)
+{
+	u32 epoch = cache.epoch;
+
+	if (dbt_host_any_cpu(still_inside, &epoch))
+		return false;
+	__atomic_store_n(&cache.epoch, epoch + 1, __ATOMIC_SEQ_CST);
+	cache_switch_half();
+	return true;
+}

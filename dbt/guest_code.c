@@ -1,0 +1,83 @@
+/* See dbt/guest_code.h. */
+#include "dbt/guest_code.h"
+#include <linux/mman.h>
+#include <linux/signal.h>
+#include "isa/insn.h"
+#include "rt/guest.h"
+#include "rt/sys.h"
+
+void guest_code_begin(struct guest_code *g)
+{
+	g->start = g->end = 0;
+	g->map_start = g->map_end = 0;
+	g->npages = 0;
+}
+
+/* Whether the page may be executed; registers it. */
+static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
+{
+	struct code_page *p;
+
+	if (page < g->map_start || page >= g->map_end) {
+		struct dbt_mapping m;
+
+		*fault = (struct dbt_fault){SIGSEGV, SEGV_MAPERR, page};
+		if (dbt_host_mapping(page, &m) < 0)
+			return false;
+		fault->code = SEGV_ACCERR;
+		if (!(m.prot & PROT_EXEC))
+			return false;
+		g->map_start = m.start;
+		g->map_end = m.end;
+		g->map_writable = m.prot & PROT_WRITE;
+	}
+	for (u32 i = g->npages; i-- > 0;)
+		if (g->pages[i] == page)
+			return true;
+	if (g->npages == ARRAY_SIZE(g->pages)) {
+		*fault = (struct dbt_fault){0};
+		return false;
+	}
+	p = cache_page(page, true);
+	if (g->map_writable && !p->protected_) {
+		p->protected_ = true;
+		sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ);
+	}
+	g->pages[g->npages++] = page;
+	return true;
+}
+
+size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault)
+{
+	u64 end = pc + ISA_MAX_LEN;
+	u64 page = ALIGN_DOWN(pc, PAGE_SIZE);
+
+	if (!use_page(g, page, fault)) {
+		fault->addr = pc;
+		return 0;
+	}
+	if (pc >= g->start && end <= g->end) {
+		*bytes = g->bytes + (pc - g->start);
+		return ISA_MAX_LEN;
+	}
+	if (end > page + PAGE_SIZE && !use_page(g, page + PAGE_SIZE, fault))
+		end = page + PAGE_SIZE;
+	else
+		end = MAX(end, MIN(pc + CODE_WINDOW, page + PAGE_SIZE));
+	g->start = pc;
+	g->end = pc;
+	if (guest_read(g->bytes, pc, end - pc) < 0) {
+		/* Mapped, but there is nothing behind it: beyond the end of a file. */
+		*fault = (struct dbt_fault){SIGBUS, BUS_ADRERR, pc};
+		return 0;
+	}
+	g->end = end;
+	*bytes = g->bytes;
+	return MIN(end - pc, (u64)ISA_MAX_LEN);
+}
+
+void guest_code_commit(struct guest_code *g, u32 frag)
+{
+	for (u32 i = 0; i < g->npages; i++)
+		cache_page_add(cache_page(g->pages[i], true), frag);
+}

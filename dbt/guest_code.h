@@ -1,0 +1,34 @@
+/*
+ * Reading guest code: whether it may be executed, and its bytes. Pages that code is read from are registered, and
+ * write-protected if the guest could write to them, before they are read: a later write is noticed.
+ */
+#ifndef DBT_GUEST_CODE_H
+#define DBT_GUEST_CODE_H
+
+#include "abi/types.h"
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+
+#define CODE_WINDOW 256u
+
+struct guest_code {
+	u64 start, end;		   /* what bytes holds */
+	u64 map_start, map_end;	   /* executable guest memory known so far */
+	bool map_writable;
+	u8 bytes[CODE_WINDOW];
+	u64 pages[64];		   /* registered for this fragment */
+	u32 npages;
+};
+
+void guest_code_begin(struct guest_code *g);
+
+/*
+ * Points *bytes at the code at pc and returns how many bytes of it may be used: 15, or fewer (also 0) if what follows is not
+ * executable; then *fault says what executing the first missing byte raises.
+ */
+size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault);
+
+/* Files the fragment under the pages that were registered. */
+void guest_code_commit(struct guest_code *g, u32 frag);
+
+#endif

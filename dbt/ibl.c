@@ -1,0 +1,137 @@
+/* See dbt/ibl.h. */
+#include "dbt/ibl.h"
+#include "dbt/translate.h"
+#include "rt/log.h"
+
+/* `loop` is one fast operation on AMD's processors and slow microcode on Intel's; jrcxz is the other way round. */
+static bool loop_is_fast;
+
+void ibl_init(void)
+{
+	u32 a = 0, b, c, d;
+
+	__asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+	loop_is_fast = b == 0x68747541 /* "Auth"enticAMD */ || b == 0x6f677948 /* "Hygo"nGenuine */;
+}
+
+void ibl_emit_lookup(struct emit *e, const struct variant *v)
+{
+	if (dbt_options.no_ibl) {
+		emit_jmp(e, v->miss);
+		return;
+	}
+	/* movzwl %cx, %edx */
+	emit8(e, 0x0f), emit8(e, 0xb7), emit8(e, 0xd1);
+	/* mov ibl(,%rdx,4), %edx */
+	emit8(e, 0x8b), emit8(e, 0x14), emit8(e, 0x95), emit32(e, (u32)(uintptr_t)v->ibl);
+	/* lea miss(%rdx), %rdx */
+	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, (u32)(uintptr_t)v->miss);
+	/* jmp *%rdx */
+	emit8(e, 0xff), emit8(e, 0xe2);
+}
+
+/* add $value, %rcx without flags; rdx is free. */
+static void emit_rcx_plus(struct emit *e, u64 value)
+{
+	if (fits_s32((s64)value)) {
+		emit_lea_self(e, RCX, (s32)value);
+		return;
+	}
+	u8 *at = cache_const64(value);
+
+	/* mov at(%rip), %rdx; lea (%rcx,%rdx), %rcx */
+	emit8(e, 0x48), emit8(e, 0x8b), emit8(e, 0x15), emit32(e, (u32)(at - (e->p + 4)));
+	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x0c), emit8(e, 0x11);
+}
+
+/* rcx is target - pc: restore the target and go on with the next landing. Returns where its displacement is. */
+static u32 emit_mismatch(struct emit *e, const struct variant *v, u64 pc)
+{
+	emit_rcx_plus(e, pc);
+	emit_align_rel32(e, 1);
+	return (u32)(uintptr_t)emit_jmp(e, v->miss);
+}
+
+struct landing ibl_emit_landing(struct emit *e, const struct variant *v, u64 pc)
+{
+	struct landing l;
+	u8 *mismatch = e->p;
+
+	if (loop_is_fast) {
+		l.miss = emit_mismatch(e, v, pc);
+		emit_nops(e, -(uintptr_t)e->p & 15);
+		l.at = (u32)(uintptr_t)e->p;
+		emit_rcx_plus(e, 1 - pc);
+		emit8(e, 0xe2);
+		emit8(e, (u8)(mismatch - (e->p + 1)));
+	} else {
+		emit_nops(e, -(uintptr_t)e->p & 15);
+		l.at = (u32)(uintptr_t)e->p;
+		emit_rcx_plus(e, -pc);
+		emit8(e, 0xe3);
+		u8 *ok = e->p++;
+		l.miss = emit_mismatch(e, v, pc);
+		*ok = (u8)(e->p - (ok + 1));
+	}
+	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
+	return l;
+}
+
+static u32 *head_of(struct variant *v, u64 pc)
+{
+	return &v->ibl_head[(u16)pc];
+}
+
+/* Points the table, or the landing before it in the chain, to `to` (0: the miss code). */
+static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
+{
+	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : v->miss;
+
+	if (before) {
+		cache.entry[before].landing_next = to;
+		emit_patch_rel32((u8 *)(uintptr_t)cache.entry[before].landing_miss, host);
+	} else {
+		*head_of(v, pc) = to;
+		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - v->miss), __ATOMIC_RELEASE);
+	}
+}
+
+static void make_landing(struct variant *v, struct entry *en)
+{
+	struct emit e = {cache.hot};
+	struct landing l = ibl_emit_landing(&e, v, en->pc);
+
+	emit_jmp(&e, (u8 *)(uintptr_t)en->host);
+	cache.hot = e.p;
+	en->landing = l.at;
+	en->landing_miss = l.miss;
+}
+
+void ibl_install(struct variant *v, u32 entry)
+{
+	struct entry *en = &cache.entry[entry];
+	u32 head = *head_of(v, en->pc);
+
+	for (u32 i = head; i; i = cache.entry[i].landing_next)
+		if (i == entry)
+			return;
+	if (!en->landing)
+		make_landing(v, en);
+	set_next(v, en->pc, entry, head);
+	set_next(v, en->pc, 0, entry);
+}
+
+void ibl_remove(struct variant *v, u32 entry)
+{
+	struct entry *en = &cache.entry[entry];
+	u32 before = 0;
+
+	if (!en->landing)
+		return;
+	for (u32 i = *head_of(v, en->pc); i; before = i, i = cache.entry[i].landing_next)
+		if (i == entry) {
+			set_next(v, en->pc, before, en->landing_next);
+			return;
+		}
+}

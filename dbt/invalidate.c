@@ -1,0 +1,120 @@
+/* Guest code that changed: forgetting what was made from it. */
+#include <linux/mman.h>
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+#include "dbt/ibl.h"
+#include "rt/sys.h"
+
+static void unpublish(struct variant *v, u32 entry)
+{
+	u32 *at = cache_chain(v, cache.entry[entry].pc);
+
+	while (*at && *at != entry)
+		at = &cache.entry[*at].next;
+	/* The entry's own `next` stays: a reader may be on it. */
+	if (*at)
+		__atomic_store_n(at, cache.entry[entry].next, __ATOMIC_RELEASE);
+}
+
+static void kill_frag(u32 frag)
+{
+	struct frag *f = &cache.frag[frag];
+	struct variant *v = &cache.variant[f->variant];
+
+	if (f->dead)
+		return;
+	f->dead = true;
+	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
+		struct entry *en = &cache.entry[i];
+
+		unpublish(v, i);
+		ibl_remove(v, i);
+		for (u32 x = en->in, next; x; x = next) {
+			next = cache.exit[x].next_in;
+			cache_exit_unlink(x);
+		}
+		en->in = 0;
+	}
+}
+
+static void kill_page(struct code_page *p)
+{
+	for (u32 n = p->frags; n; n = cache.node[n].next)
+		kill_frag(cache.node[n].frag);
+	p->frags = 0;
+}
+
+/* Gives the guest its write permission back. The mapping may be another one by now: then there is nothing to give. */
+static void unprotect(struct code_page *p)
+{
+	struct dbt_mapping m;
+
+	if (!p->protected_)
+		return;
+	p->protected_ = false;
+	if (dbt_host_mapping(p->page, &m) == 0 && (m.prot & PROT_WRITE))
+		sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ | PROT_WRITE);
+}
+
+void dbt_invalidate(gva start, gva end)
+{
+	u64 first = ALIGN_DOWN(start, PAGE_SIZE);
+
+	if (__atomic_load_n(&cache.npage, __ATOMIC_ACQUIRE) == 1)
+		return;
+	lock_acquire(&dbt_lock);
+	if ((end - first) / PAGE_SIZE < cache.npage) {
+		for (u64 page = first; page < end; page += PAGE_SIZE) {
+			struct code_page *p = cache_page(page, false);
+
+			if (p) {
+				kill_page(p);
+				unprotect(p);
+			}
+		}
+	} else {
+		for (u32 i = 1; i < cache.npage; i++)
+			if (cache.page[i].page >= first && cache.page[i].page < end) {
+				kill_page(&cache.page[i]);
+				unprotect(&cache.page[i]);
+			}
+	}
+	lock_release(&dbt_lock);
+}
+
+bool dbt_write_fault(gva addr)
+{
+	struct code_page *p;
+	struct dbt_mapping m;
+	bool ours;
+
+	lock_acquire(&dbt_lock);
+	p = cache_page(ALIGN_DOWN(addr, PAGE_SIZE), false);
+	/* Another thread may have been first: then the guest may write, and the access only needs to be done again. */
+	ours = p && dbt_host_mapping(addr, &m) == 0 && (m.prot & PROT_WRITE);
+	if (ours) {
+		p->writes++;
+		kill_page(p);
+		unprotect(p);
+	}
+	lock_release(&dbt_lock);
+	return ours;
+}
+
+bool dbt_unprotect_all(void)
+{
+	bool any = false;
+
+	lock_acquire(&dbt_lock);
+	for (u32 i = 1; i < cache.npage; i++) {
+		struct code_page *p = &cache.page[i];
+
+		if (!p->protected_)
+			continue;
+		any = true;
+		kill_page(p);
+		unprotect(p);
+	}
+	lock_release(&dbt_lock);
+	return any;
+}

@@ -1,0 +1,120 @@
+/*
+ * From a host context in the code cache to the guest's state: for faults and asynchronous signals.
+ *
+ * Guest registers are in their host registers everywhere in a fragment, except r15 (in struct cpu) and the registers that
+ * the record names as spilled while one instruction runs.
+ */
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+#include "dbt/enter.h"
+#include "dbt/rewrite.h"
+
+/* Indexes of gregs in ucontext, in the order of our register numbers. */
+static const u8 greg_of[15] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6};
+#define GREG_R15 7
+#define GREG_RIP 16
+#define GREG_EFL 17
+
+static bool in_enter_window(u64 pc)
+{
+	return pc >= (uintptr_t)dbt_enter_check && pc < (uintptr_t)dbt_enter_end;
+}
+
+/* An exit's stub, at its first instruction or later: the branch is done, nothing of its target is. */
+static const struct exit *exit_at_stub(u64 pc)
+{
+	u32 id;
+
+	/* movl $id, exit_id(%r15) begins every stub: 41 c7 87 disp32 imm32 */
+	memcpy(&id, (u8 *)(uintptr_t)pc + 7, 4);
+	if (!id || id >= cache.nexit || cache.exit[id].stub != pc)
+		return NULL;
+	return &cache.exit[id];
+}
+
+static void take_registers(const struct cpu *cpu, const u64 *greg, u8 spills, struct cpu *out)
+{
+	for (unsigned r = 0; r < 15; r++)
+		out->gpr[r] = greg[greg_of[r]];
+	out->r15 = cpu->r15;
+	if ((spills & 15) != NO_SPILL)
+		out->gpr[spills & 15] = cpu->spill[0];
+	if (spills >> 4 != NO_SPILL)
+		out->gpr[spills >> 4] = cpu->spill[1];
+	out->rflags = greg[GREG_EFL];
+}
+
+/* What locate finds besides the registers. */
+struct place {
+	enum dbt_where where;
+	u32 rec; /* 0: none, the counts are right */
+};
+
+static struct place locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
+{
+	u64 pc = greg[GREG_RIP];
+	const struct exit *x;
+	const struct frag *f;
+	u32 frag, rec;
+
+	if (in_enter_window(pc)) {
+		*out = *cpu;
+		return (struct place){DBT_AT_BOUNDARY, 0};
+	}
+	if (!cache_contains(pc))
+		return (struct place){DBT_AT_RUNTIME, 0};
+	frag = cache_frag_at(pc);
+	if (!frag) {
+		x = exit_at_stub(pc);
+		if (!x)
+			return (struct place){DBT_AT_INSIDE, 0};
+		take_registers(cpu, greg, SPILLS_NONE, out);
+		out->rip = x->target;
+		return (struct place){DBT_AT_BOUNDARY, 0};
+	}
+	f = &cache.frag[frag];
+	rec = cache_rec_at(f, pc);
+	out->rip = f->pc + (u64)(s64)cache.rec[rec].guest;
+	if (f->host + cache.rec[rec].host == pc) {
+		take_registers(cpu, greg, SPILLS_NONE, out);
+		return (struct place){DBT_AT_BOUNDARY, rec};
+	}
+	take_registers(cpu, greg, cache.rec[rec].spills, out);
+	return (struct place){DBT_AT_INSIDE, rec};
+}
+
+enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
+{
+	return locate(cpu, greg, out).where;
+}
+
+static void correct_cells(struct cpu *cpu, const struct frag *f, u32 rec)
+{
+	const struct rec *r = &cache.rec[rec];
+
+	cpu->cell[CELL_INSTRUCTIONS] += (u64)(s64)r->d_insns;
+	cpu->cell[CELL_BRANCHES] += (u64)(s64)r->d_branches;
+	cpu->cell[CELL_CYCLES] += (u64)(s64)r->d_cycles;
+	if (f->variant & CPU_WANT_KINDS)
+		for (enum cell c = CELL_COND; c < CELL_NR; c++)
+			cpu->cell[c] += (u64)(s64)cache.kinds[rec].d[c - CELL_COND];
+}
+
+void dbt_leave(struct cpu *cpu, u64 *greg)
+{
+	u64 pc = greg[GREG_RIP];
+	struct cpu now;
+	struct place p = locate(cpu, greg, &now);
+
+	if (p.where == DBT_AT_RUNTIME)
+		return;
+	if (!in_enter_window(pc)) {
+		memcpy(cpu->gpr, now.gpr, sizeof(cpu->gpr));
+		cpu->rip = now.rip;
+		cpu->rflags = now.rflags;
+		if (p.rec)
+			correct_cells(cpu, &cache.frag[cache_frag_at(pc)], p.rec);
+	}
+	greg[GREG_R15] = (u64)(uintptr_t)cpu;
+	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;
+}

@@ -1,0 +1,186 @@
+/* See dbt/rewrite.h. */
+#include "dbt/rewrite.h"
+#include "rt/log.h"
+
+#define R15_BIT (1u << R15)
+#define R15_HOME ((s32)offsetof(struct cpu, r15))
+
+/* Registers that every addressing form can use as a base without a special case (not rsp, rbp, r12, r13). */
+#define PLAIN_BASES 0x4fcfu
+
+/* The address that a rip-relative operand means. */
+static u64 rip_operand(const struct insn *in, u64 pc)
+{
+	u64 addr = pc + in->len + (u64)in->disp;
+
+	return in->legacy & 8 ? (u32)addr : addr;
+}
+
+/* A register that the instruction does not use. Prefers those that are least often live. */
+static unsigned pick_scratch(u32 used)
+{
+	static const u8 order[] = {R11, R10, RCX, R9, R8, RDX, RSI, RDI, RAX, R14, RBX};
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (!(used >> order[i] & 1))
+			return order[i];
+	check(!"an instruction that uses every register");
+	return RCX;
+}
+
+/* A destination that is written whole and not read can hold an address until it is written. */
+static unsigned pick_address_reg(const struct insn *in, u32 used)
+{
+	u32 dead = in->writes & ~in->reads & PLAIN_BASES & ~R15_BIT;
+
+	if (in->map == 0 && in->opcode == 0x8b && in->opsize >= 4 && dead)
+		return (unsigned)__builtin_ctz(dead);
+	return pick_scratch(used);
+}
+
+/* push and pop of r15 itself become push and pop of its home. */
+static bool push_pop_r15(struct emit *e, const struct insn *in)
+{
+	if (in->enc != ISA_LEGACY || in->map != 0 || !(in->rex & 1) || (in->legacy & 1))
+		return false;
+	if (in->opcode == 0x57)
+		emit8(e, 0x41), emit8(e, 0xff), emit_cpu_mem(e, 6, R15_HOME);
+	else if (in->opcode == 0x5f)
+		emit8(e, 0x41), emit8(e, 0x8f), emit_cpu_mem(e, 0, R15_HOME);
+	else
+		return false;
+	return true;
+}
+
+/* op %r15, %reg and op %reg, %r15 become op home, %reg and op %reg, home. Returns false if the form does not allow it. */
+static bool r15_as_memory(struct emit *e, const u8 *bytes, const struct insn *in)
+{
+	u8 buf[ISA_MAX_LEN + 1];
+	struct insn copy = *in;
+	bool reg_is_r15 = (in->attr & ISA_REG_GPR) && (in->modrm >> 3 & 7) == 7 && (in->rex & 4);
+	bool rm_is_r15 = (in->attr & ISA_RM_GPR) && (in->modrm & 7) == 7 && (in->rex & 1);
+
+	if (in->enc != ISA_LEGACY || !in->modrm_off || in->modrm < 0xc0 || reg_is_r15 == rm_is_r15)
+		return false;
+	memcpy(buf, bytes, in->len);
+	if (reg_is_r15) {
+		/* The mirrored form has r15 in rm. A 32-bit write would not clear the upper half of the home. */
+		if (!(in->attr & ISA_SWAP_DIR) || ((in->writes & R15_BIT) && in->opsize == 4))
+			return false;
+		buf[in->opcode_off] ^= 2;
+		buf[in->modrm_off] = 0xc0 | (in->modrm & 7) << 3 | 7;
+		buf[in->prefix_off] = (u8)((in->rex & ~5) | (in->rex & 1) << 2 | 1);
+		if (isa_decode(buf, in->len, &copy) != in->len)
+			return false;
+	}
+	if ((copy.attr & ISA_NO_MEM_RM) || ((copy.writes & R15_BIT) && copy.opsize == 4))
+		return false;
+	emit_bytes(e, buf, (size_t)isa_set_mem(buf, &copy, R15, R15_HOME));
+	return true;
+}
+
+u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
+{
+	u8 buf[ISA_MAX_LEN + 1];
+	struct insn copy;
+	u32 used = in->reads | in->writes | R15_BIT | 1u << RSP;
+	unsigned spilled[2] = {NO_SPILL, NO_SPILL};
+	unsigned n = 0, sub = NO_SPILL;
+	bool uses_r15 = (in->reads | in->writes) & R15_BIT;
+
+	if (!uses_r15 && !(in->attr & ISA_RIP_REL)) {
+		emit_bytes(e, bytes, in->len);
+		return SPILLS_NONE;
+	}
+	if (uses_r15 && (push_pop_r15(e, in) || r15_as_memory(e, bytes, in)))
+		return SPILLS_NONE;
+
+	memcpy(buf, bytes, in->len);
+	copy = *in;
+	if (uses_r15) {
+		bool in_address = in->base == R15 || in->index == R15;
+
+		sub = in_address && !(in->writes & R15_BIT) ? pick_address_reg(in, used) : pick_scratch(used);
+		used |= 1u << sub;
+		spilled[n] = sub;
+		emit_store_cpu(e, sub, offsetof(struct cpu, spill) + 8 * n++);
+		if (in->reads & R15_BIT)
+			emit_load_cpu(e, sub, R15_HOME);
+		check(isa_rename(buf, &copy, R15, sub) > 0);
+	}
+	if (in->attr & ISA_RIP_REL) {
+		u64 addr = rip_operand(in, pc);
+		s64 disp = (s64)(addr - (u64)(uintptr_t)(e->p + copy.len));
+
+		if (fits_s32(disp) && !(in->legacy & 8)) {
+			s32 d = (s32)disp;
+
+			memcpy(buf + copy.disp_off, &d, 4);
+		} else {
+			unsigned base = pick_scratch(used);
+
+			spilled[n] = base;
+			emit_store_cpu(e, base, offsetof(struct cpu, spill) + 8 * n++);
+			emit_mov_imm(e, base, addr);
+			isa_set_mem(buf, &copy, base, 0);
+		}
+	}
+	emit_bytes(e, buf, copy.len);
+	if (sub != NO_SPILL && (in->writes & R15_BIT))
+		emit_store_cpu(e, sub, R15_HOME);
+	for (unsigned i = 0; i < n; i++)
+		if (!((in->writes & ~in->reads) >> spilled[i] & 1))
+			emit_load_cpu(e, spilled[i], offsetof(struct cpu, spill) + 8 * i);
+	return (u8)(spilled[0] | spilled[1] << 4);
+}
+
+void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
+{
+	u8 buf[ISA_MAX_LEN + 1];
+	struct insn copy;
+	unsigned n = 0;
+	unsigned rm = (in->modrm & 7) | (in->rex & 1) << 3;
+
+	if (in->modrm >= 0xc0) {
+		if (rm == R15)
+			emit_load_cpu(e, RCX, R15_HOME);
+		else if (rm != RCX) {
+			emit8(e, 0x48 | (rm >> 3) << 2);
+			emit8(e, 0x89);
+			emit8(e, 0xc0 | (rm & 7) << 3 | RCX);
+		}
+		return;
+	}
+	/* The same operand in a 64-bit load of rcx: segment and address-size prefixes stay, others mean nothing. */
+	if (in->seg)
+		buf[n++] = in->seg;
+	if (in->legacy & 8)
+		buf[n++] = 0x67;
+	buf[n++] = (u8)(0x48 | (in->rex & 3));
+	buf[n++] = 0x8b;
+	buf[n++] = (u8)((in->modrm & 0xc7) | RCX << 3);
+	if (in->sib_off)
+		buf[n++] = in->sib;
+	memcpy(buf + n, bytes + in->disp_off, in->disp_size);
+	n += in->disp_size;
+	check(isa_decode(buf, n, &copy) == (int)n);
+	if (in->attr & ISA_RIP_REL) {
+		u64 addr = rip_operand(in, pc);
+		s64 disp = (s64)(addr - (u64)(uintptr_t)(e->p + n));
+
+		if (fits_s32(disp) && !(in->legacy & 8)) {
+			s32 d = (s32)disp;
+
+			memcpy(buf + copy.disp_off, &d, 4);
+		} else {
+			emit_mov_imm(e, RCX, addr);
+			isa_set_mem(buf, &copy, RCX, 0);
+		}
+	} else if (copy.reads & R15_BIT) {
+		unsigned sub = in->base == RDX || in->index == RDX ? RCX : RDX;
+
+		emit_load_cpu(e, sub, R15_HOME);
+		check(isa_rename(buf, &copy, R15, sub) > 0);
+	}
+	emit_bytes(e, buf, copy.len);
+}

@@ -1,0 +1,497 @@
+/* See dbt/translate.h. Everything here runs with dbt_lock held, so the work area can be static. */
+#include "dbt/translate.h"
+#include <linux/signal.h>
+#include "dbt/counting.h"
+#include "dbt/guest_code.h"
+#include "dbt/ibl.h"
+#include "dbt/rewrite.h"
+#include "dbt/stop.h"
+#include "rt/log.h"
+
+#define TRACE_BLOCKS 32u
+#define BLOCK_INSNS 64u
+#define TRACE_INSNS 512u
+#define LOOKAHEAD 6 /* instructions */
+
+struct dbt_options dbt_options;
+
+struct guest_insn {
+	struct insn in;
+	u64 pc;
+	u8 bytes[ISA_MAX_LEN];
+};
+
+static struct {
+	struct guest_code code;
+	struct emit e;
+	u32 want;
+	u32 frag;
+	u64 base; /* pc of the fragment */
+	u32 first_entry;
+	u32 insns, blocks;
+
+	/* The block at hand. */
+	struct guest_insn insn[BLOCK_INSNS];
+	u32 n;
+	struct counting count;
+} tr;
+
+/* ---- decoding a block ---- */
+
+static bool ends_block(const struct insn *in)
+{
+	switch (in->kind) {
+	case ISA_PLAIN:
+	case ISA_PUSHF:
+	case ISA_POPF:
+	case ISA_CPUID:
+	case ISA_RDTSC:
+	case ISA_FSGSBASE:
+	case ISA_SEGLOAD:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
+static bool stands_alone(const struct insn *in)
+{
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC;
+}
+
+/* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
+static bool decode_block(u64 pc, struct dbt_fault *fault)
+{
+	u32 limit = dbt_options.one_insn ? 1 : BLOCK_INSNS;
+
+	tr.n = 0;
+	while (tr.n < limit) {
+		struct guest_insn *gi = &tr.insn[tr.n];
+		const u8 *bytes;
+		size_t avail = guest_code_at(&tr.code, pc, &bytes, fault);
+		int len = avail ? isa_decode(bytes, avail, &gi->in) : -1;
+
+		if (len <= 0 || gi->in.kind == ISA_FAR) {
+			/* len < 0: *fault is about the byte after the last that may be executed. */
+			if (len >= 0)
+				*fault = (struct dbt_fault){SIGILL, ILL_ILLOPN, pc};
+			break;
+		}
+		if (stands_alone(&gi->in) && tr.n)
+			break;
+		gi->pc = pc;
+		memcpy(gi->bytes, bytes, (size_t)len);
+		pc += (u64)len;
+		tr.n++;
+		if (ends_block(&gi->in))
+			break;
+	}
+	return tr.n > 0;
+}
+
+/* ---- flags ---- */
+
+static u32 live_before(const struct insn *in, u32 live)
+{
+	return ((live & ~in->fl_kills) | in->fl_reads) & ISA_STATUS;
+}
+
+/* Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". */
+static u32 flags_live_at(u64 pc)
+{
+	u32 dead = 0;
+
+	for (int i = 0; i < LOOKAHEAD && dead != ISA_STATUS; i++) {
+		struct insn in;
+		struct dbt_fault fault;
+		const u8 *bytes;
+		size_t avail = guest_code_at(&tr.code, pc, &bytes, &fault);
+
+		if (!avail || isa_decode(bytes, avail, &in) <= 0)
+			return ISA_STATUS;
+		if (in.fl_reads & ISA_STATUS & ~dead)
+			return ISA_STATUS;
+		dead |= in.fl_kills & ISA_STATUS;
+		if (in.kind == ISA_JMP || in.kind == ISA_CALL)
+			pc = isa_target(&in, pc);
+		else if (in.kind != ISA_PLAIN)
+			break;
+		else
+			pc += in.len;
+	}
+	return ISA_STATUS & ~dead;
+}
+
+static u32 flags_live_out(const struct guest_insn *last)
+{
+	u64 next = last->pc + last->in.len;
+
+	switch (last->in.kind) {
+	case ISA_JCC:
+	case ISA_LOOP:
+		return flags_live_at(next) | flags_live_at(isa_target(&last->in, last->pc));
+	case ISA_JMP:
+	case ISA_CALL:
+		return flags_live_at(isa_target(&last->in, last->pc));
+	case ISA_PLAIN:
+		return flags_live_at(next);
+	default:
+		return ISA_STATUS;
+	}
+}
+
+/*
+ * Where in the block an add to memory does no harm: before instruction k, or tr.n at its end; -1: nowhere. Prefers a place from
+ * which nothing can fault until the flags are set again, so that even a signal frame shows them as they should be.
+ */
+static int find_flag_dead_place(void)
+{
+	int any = -1, best = -1;
+
+	for (int pass = 0; pass < 2 && any < 0; pass++) {
+		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+		bool quiet = false;
+
+		if (!live && tr.insn[tr.n - 1].in.kind == ISA_PLAIN)
+			any = (int)tr.n;
+		for (int k = (int)tr.n - 1; k >= 0; k--) {
+			const struct insn *in = &tr.insn[k].in;
+
+			live = live_before(in, live);
+			if (in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV))
+				quiet = false;
+			else if ((in->fl_kills & ISA_STATUS) == ISA_STATUS)
+				quiet = true;
+			if (!live) {
+				any = k;
+				if (quiet)
+					best = k;
+			}
+		}
+	}
+	return best >= 0 ? best : any;
+}
+
+/* ---- records, entries, exits ---- */
+
+static u64 host_here(void)
+{
+	return (u64)(uintptr_t)tr.e.p;
+}
+
+/* A boundary in front of the guest instruction at pc: everything before it is done, with the counts of tr.count. */
+static struct rec *rec_add(u64 pc)
+{
+	struct frag *f = &cache.frag[tr.frag];
+	struct rec *r = &cache.rec[cache.nrec];
+
+	*r = (struct rec){
+		.guest = (s32)(pc - tr.base),
+		.host = (u16)(host_here() - f->host),
+		.spills = SPILLS_NONE,
+	};
+	counting_delta(&tr.count, r, tr.want & CPU_WANT_KINDS ? &cache.kinds[cache.nrec] : NULL);
+	cache.nrec++;
+	f->nrec++;
+	return r;
+}
+
+static u32 find_entry(u64 pc)
+{
+	for (u32 i = tr.first_entry; i < cache.nentry; i++)
+		if (cache.entry[i].pc == pc)
+			return i;
+	return cache_find(&cache.variant[tr.want], pc);
+}
+
+static void entry_add(u64 pc)
+{
+	cache.entry[cache.nentry++] = (struct entry){.pc = pc, .host = (u32)host_here(), .frag = tr.frag};
+}
+
+/* Makes the 4 bytes at `patch` lead to target. */
+static void exit_add(u64 target, u8 *patch)
+{
+	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.want, target, patch);
+	u32 to = dbt_options.no_links ? 0 : find_entry(target);
+
+	if (to)
+		cache_exit_link(id, to);
+	else
+		cache_exit_unlink(id);
+}
+
+static void emit_exit_jmp(u64 target)
+{
+	emit_align_rel32(&tr.e, 1);
+	rec_add(target);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	exit_add(target, tr.e.p - 4);
+}
+
+static void emit_stop(enum exit_kind kind, u64 pc)
+{
+	u32 id = cache_exit_new(kind, tr.frag, tr.want, pc, NULL);
+
+	emit8(&tr.e, 0x41);
+	emit8(&tr.e, 0xc7);
+	emit_cpu_mem(&tr.e, 0, offsetof(struct cpu, exit_id));
+	emit32(&tr.e, id);
+	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+}
+
+/* ---- control transfers: each returns where the trace may go on, or 0 ---- */
+
+/*
+ * Where a conditional branch jumps to. When taken branches are counted, the way there leads over an increment (which keeps
+ * the flags) in the cold part, and it is the jump there that is linked.
+ */
+static void conditional_exit(u64 target, u8 *patch)
+{
+	struct emit hot = tr.e;
+
+	if (!(tr.want & CPU_WANT_KINDS)) {
+		exit_add(target, patch);
+		return;
+	}
+	tr.e.p = cache.cold;
+	emit_patch_rel32(patch, tr.e.p);
+	counting_add_keeping_flags(&tr.e, CELL_TAKEN, 1);
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	patch = tr.e.p - 4;
+	cache.cold = tr.e.p;
+	tr.e = hot;
+	exit_add(target, patch);
+}
+
+static u64 emit_jcc(const struct guest_insn *gi)
+{
+	emit_align_rel32(&tr.e, 2);
+	rec_add(gi->pc);
+	emit8(&tr.e, 0x0f);
+	emit8(&tr.e, 0x80 | (gi->in.opcode & 15));
+	emit32(&tr.e, 0);
+	conditional_exit(isa_target(&gi->in, gi->pc), tr.e.p - 4);
+	return gi->pc + gi->in.len;
+}
+
+/* loop and jrcxz have 8-bit displacements only. */
+static u64 emit_loop(const struct guest_insn *gi)
+{
+	rec_add(gi->pc);
+	if (gi->in.legacy & 8)
+		emit8(&tr.e, 0x67);
+	emit8(&tr.e, gi->in.opcode);
+	emit8(&tr.e, 2);
+	emit8(&tr.e, 0xeb); /* not taken: over the jump, whose alignment is known after this */
+	emit8(&tr.e, 0);
+	u8 *over = tr.e.p;
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	u8 *patch = tr.e.p - 4;
+	over[-1] = (u8)(tr.e.p - over);
+	conditional_exit(isa_target(&gi->in, gi->pc), patch);
+	return gi->pc + gi->in.len;
+}
+
+static void emit_push_return(u64 ret)
+{
+	if (fits_s32((s64)ret)) {
+		emit8(&tr.e, 0x68);
+		emit32(&tr.e, (u32)ret);
+	} else {
+		u8 *at = cache_const64(ret);
+
+		emit8(&tr.e, 0xff);
+		emit8(&tr.e, 0x35);
+		emit32(&tr.e, (u32)(at - (tr.e.p + 4)));
+	}
+}
+
+static u64 emit_call(const struct guest_insn *gi)
+{
+	rec_add(gi->pc);
+	emit_push_return(gi->pc + gi->in.len);
+	return isa_target(&gi->in, gi->pc);
+}
+
+static u64 emit_indirect(const struct guest_insn *gi)
+{
+	rec_add(gi->pc)->spills = RCX | RDX << 4;
+	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+	if (gi->in.kind == ISA_RET) {
+		emit8(&tr.e, 0x59); /* pop %rcx */
+		if (gi->in.imm_size) {
+			/* lea imm(%rsp), %rsp */
+			emit32(&tr.e, 0x24a48d48);
+			emit32(&tr.e, (u16)gi->in.imm);
+		}
+	} else {
+		rewrite_branch_operand(&tr.e, gi->bytes, &gi->in, gi->pc);
+		if (gi->in.kind == ISA_CALL_IND)
+			emit_push_return(gi->pc + gi->in.len);
+	}
+	ibl_emit_lookup(&tr.e, &cache.variant[tr.want]);
+	return 0;
+}
+
+/* A transaction that aborts at once, without a reason: what a processor may always do. */
+static u64 emit_xbegin(const struct guest_insn *gi)
+{
+	rec_add(gi->pc);
+	emit_mov_imm(&tr.e, RAX, 0);
+	return isa_target(&gi->in, gi->pc);
+}
+
+static u64 emit_plain(const struct guest_insn *gi)
+{
+	struct rec *r = rec_add(gi->pc);
+
+	r->spills = rewrite_insn(&tr.e, gi->bytes, &gi->in, gi->pc);
+	return gi->pc + gi->in.len;
+}
+
+static u64 emit_insn(const struct guest_insn *gi)
+{
+	switch (gi->in.kind) {
+	case ISA_JCC:
+		return emit_jcc(gi);
+	case ISA_LOOP:
+		return emit_loop(gi);
+	case ISA_JMP:
+		return isa_target(&gi->in, gi->pc);
+	case ISA_CALL:
+		return emit_call(gi);
+	case ISA_JMP_IND:
+	case ISA_CALL_IND:
+	case ISA_RET:
+		return emit_indirect(gi);
+	case ISA_SYSCALL:
+		rec_add(gi->pc);
+		emit_stop(EXIT_SYSCALL, gi->pc + gi->in.len);
+		return 0;
+	case ISA_SYSENTER:
+		rec_add(gi->pc);
+		emit_stop(EXIT_SYSENTER, gi->pc);
+		return 0;
+	case ISA_RDPMC:
+		rec_add(gi->pc);
+		emit_stop(EXIT_RDPMC, gi->pc);
+		return 0;
+	case ISA_XBEGIN:
+		return emit_xbegin(gi);
+	default:
+		return emit_plain(gi);
+	}
+}
+
+/* ---- blocks and traces ---- */
+
+static void emit_flush(u64 pc, bool flags_dead)
+{
+	for (enum cell c = 0; c < CELL_NR; c++) {
+		if (!counting_due(&tr.count, c))
+			continue;
+		rec_add(pc);
+		if (flags_dead)
+			emit_add_cpu(&tr.e, (s32)cpu_cell_offset(c), tr.count.total[c]);
+		else
+			counting_add_keeping_flags(&tr.e, c, tr.count.total[c]);
+		counting_flushed(&tr.count, c);
+	}
+}
+
+/* Emits the block in tr.insn; returns where the trace may go on, or 0 if the block ends it. */
+static u64 emit_block(void)
+{
+	int place = -1;
+	bool safe = true;
+	u64 next = 0;
+
+	entry_add(tr.insn[0].pc);
+	counting_begin(&tr.count, tr.want);
+	for (u32 k = 0; k < tr.n; k++)
+		if (!stands_alone(&tr.insn[k].in))
+			counting_total(&tr.count, &tr.insn[k].in);
+	if (counting_any(&tr.count)) {
+		place = find_flag_dead_place();
+		if (place < 0) {
+			place = 0;
+			safe = false;
+		}
+	}
+	for (u32 k = 0; k < tr.n; k++) {
+		struct guest_insn *gi = &tr.insn[k];
+
+		if ((int)k == place)
+			emit_flush(gi->pc, safe);
+		next = emit_insn(gi);
+		if (!stands_alone(&gi->in))
+			counting_passed(&tr.count, &gi->in);
+	}
+	if (place == (int)tr.n)
+		emit_flush(next, safe);
+	tr.insns += tr.n;
+	tr.blocks++;
+	return next;
+}
+
+/* A conditional branch's own not-taken side, a jump and a call may go on in the same trace. */
+static bool trace_goes_on(u64 next)
+{
+	u32 limit = dbt_options.no_traces || dbt_options.one_insn ? 1 : TRACE_BLOCKS;
+	s64 distance = (s64)(next - tr.base);
+
+	return tr.blocks < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
+}
+
+u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
+{
+	struct frag *f;
+	struct dbt_fault ignored;
+	struct landing landing = {0};
+	u64 next;
+
+	guest_code_begin(&tr.code);
+	tr.want = want;
+	if (!decode_block(pc, fault))
+		return 0;
+	tr.base = pc;
+	tr.insns = tr.blocks = 0;
+	tr.frag = cache.nfrag;
+	tr.first_entry = cache.nentry;
+	tr.e.p = cache.hot;
+	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
+	if (indirect)
+		landing = ibl_emit_landing(&tr.e, &cache.variant[want], pc);
+	f = &cache.frag[tr.frag];
+	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry, .variant = (u8)want};
+
+	for (;;) {
+		next = emit_block();
+		if (!next)
+			break;
+		counting_begin(&tr.count, 0); /* between blocks nothing is due */
+		if (!trace_goes_on(next) || !decode_block(next, &ignored)) {
+			emit_exit_jmp(next);
+			break;
+		}
+	}
+	cache.entry[tr.first_entry].landing = landing.at;
+	cache.entry[tr.first_entry].landing_miss = landing.miss;
+	check(host_here() - f->host < FRAG_MAX_BYTES);
+	f->host_end = (u32)host_here();
+	f->nentry = cache.nentry - f->entry;
+	cache.hot = tr.e.p;
+	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
+	guest_code_commit(&tr.code, tr.frag);
+	for (u32 i = tr.first_entry; i < cache.nentry; i++)
+		cache_publish(&cache.variant[want], i);
+	return tr.first_entry;
+}

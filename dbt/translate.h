@@ -1,0 +1,32 @@
+/*
+ * From guest code to fragments.
+ *
+ * A fragment is a trace: the basic block at pc, then the block that follows a not-taken conditional branch, a direct jump
+ * or a direct call, and so on, until an indirect branch, a system call, a block that is translated already, or a limit. Every
+ * block has its own entry, so a trace costs no duplicated blocks.
+ *
+ * Counting: each block adds its numbers to the cells at one place: before the first instruction where no status flag is
+ * live. The recs tell how far the cells are off at every other place.
+ */
+#ifndef DBT_TRANSLATE_H
+#define DBT_TRANSLATE_H
+
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+
+struct dbt_options {
+	bool no_traces; /* one basic block per fragment */
+	bool no_links;	/* every direct branch goes through the dispatcher */
+	bool no_ibl;	/* every indirect branch goes through the dispatcher */
+	bool one_insn;	/* one instruction per basic block */
+};
+extern struct dbt_options dbt_options;
+
+/*
+ * Translates at pc for the given variant, with dbt_lock held and cache_has_room(); `indirect`: because an
+ * indirect branch goes there, so with a landing in front. Returns the entry, or 0 and *fault when
+ * not even one instruction can be fetched and decoded.
+ */
+u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * The session's shared memory: one memfd, mapped MAP_SHARED at LAYOUT_ARENA in every member and in the launcher.
+ *
+ * Fixed-size slot tables are the truth. A task slot is one guest thread, in any process of the session. Slot numbers are
+ * small integers (the first is 1; 0 means none) that event/ uses as task identities together with the slot's generation.
+ *
+ * Locks: `lock` (RANK_SESSION) guards slot allocation and membership. Fields marked [owner] are written by the slot's own thread only
+ * (or by its creator before it runs); everyone may read them.
+ */
+#ifndef OS_ARENA_H
+#define OS_ARENA_H
+
+#include "abi/types.h"
+#include "cpu/cpu.h"
+#include "rt/lock.h"
+#include "rt/layout.h"
+#include "rt/stats.h"
+
+#define ARENA_MAGIC 0x306c6370u /* "pcl0" */
+#define ARENA_TASKS 4096
+#define ARENA_PATH 4096
+
+enum task_state {
+	TASK_FREE,
+	TASK_NEW,    /* allocated by its creator, not running yet */
+	TASK_ALIVE,
+	TASK_DEAD,   /* exited or found dead; its cells are final; freed when nobody needs them */
+};
+
+struct task {
+	struct cpu cpu;	     /* first: translated code's r15 points here */
+	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
+	u32 generation;	     /* rises each time the slot is allocated */
+	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
+	s32 ppid;	     /* thread group of the creator [owner] */
+	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
+	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
+	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
+	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */
+	char comm[16];	     /* [owner] */
+	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
+	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
+	u64 migrations_at_exit;			    /* [owner] */
+	/* execve hands these to the new image of the same thread: */
+	char exec_path[ARENA_PATH];  /* the program as the kernel would open it */
+	char exec_name[ARENA_PATH];  /* AT_EXECFN as the guest is to see it */
+	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
+	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
+};
+
+/* Set once by the launcher. */
+struct session_config {
+	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
+	u32 stats;	   /* print statistics at exit */
+	u32 aslr;
+	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
+	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
+	u32 one_insn_blocks;
+	u32 log_level;
+	s32 runtime_fd, arena_fd; /* descriptor numbers hidden from guests; arena_fd == runtime_fd + 1 */
+	s32 log_fd;
+};
+
+struct arena {
+	u32 magic, size_of_arena; /* both must match the program's own */
+	struct slock lock;
+	struct session_config config;
+	struct stats stats;	  /* atomic adds by everyone; printed by the launcher */
+	u64 session_id;
+	u32 tasks_high;		  /* slots ever used + 1 */
+	u32 tasks_free_hint;	  /* no slot below this one is free */
+	s32 launcher_pid;
+	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
+	/* event/'s own tables follow, at arena_event_space() */
+};
+
+static inline struct arena *arena(void)
+{
+	return (struct arena *)LAYOUT_ARENA;
+}
+
+#endif

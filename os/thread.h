@@ -1,0 +1,120 @@
+/*
+ * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n * THREAD_AREA.
+ *
+ *   area:  [guard][runtime stack][guard][alternate signal stack][xsave buffer][struct thread]
+ *
+ * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
+ * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
+ * except where a field says otherwise.
+ */
+#ifndef OS_THREAD_H
+#define OS_THREAD_H
+
+#include "abi/types.h"
+#include "cpu/cpu.h"
+#include "os/arena.h"
+#include "rt/layout.h"
+#include "rt/refuse.h"
+
+#define THREAD_AREA 0x40000ul
+#define THREAD_RT_STACK 0x1000ul  /* offsets in the area */
+#define THREAD_RT_TOP 0x21000ul
+#define THREAD_ALT_STACK 0x22000ul
+#define THREAD_ALT_TOP 0x3b000ul
+#define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
+#define THREAD_XSAVE_SIZE 0x4000ul
+#define THREAD_STRUCT 0x3f000ul
+
+struct sighand; /* os/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
+struct process; /* os/process.h: what threads with the same memory share */
+struct group;	/* os/process.h: what the threads of one thread group share */
+
+/* The result of a system call that must not seem to have happened: the thread goes back to its syscall instruction. */
+#define SYSCALL_AGAIN (-513)
+
+enum thread_state { THREAD_FREE, THREAD_RUNNING, THREAD_EXITED /* gone from the kernel once its tid is */ };
+
+/* A signal that was taken from the kernel and is not delivered yet. */
+struct taken_signal {
+	s32 signo; /* 0: none */
+	u8 info[128];
+};
+
+struct thread {
+	struct cpu *cpu;      /* == &task->cpu */
+	struct task *task;    /* its slot in the arena */
+	struct sighand *sighand;
+	struct process *proc;
+	struct group *group;
+	s32 tid;
+	u32 state;	      /* enum thread_state; under proc->threads_lock */
+	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
+
+	/* Signals; see os/signal.c. */
+	u64 sigmask;	      /* the guest's blocked set; the host's is this without SIG_NEVER_BLOCKED */
+	u64 call_mask;	      /* the guest's set while a pselect6, ppoll, sigsuspend, ... waits */
+	u32 call_mask_on;
+	u32 attention;	      /* a signal may be deliverable: the loop looks before it goes on, the window aborts */
+	struct {
+		u64 sp, size;
+		u32 flags;
+	} altstack;	      /* the guest's */
+	struct taken_signal fault;   /* raised by the instruction at cpu->rip */
+	struct taken_signal pending; /* asynchronous; the host mask blocks all others until it is delivered */
+	struct taken_signal held[6]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index() */
+	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
+	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
+	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
+	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
+
+	/* The system call being served. */
+	u64 nr, args[6];
+	struct refusal refusal;
+	u64 again_rax;	      /* with SYSCALL_AGAIN: rax that the guest is to see at its syscall instruction */
+	u32 again_entered;    /* with SYSCALL_AGAIN: the kernel was entered, the instruction counts */
+	u32 kicked;	      /* the call ended with EINTR only because of host_kick() */
+	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
+	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+};
+
+/* The thread whose runtime or alternate stack this code runs on; NULL on the stack that the kernel made for exec. */
+static inline struct thread *thread_current(void)
+{
+	u64 sp;
+
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+	if (sp < LAYOUT_THREADS || sp >= LAYOUT_DBT)
+		return NULL;
+	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
+}
+
+static inline u64 thread_area(const struct thread *t)
+{
+	return ALIGN_DOWN((u64)t, THREAD_AREA);
+}
+
+/*
+ * Executes a system call for the guest. Every call that may block, or whose effect must not happen after a signal was
+ * taken, goes through here: returns the kernel's result, or SYSCALL_AGAIN if a signal has to be delivered
+ * first (pass it on). Memory that the translator protects does not give EFAULT.
+ */
+long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5);
+
+/* Makes the kernel's blocked set that of the guest's, and the guest's `mask`. 0 or SYSCALL_AGAIN. */
+long thread_set_mask(struct thread *t, u64 mask);
+
+/* Ends the calling guest thread with everything that belongs to it; the whole process if it is the last one. */
+void thread_exit(struct thread *t, int status) __attribute__((noreturn));
+void thread_exit_group(struct thread *t, int status) __attribute__((noreturn));
+
+/*
+ * Makes all other threads of the group leave translated code at a boundary and wait, for at most about 50 ms, so that
+ * their counts are final before the kernel ends them. Does nothing unless something is counted. resume undoes it.
+ */
+void group_quiesce(struct thread *t);
+void group_resume(struct thread *t);
+
+/* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
+struct thread *thread_alloc(struct process *proc);
+
+#endif

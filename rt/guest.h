@@ -1,0 +1,20 @@
+/*
+ * Access to guest memory that may fault. Each returns 0 or -14 (EFAULT); the copy functions may have copied a part.
+ * The runtime's fault handler finds the faulting instruction in guest_fault_fixup() and continues there. Hosted unit
+ * tests link rt/guest.c too: without a handler a bad address simply crashes the test.
+ */
+#ifndef RT_GUEST_H
+#define RT_GUEST_H
+
+#include "abi/types.h"
+
+int guest_read(void *dst, gva src, size_t n);
+int guest_write(gva dst, const void *src, size_t n);
+
+/* Copies a string of at most size - 1 bytes and terminates it. Returns its length, -14, or -36 (ENAMETOOLONG). */
+long guest_read_str(char *dst, gva src, size_t size);
+
+/* For the fault handler: where to continue if pc is inside one of the copy loops, else 0. */
+u64 guest_fault_fixup(u64 pc);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Where pcl's own memory lives in every guest's address space.
+ *
+ * The region is away from where Linux places programs, stacks and libraries, and from the shadows of ASan
+ * (0x7fff8000 to 0x10007fff8000), TSan (up to 0x340000000000, and from 0x550000000000) and MSan, and from Go's and V8's
+ * heaps. Everything that translated code must reach with a 32-bit displacement is in the code cache below 2 GiB, next
+ * to the images that the loader places there.
+ */
+#ifndef RT_LAYOUT_H
+#define RT_LAYOUT_H
+
+#define LAYOUT_BASE 0x520000000000ul	    /* first address of pcl's own region: the runtime image (linker flag in the Makefile) */
+#define LAYOUT_ARENA 0x521000000000ul	    /* the session's shared memory (memfd), see os/arena.h */
+#define LAYOUT_ARENA_SIZE 0x100000000ul	    /* sparse */
+#define LAYOUT_THREADS 0x522000000000ul	    /* private: one struct thread with its stacks per guest thread */
+#define LAYOUT_DBT 0x523000000000ul	    /* private: the translator's block tables */
+#define LAYOUT_MM 0x524000000000ul	    /* private: the guest's memory map (os/vma.c) */
+#define LAYOUT_END 0x530000000000ul	    /* first address after pcl's own region */
+
+/* Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END. */
+#define LAYOUT_NEAR 0x10000000ul	    /* PIE images and shared libraries */
+#define LAYOUT_NEAR_END 0x30000000ul
+#define LAYOUT_CACHE 0x30000000ul	    /* the code cache */
+#define LAYOUT_CACHE_SIZE 0x30000000ul
+#define LAYOUT_LOW_END 0x60000000ul
+
+/* Where the guest finds its own things, as on Linux without address-space randomisation. */
+#define LAYOUT_GUEST_STACK_TOP 0x7ffffffff000ul
+#define LAYOUT_GUEST_MMAP_TOP 0x7ffff7fff000ul
+#define LAYOUT_GUEST_BRK 0x555556000000ul
+
+#endif

@@ -1,0 +1,67 @@
+# Rules. One wildcard per room: a new .c or .S file is picked up without an edit here.
+
+ROOMS_RT := rt isa cpu dbt model event pmu show os
+WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wno-unused-parameter -Wno-sign-compare
+DEFS := -I. -I$(O)/gen -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
+
+OPT_rel := -O2 -g
+OPT_dbg := -O1 -g -DPCL_DEBUG
+OPT_asan := -O1 -g -DPCL_DEBUG
+OPT_ubsan := -O1 -g -DPCL_DEBUG
+OPT_tsan := -O1 -g -DPCL_DEBUG
+OPT_cov := -O0 -g -DPCL_DEBUG
+SAN_asan := -fsanitize=address -fno-omit-frame-pointer
+SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=undefined
+SAN_tsan := -fsanitize=thread
+SAN_cov := --coverage
+OPT := $(OPT_$(MODE))
+SAN := $(SAN_$(MODE))
+
+# The runtime inside the guest: freestanding, no libc, no TLS, no vector registers.
+RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-builtin-printf -fPIE -fvisibility=hidden \
+	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
+	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns
+# Everything hosted: the command, the unit tests, the generators.
+HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(WARN) $(DEFS) -fno-strict-aliasing
+
+GEN := $(O)/gen/isa_tables.h
+RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))
+RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(RT_SRC))
+CLI_SRC := $(wildcard cli/*.c)
+CLI_OBJ := $(patsubst %,$(O)/host/%.o,$(CLI_SRC))
+# Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
+HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu model event pmu show,$(wildcard $(r)/*.c)))
+HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
+
+.PHONY: all clean check demo bench install deps
+all: pcl
+
+pcl: $(O)/pcl $(O)/pclrt
+	ln -sfn $(O)/pcl pcl
+
+$(O)/gen/isa_tables.h: tools/gen_isa.c isa/insn.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O1 -I. -o $(O)/gen/gen_isa tools/gen_isa.c -lZydis
+	$(O)/gen/gen_isa > $@.tmp && mv $@.tmp $@
+
+$(O)/rt/%.o: % | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(RTFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/host/%.o: % | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(HOSTFLAGS) -MMD -MP -c -o $@ $<
+
+# Linked at LAYOUT_BASE (rt/layout.h).
+$(O)/pclrt: $(RT_OBJ)
+	$(CC) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 -Wl,-z,noexecstack \
+		-Wl,--gc-sections -Wl,-e,rt_start -o $@ $(RT_OBJ)
+
+$(O)/pcl: $(CLI_OBJ) $(HOST_OBJ)
+	$(CC) $(HOSTFLAGS) -o $@ $(CLI_OBJ) $(HOST_OBJ)
+
+clean:
+	rm -rf build pcl
+
+-include $(RT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HOST_OBJ:.o=.d)
+-include tools/test.mk
