@@ -62,6 +62,7 @@ enum exit_kind {
 	EXIT_SYSCALL,  /* a syscall instruction ended at target */
 	EXIT_SYSENTER, /* another system-call instruction is at target */
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
+	EXIT_STALE,    /* the code at target is no longer what the fragment was made from */
 };
 
 struct exit {
@@ -81,6 +82,7 @@ struct code_page {
 	u32 next;	 /* in its hash chain */
 	u32 frags;	 /* first node of the list of fragments made from it */
 	bool protected_; /* pcl took PROT_WRITE away */
+	bool checked;	 /* writes cannot be noticed, or are too many: blocks compare their bytes each time they are entered */
 	u32 writes;	 /* write faults so far */
 };
 

@@ -11,6 +11,7 @@ void guest_code_begin(struct guest_code *g)
 	g->start = g->end = 0;
 	g->map_start = g->map_end = 0;
 	g->npages = 0;
+	g->checked = false;
 }
 
 /* Whether the page may be executed; registers it. */
@@ -30,6 +31,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		g->map_start = m.start;
 		g->map_end = m.end;
 		g->map_writable = m.prot & PROT_WRITE;
+		g->map_shared = m.shared;
 	}
 	for (u32 i = g->npages; i-- > 0;)
 		if (g->pages[i] == page)
@@ -39,7 +41,11 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		return false;
 	}
 	p = cache_page(page, true);
-	if (g->map_writable && !p->protected_) {
+	/* What is mapped shared may be written through another mapping or by another process. */
+	if (g->map_shared || p->writes >= CHECK_AFTER_WRITES)
+		p->checked = true;
+	g->checked |= p->checked;
+	if (g->map_writable && !p->protected_ && !p->checked) {
 		p->protected_ = true;
 		sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ);
 	}

@@ -14,11 +14,15 @@
 struct guest_code {
 	u64 start, end;		   /* what bytes holds */
 	u64 map_start, map_end;	   /* executable guest memory known so far */
-	bool map_writable;
+	bool map_writable, map_shared;
 	u8 bytes[CODE_WINDOW];
 	u64 pages[64];		   /* registered for this fragment */
 	u32 npages;
+	bool checked; /* one of the pages is */
 };
+
+/* Pages that are written so often beside their code are not protected any more, but checked. */
+#define CHECK_AFTER_WRITES 64u
 
 void guest_code_begin(struct guest_code *g);
 

@@ -3,6 +3,7 @@
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
+#include "dbt/invalidate.h"
 #include "rt/sys.h"
 
 static void unpublish(struct variant *v, u32 entry)
@@ -37,6 +38,15 @@ static void kill_frag(u32 frag)
 	}
 }
 
+void dbt_forget(u32 frag)
+{
+	lock_acquire(&dbt_lock);
+	/* It may have gone with its half of the cache meanwhile. */
+	if (frag >= cache.first_frag && frag < cache.nfrag)
+		kill_frag(frag);
+	lock_release(&dbt_lock);
+}
+
 static void kill_page(struct code_page *p)
 {
 	for (u32 n = p->frags; n; n = cache.node[n].next)
@@ -56,6 +66,15 @@ static void unprotect(struct code_page *p)
 		sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ | PROT_WRITE);
 }
 
+/* What is mapped there from now on may be something else. */
+static void renew_page(struct code_page *p)
+{
+	kill_page(p);
+	unprotect(p);
+	p->checked = false;
+	p->writes = 0;
+}
+
 void dbt_invalidate(gva start, gva end)
 {
 	u64 first = ALIGN_DOWN(start, PAGE_SIZE);
@@ -64,20 +83,13 @@ void dbt_invalidate(gva start, gva end)
 		return;
 	lock_acquire(&dbt_lock);
 	if ((end - first) / PAGE_SIZE < cache.npage) {
-		for (u64 page = first; page < end; page += PAGE_SIZE) {
-			struct code_page *p = cache_page(page, false);
-
-			if (p) {
-				kill_page(p);
-				unprotect(p);
-			}
-		}
+		for (u64 page = first; page < end; page += PAGE_SIZE)
+			if (cache_page(page, false))
+				renew_page(cache_page(page, false));
 	} else {
 		for (u32 i = 1; i < cache.npage; i++)
-			if (cache.page[i].page >= first && cache.page[i].page < end) {
-				kill_page(&cache.page[i]);
-				unprotect(&cache.page[i]);
-			}
+			if (cache.page[i].page >= first && cache.page[i].page < end)
+				renew_page(&cache.page[i]);
 	}
 	lock_release(&dbt_lock);
 }

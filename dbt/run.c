@@ -5,6 +5,7 @@
 #include "dbt/enter.h"
 #include "dbt/flush.h"
 #include "dbt/ibl.h"
+#include "dbt/invalidate.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/sys.h"
@@ -106,9 +107,13 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_RDPMC:
 		*stop = DBT_RDPMC;
 		return true;
-	default:
+	case EXIT_STALE:
+		dbt_forget(x->frag);
+		return false;
+	case EXIT_BRANCH:
 		return false;
 	}
+	return false;
 }
 
 enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)

@@ -29,6 +29,7 @@ static struct {
 	u64 base; /* pc of the fragment */
 	u32 first_entry;
 	u32 insns, blocks;
+	bool checked; /* its blocks compare the guest's bytes before they run */
 
 	/* The block at hand. */
 	struct guest_insn insn[BLOCK_INSNS];
@@ -80,11 +81,18 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		}
 		if (stands_alone(&gi->in) && tr.n)
 			break;
+		/* Checked and other code do not mix. */
+		if (tr.code.checked && !tr.checked) {
+			if (tr.n || tr.blocks)
+				break;
+			tr.checked = true;
+		}
 		gi->pc = pc;
 		memcpy(gi->bytes, bytes, (size_t)len);
 		pc += (u64)len;
 		tr.n++;
-		if (ends_block(&gi->in))
+		/* In checked code every store may be to the instructions that follow. */
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)))
 			break;
 	}
 	return tr.n > 0;
@@ -391,6 +399,62 @@ static u64 emit_insn(const struct guest_insn *gi)
 	}
 }
 
+/* ---- checked code ---- */
+
+/* mov $-want, %rcx; add the size bytes at addr; on to the next check if that is zero, else out by way of `stale` later */
+static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
+{
+	u64 want = 0;
+
+	memcpy(&want, bytes, size);
+	/* movabs addr, %rax / %eax / %al */
+	if (size == 8)
+		emit8(&tr.e, 0x48);
+	emit8(&tr.e, size == 1 ? 0xa0 : 0xa1);
+	emit64(&tr.e, addr);
+	if (size == 1)
+		emit8(&tr.e, 0x0f), emit8(&tr.e, 0xb6), emit8(&tr.e, 0xc0); /* movzbl %al, %eax */
+	emit_mov_imm(&tr.e, RCX, -want);
+	/* lea (%rax,%rcx), %rcx; jrcxz over the jump */
+	emit8(&tr.e, 0x48), emit8(&tr.e, 0x8d), emit8(&tr.e, 0x0c), emit8(&tr.e, 0x08);
+	emit8(&tr.e, 0xe3), emit8(&tr.e, 5);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	return tr.e.p - 4;
+}
+
+/* In front of a checked block: leaves by EXIT_STALE unless the guest's bytes are what was translated. */
+static void emit_check(void)
+{
+	u8 code[BLOCK_INSNS * ISA_MAX_LEN], *stale[BLOCK_INSNS * 2 + 8], *over;
+	u64 pc = tr.insn[0].pc;
+	u32 len = 0, n = 0;
+
+	for (u32 k = 0; k < tr.n; k++) {
+		memcpy(code + len, tr.insn[k].bytes, tr.insn[k].in.len);
+		len += tr.insn[k].in.len;
+	}
+	rec_add(pc)->spills = RAX | RCX << 4;
+	emit_store_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	for (u32 at = 0; at < len;) {
+		u32 size = len - at >= 8 ? 8 : len - at >= 4 ? 4 : 1;
+
+		stale[n++] = emit_compare(pc + at, code + at, size);
+		at += size;
+	}
+	emit8(&tr.e, 0xeb);
+	over = tr.e.p++;
+	for (u32 i = 0; i < n; i++)
+		emit_patch_rel32(stale[i], tr.e.p);
+	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	emit_stop(EXIT_STALE, pc);
+	*over = (u8)(tr.e.p - (over + 1));
+	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+}
+
 /* ---- blocks and traces ---- */
 
 static void emit_flush(u64 pc, bool flags_dead)
@@ -416,6 +480,8 @@ static u64 emit_block(void)
 
 	entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
+	if (tr.checked)
+		emit_check();
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
@@ -445,7 +511,7 @@ static u64 emit_block(void)
 /* A conditional branch's own not-taken side, a jump and a call may go on in the same trace. */
 static bool trace_goes_on(u64 next)
 {
-	u32 limit = dbt_options.no_traces || dbt_options.one_insn ? 1 : TRACE_BLOCKS;
+	u32 limit = dbt_options.no_traces || dbt_options.one_insn || tr.checked ? 1 : TRACE_BLOCKS;
 	s64 distance = (s64)(next - tr.base);
 
 	return tr.blocks < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
@@ -460,10 +526,11 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 
 	guest_code_begin(&tr.code);
 	tr.want = want;
+	tr.insns = tr.blocks = 0;
+	tr.checked = false;
 	if (!decode_block(pc, fault))
 		return 0;
 	tr.base = pc;
-	tr.insns = tr.blocks = 0;
 	tr.frag = cache.nfrag;
 	tr.first_entry = cache.nentry;
 	tr.e.p = cache.hot;
