@@ -1,0 +1,20 @@
+/* Counting and printing statistics. */
+#include "rt/stats.h"
+#include "tests/unit/unit.h"
+
+int main(void)
+{
+	static struct stats s;
+	char buf[4096];
+
+	stat_inc(blocks); /* before there is a place: harmless */
+	stats_place = &s;
+	stat_inc(blocks);
+	stat_add(blocks, 4);
+	stat_add(lock_takeovers, 7);
+	expect_long(s.blocks, 5);
+	expect_long(stats_print(buf, sizeof(buf), &s), strlen(buf));
+	expect_str(buf, "               5  blocks translated\n"
+			"               7  locks taken over from dead members\n");
+	return unit_result();
+}
