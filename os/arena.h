@@ -42,7 +42,8 @@ struct task {
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
 	u64 migrations_at_exit;			    /* [owner] */
 	/* execve hands these to the new image of the same thread: */
-	char exec_path[ARENA_PATH];  /* the program as the kernel would open it */
+	s32 exec_fd;	     /* 1 + descriptor of the opened program; 0: the launcher's, open exec_path */
+	char exec_path[ARENA_PATH];  /* the program as the kernel would open it; once it runs, what /proc/PID/exe shows */
 	char exec_name[ARENA_PATH];  /* AT_EXECFN as the guest is to see it */
 	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
 	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
@@ -70,6 +71,7 @@ struct arena {
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free_hint;	  /* no slot below this one is free */
 	s32 launcher_pid;
+	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
 };
@@ -77,6 +79,11 @@ struct arena {
 static inline struct arena *arena(void)
 {
 	return (struct arena *)LAYOUT_ARENA;
+}
+
+static inline void *arena_event_space(void)
+{
+	return (void *)(LAYOUT_ARENA + ALIGN_UP(sizeof(struct arena), PAGE_SIZE));
 }
 
 #endif

@@ -47,6 +47,7 @@ struct thread {
 	struct process *proc;
 	struct group *group;
 	s32 tid;
+	u64 clone_flags;      /* that it was made with */
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
 
@@ -114,7 +115,16 @@ void thread_exit_group(struct thread *t, int status) __attribute__((noreturn));
 void group_quiesce(struct thread *t);
 void group_resume(struct thread *t);
 
+/* Where threads wait between quiesce and resume. */
+void group_wait(struct thread *t);
+
 /* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
 struct thread *thread_alloc(struct process *proc);
+/* Enters it into the list of running threads. */
+void thread_list_add(struct thread *t);
+/* Its area may be used again once kernel thread `tid` is gone; 0: at once. */
+void thread_list_retire(struct thread *t, s32 tid);
+/* After fork in the child: all others do not exist here. */
+void thread_list_keep_only(struct thread *t);
 
 #endif

@@ -1,0 +1,317 @@
+/*
+ * New threads and processes: clone, clone3, fork, vfork.
+ *
+ * Two ways, by whether the child shares the parent's memory:
+ *   CLONE_VM      (threads, vfork, posix_spawn) the child gets a struct thread with stacks of its own and begins in
+ *                 clone_child() there.
+ *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same struct thread.
+ *
+ * The child's task slot is made and told to event/ before the kernel makes the child, so that inherited events count from
+ * its first instruction; both are undone if the kernel refuses. All signals are blocked around the kernel's clone.
+ */
+#include <asm/errno.h>
+#include <linux/sched.h>
+#include "dbt/dbt.h"
+#include "event/task.h"
+#include "os/loop.h"
+#include "os/process.h"
+#include "os/session.h"
+#include "os/signal.h"
+#include "os/syscall.h"
+#include "os/vma.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* os/start.S */
+long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
+long clone3_onto(struct clone_args *args, u64 size, void *stack_top, struct thread *child);
+void clone_child(struct thread *t) __attribute__((noreturn));
+
+/* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
+struct request {
+	struct clone_args args;
+	u64 size;  /* of args as the guest gave it; 0: it called clone, fork or vfork */
+	u64 stack;
+};
+
+/* The child's slot with the parent's registers, and its events; NULL: refused, *ret says why. */
+static struct task *make_task(struct thread *t, const struct request *rq, long *ret)
+{
+	struct task *task = session_task_new(t->task);
+
+	if (!task) {
+		*ret = refuse(EAGAIN, "the session has no task slot left");
+		return NULL;
+	}
+	*ret = event_task_fork(t->cpu->slot, task->cpu.slot, rq->args.flags);
+	if (*ret) {
+		session_task_undo(task);
+		return NULL;
+	}
+	/* The new task returns from its system call with 0. */
+	cpu_set_gpr(&task->cpu, RAX, 0);
+	if (rq->stack)
+		cpu_set_gpr(&task->cpu, RSP, rq->stack);
+	return task;
+}
+
+static void undo_task(struct task *task)
+{
+	event_task_undo_fork(task->cpu.slot);
+	session_task_undo(task);
+}
+
+/* What a child inherits of the parent's private state. The alternate stack stays with vfork and fork only. */
+static void copy_thread(const struct thread *t, struct thread *child, u64 flags)
+{
+	child->proc = t->proc;
+	child->sigmask = t->sigmask;
+	child->trap_no = t->trap_no;
+	child->trap_err = t->trap_err;
+	child->trap_cr2 = t->trap_cr2;
+	if ((flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM)
+		child->altstack = t->altstack;
+	else
+		child->altstack.flags = 2; /* SS_DISABLE */
+}
+
+static int share_or_copy(struct thread *t, struct thread *child, u64 flags)
+{
+	if (flags & CLONE_SIGHAND) {
+		child->sighand = t->sighand;
+		__atomic_add_fetch(&child->sighand->refs, 1, __ATOMIC_RELAXED);
+	} else {
+		child->sighand = sighand_copy(t);
+		if (!child->sighand)
+			return -ENOMEM;
+	}
+	if (flags & CLONE_THREAD) {
+		child->group = t->group;
+		__atomic_add_fetch(&child->group->nr_threads, 1, __ATOMIC_RELAXED);
+	} else {
+		child->group = process_page_alloc(t->proc);
+		if (!child->group) {
+			sighand_put(t, child->sighand);
+			return -ENOMEM;
+		}
+		child->group->nr_threads = 1;
+	}
+	__atomic_add_fetch(&child->group->refs, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void unshare(struct thread *t, struct thread *child, u64 flags)
+{
+	sighand_put(t, child->sighand);
+	if (flags & CLONE_THREAD)
+		__atomic_sub_fetch(&child->group->nr_threads, 1, __ATOMIC_RELAXED);
+	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		process_page_free(t->proc, child->group);
+}
+
+static void *stack_top(const struct thread *t)
+{
+	return (void *)(thread_area(t) + THREAD_RT_TOP);
+}
+
+/* The kernel's clone onto the child's own runtime stack. */
+static long call_clone_vm(struct thread *child, struct request *rq)
+{
+	struct clone_args *a = &rq->args;
+
+	if (!rq->size)
+		return clone_onto(a->flags | a->exit_signal, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid,
+				  a->tls, stack_top(child), child);
+	a->stack = thread_area(child) + THREAD_RT_STACK;
+	a->stack_size = THREAD_RT_TOP - THREAD_RT_STACK;
+	return clone3_onto(a, rq->size, stack_top(child), child);
+}
+
+/* A vfork child runs on its own area, which it cannot give back: it is gone from this memory when the call returns. */
+static void finish_vfork(struct thread *t, struct thread *child)
+{
+	sighand_put(t, child->sighand);
+	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		process_page_free(t->proc, child->group);
+	thread_list_retire(child, 0);
+}
+
+static long clone_vm(struct thread *t, struct request *rq, struct task *task)
+{
+	struct thread *child = thread_alloc(t->proc);
+	u64 flags = rq->args.flags;
+	long ret;
+
+	if (!child)
+		return -ENOMEM;
+	copy_thread(t, child, flags);
+	ret = share_or_copy(t, child, flags);
+	if (ret) {
+		thread_list_retire(child, 0);
+		return ret;
+	}
+	child->task = task;
+	child->cpu = &task->cpu;
+	child->clone_flags = flags;
+	thread_list_add(child);
+	ret = call_clone_vm(child, rq);
+	if (ret < 0) {
+		unshare(t, child, flags);
+		thread_list_retire(child, 0);
+	} else if ((flags & CLONE_VFORK) && !(flags & CLONE_THREAD)) {
+		finish_vfork(t, child);
+	}
+	return ret;
+}
+
+/* The first steps of a new thread, on its own stack with all signals blocked. */
+void clone_child(struct thread *t)
+{
+	t->tid = (s32)sys0(__NR_gettid);
+	if (!(t->clone_flags & CLONE_THREAD))
+		t->group->pid = (s32)sys0(__NR_getpid);
+	session_task_begin(t->task);
+	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
+	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	loop_run(t);
+}
+
+static long call_fork(struct request *rq)
+{
+	struct clone_args *a = &rq->args;
+
+	a->stack = a->stack_size = 0;
+	if (rq->size)
+		return sys2(__NR_clone3, a, rq->size);
+	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid,
+		    a->tls);
+}
+
+/* In the child of a fork: the same struct thread, alone, with a slot of its own. */
+static void begin_forked(struct thread *t, struct task *task, u64 flags)
+{
+	t->task = task;
+	t->cpu = &task->cpu;
+	t->tid = (s32)sys0(__NR_gettid);
+	t->group->pid = (s32)sys0(__NR_getpid);
+	t->group->nr_threads = 1;
+	t->group->refs = 1;
+	t->group->quiesce = 0;
+	t->sighand->refs = 1;
+	memset(t->held, 0, sizeof(t->held));
+	thread_list_keep_only(t);
+	session_task_begin(task);
+	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
+	t->regs_replaced = 1;
+}
+
+/* The locks of this memory are taken, so that no other thread holds one in the child's copy. */
+static long clone_copy(struct thread *t, struct request *rq, struct task *task)
+{
+	u64 flags = rq->args.flags;
+	long ret;
+
+	lock_acquire(&t->sighand->lock);
+	vma_before_fork();
+	dbt_before_fork();
+	lock_acquire(&t->proc->threads_lock);
+	ret = call_fork(rq);
+	lock_release(&t->proc->threads_lock);
+	dbt_after_fork();
+	vma_after_fork();
+	lock_release(&t->sighand->lock);
+	if (ret == 0)
+		begin_forked(t, task, flags);
+	return ret;
+}
+
+static long clone_any(struct thread *t, struct request *rq)
+{
+	struct task *task;
+	u64 mask;
+	long ret;
+
+	if ((rq->args.flags & (CLONE_SIGHAND | CLONE_VM)) == CLONE_SIGHAND ||
+	    (rq->args.flags & (CLONE_THREAD | CLONE_SIGHAND)) == CLONE_THREAD)
+		return -EINVAL;
+	mask = ~SIG_SYNC;
+	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8);
+	if (t->attention) {
+		t->host_blocked = 1;
+		return SYSCALL_AGAIN;
+	}
+	task = make_task(t, rq, &ret);
+	if (task) {
+		ret = rq->args.flags & CLONE_VM ? clone_vm(t, rq, task) : clone_copy(t, rq, task);
+		if (ret < 0)
+			undo_task(task);
+	}
+	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	return ret;
+}
+
+long sys_clone(struct thread *t, const u64 *a)
+{
+	struct request rq = {.stack = a[1]};
+
+	rq.args.flags = (u32)a[0] & ~(u64)CSIGNAL;
+	rq.args.exit_signal = a[0] & CSIGNAL;
+	rq.args.pidfd = rq.args.parent_tid = a[2];
+	rq.args.child_tid = a[3];
+	rq.args.tls = a[4];
+	return clone_any(t, &rq);
+}
+
+long sys_fork(struct thread *t, const u64 *a)
+{
+	struct request rq = {.args.exit_signal = 17 /* SIGCHLD */};
+
+	return clone_any(t, &rq);
+}
+
+long sys_vfork(struct thread *t, const u64 *a)
+{
+	struct request rq = {.args.flags = CLONE_VFORK | CLONE_VM, .args.exit_signal = 17};
+
+	return clone_any(t, &rq);
+}
+
+/* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */
+static long check_zero(gva at, u64 n)
+{
+	u64 chunk, i;
+	u8 buf[256];
+
+	for (; n; at += chunk, n -= chunk) {
+		chunk = MIN(n, sizeof(buf));
+		if (guest_read(buf, at, chunk))
+			return -EFAULT;
+		for (i = 0; i < chunk; i++)
+			if (buf[i])
+				return -E2BIG;
+	}
+	return 0;
+}
+
+long sys_clone3(struct thread *t, const u64 *a)
+{
+	struct request rq;
+	long ret;
+
+	if (a[1] > PAGE_SIZE)
+		return -E2BIG;
+	if (a[1] < CLONE_ARGS_SIZE_VER0)
+		return -EINVAL;
+	memset(&rq, 0, sizeof(rq));
+	rq.size = MIN(a[1], sizeof(rq.args));
+	if (guest_read(&rq.args, a[0], rq.size))
+		return -EFAULT;
+	ret = check_zero(a[0] + rq.size, a[1] - rq.size);
+	if (ret)
+		return ret;
+	if (!rq.args.stack != !rq.args.stack_size)
+		return -EINVAL;
+	rq.stack = rq.args.stack + rq.args.stack_size;
+	return clone_any(t, &rq);
+}

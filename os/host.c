@@ -1,0 +1,291 @@
+/*
+ * event/host.h for pcl: what the event subsystem learns about tasks, clocks and privileges.
+ *
+ * The calling thread asks the kernel directly; about others /proc knows. What a task left at its end is in its slot.
+ */
+#include <asm/errno.h>
+#include <asm/siginfo.h>
+#include <linux/capability.h>
+#include <linux/time.h>
+#include "event/host.h"
+#include "os/arena.h"
+#include "os/proc.h"
+#include "os/session.h"
+#include "os/signal.h"
+#include "os/thread.h"
+#include "rt/fmt.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define RUSAGE_THREAD_ 1
+#define CAP_PERFMON_ 38
+#define MAX_CPUS 8192
+
+/* The kernel's struct rusage. */
+struct krusage {
+	s64 utime[2], stime[2];
+	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw, nivcsw;
+};
+
+static u64 clock_ns(int clock)
+{
+	u64 ts[2] = {0, 0};
+
+	sys2(__NR_clock_gettime, clock, ts);
+	return ts[0] * 1000000000ul + ts[1];
+}
+
+u64 host_clock_mono(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+task_id host_current(void)
+{
+	struct thread *t = thread_current();
+
+	return t ? t->cpu->slot : 0;
+}
+
+static bool is_dead_state(const struct task *task)
+{
+	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
+
+	return state == TASK_DEAD || state == TASK_FREE;
+}
+
+u64 host_task_clock(task_id id)
+{
+	struct task *task = session_task(id);
+	u64 ns;
+
+	if (!task || task->state == TASK_NEW)
+		return 0;
+	if (id == host_current() && !is_dead_state(task))
+		return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (!is_dead_state(task) && proc_read_cpu_time(task->pid, task->tid, &ns) == 0)
+		return ns;
+	return task->cputime_at_exit;
+}
+
+static u64 own_count(const struct task *task, enum host_count what)
+{
+	struct krusage ru;
+	u64 value = 0;
+
+	if (what == HOST_MIGRATIONS) {
+		proc_read_migrations(task->pid, task->tid, &value);
+		return value;
+	}
+	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
+		return 0;
+	if (what == HOST_SWITCHES)
+		return (u64)(ru.nvcsw + ru.nivcsw);
+	return (u64)(what == HOST_FAULTS_MAJ ? ru.majflt : ru.minflt);
+}
+
+static int others_count(const struct task *task, enum host_count what, u64 *out)
+{
+	struct proc_stat st;
+	int ret;
+
+	if (what == HOST_MIGRATIONS)
+		return proc_read_migrations(task->pid, task->tid, out);
+	if (what == HOST_SWITCHES)
+		return proc_read_switches(task->pid, task->tid, out);
+	ret = proc_read_stat(task->pid, task->tid, &st);
+	if (!ret)
+		*out = what == HOST_FAULTS_MAJ ? st.major : st.minor;
+	return ret;
+}
+
+static u64 count_at_exit(const struct task *task, enum host_count what)
+{
+	switch (what) {
+	case HOST_FAULTS_MIN:
+		return task->faults_at_exit[0];
+	case HOST_FAULTS_MAJ:
+		return task->faults_at_exit[1];
+	case HOST_SWITCHES:
+		return task->switches_at_exit[0];
+	default:
+		return task->migrations_at_exit;
+	}
+}
+
+u64 host_task_count(task_id id, enum host_count what)
+{
+	struct task *task = session_task(id);
+	u64 value;
+
+	if (!task || task->state == TASK_NEW)
+		return 0;
+	if (id == host_current() && !is_dead_state(task))
+		return own_count(task, what);
+	if (!is_dead_state(task) && others_count(task, what, &value) == 0)
+		return value;
+	return count_at_exit(task, what);
+}
+
+task_id host_find_task(s32 pid)
+{
+	return session_find_tid(pid);
+}
+
+bool host_task_alive(task_id id)
+{
+	struct task *task = session_task(id);
+
+	return task && !is_dead_state(task);
+}
+
+s32 host_task_tgid(task_id id)
+{
+	struct task *task = session_task(id);
+
+	return task ? task->pid : 0;
+}
+
+s32 host_task_tid(task_id id)
+{
+	struct task *task = session_task(id);
+
+	return task ? task->tid : 0;
+}
+
+u32 host_task_generation(task_id id)
+{
+	return id < ARENA_TASKS ? arena()->tasks[id].generation : 0;
+}
+
+static bool has_capability(int cap)
+{
+	struct {
+		u32 version;
+		s32 pid;
+	} header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct {
+		u32 effective, permitted, inheritable;
+	} data[2];
+
+	if (sys2(__NR_capget, &header, data))
+		return false;
+	return data[cap / 32].effective >> (cap % 32) & 1;
+}
+
+bool host_perfmon_capable(void)
+{
+	return has_capability(CAP_PERFMON_) || has_capability(CAP_SYS_ADMIN);
+}
+
+/* Whoever may see the task's /proc/PID/auxv may observe it: the kernel checks just that for opening it. */
+bool host_may_observe(task_id id)
+{
+	struct task *task = session_task(id);
+	char path[40];
+	long fd;
+
+	if (!task)
+		return false;
+	if (task->pid == (s32)sys0(__NR_getpid))
+		return true;
+	rt_snprintf(path, sizeof(path), "/proc/%d/auxv", task->pid);
+	fd = sys4(__NR_openat, -100, path, 02000000, 0); /* AT_FDCWD, O_CLOEXEC */
+	if (fd < 0)
+		return false;
+	sys1(__NR_close, fd);
+	return true;
+}
+
+/*
+ * The online CPUs as in /sys/devices/system/cpu/online: "0-3,8", as a bit mask made once. Without /sys those that the
+ * caller may use.
+ */
+static u64 online[MAX_CPUS / 64];
+static u32 nr_cpus;
+
+static const char *parse_range(const char *s)
+{
+	u32 from = 0, to;
+
+	for (; *s >= '0' && *s <= '9'; s++)
+		from = from * 10 + (u32)(*s - '0');
+	to = from;
+	if (*s == '-')
+		for (s++, to = 0; *s >= '0' && *s <= '9'; s++)
+			to = to * 10 + (u32)(*s - '0');
+	for (; from <= to && from < MAX_CPUS; from++)
+		online[from / 64] |= 1ul << (from % 64);
+	return s;
+}
+
+static void find_cpus(void)
+{
+	char buf[1024];
+	const char *s = buf;
+	long fd, n = -1;
+	u32 cpu;
+
+	fd = sys4(__NR_openat, -100, "/sys/devices/system/cpu/online", 02000000, 0);
+	if (fd >= 0) {
+		n = sys3(__NR_read, fd, buf, sizeof(buf) - 1);
+		sys1(__NR_close, fd);
+	}
+	if (n > 0) {
+		buf[n] = 0;
+		while (*s >= '0' && *s <= '9') {
+			s = parse_range(s);
+			if (*s == ',')
+				s++;
+		}
+	} else {
+		sys3(__NR_sched_getaffinity, 0, sizeof(online), online);
+	}
+	for (cpu = 0; cpu < MAX_CPUS; cpu++)
+		if (online[cpu / 64] >> (cpu % 64) & 1)
+			nr_cpus = cpu + 1;
+}
+
+u32 host_nr_cpus(void)
+{
+	if (!nr_cpus)
+		find_cpus();
+	return nr_cpus;
+}
+
+bool host_cpu_online(u32 cpu)
+{
+	return cpu < host_nr_cpus() && (online[cpu / 64] >> (cpu % 64) & 1);
+}
+
+u32 host_task_cpu(task_id id)
+{
+	struct task *task = session_task(id);
+	struct proc_stat st;
+	u32 cpu = 0;
+
+	if (id == host_current()) {
+		sys3(__NR_getcpu, &cpu, 0, 0);
+		return cpu;
+	}
+	return task && proc_read_stat(task->pid, task->tid, &st) == 0 ? st.cpu : 0;
+}
+
+/*
+ * The target is interrupted only in translated code: everywhere else it looks at cpu->want before it goes on there.
+ * Barrier A: want is written before in_cache is read here; the target writes in_cache before dbt_run() reads want.
+ */
+void host_kick(task_id id)
+{
+	struct task *task = session_task(id);
+	struct ksiginfo info;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* A */
+	if (!task || id == host_current() || !__atomic_load_n(&task->in_cache, __ATOMIC_RELAXED))
+		return;
+	memset(&info, 0, sizeof(info));
+	info.signo = SIG_KICK;
+	info.code = SIG_KICK_CODE;
+	info.value = arena()->session_id;
+	sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, SIG_KICK, &info);
+}

@@ -1,0 +1,384 @@
+/*
+ * The start of a program in a fresh image; see load.h.
+ *
+ * Order: note what the kernel has put into the address space, bring the vDSO to a place that repeats, take the kernel's
+ * stack out of the way, map program and interpreter, build the guest's stack, tell the kernel about it.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+#include "cpu/cpu.h"
+#include "os/elf.h"
+#include "os/exec.h"
+#include "os/load.h"
+#include "os/procmaps.h"
+#include "os/scratch.h"
+#include "os/signal.h"
+#include "os/stack.h"
+#include "os/sys_mm.h"
+#include "os/vma.h"
+#include "rt/fmt.h"
+#include "rt/layout.h"
+#include "rt/log.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define RFLAGS_AT_START 0x202 /* IF and the bit that is always one */
+#define LOW_RANDOM 0x4000000ul /* with --aslr: images move by less than that, */
+#define TOP_RANDOM 0x10000000000ul /* the mmap area, */
+#define STACK_RANDOM 0x400000ul /* the stack, */
+#define BRK_RANDOM 0x2000000ul /* and the brk area */
+#define SPECIALS 8
+#define EXIT_NOT_FOUND 127
+#define EXIT_NOT_EXECUTABLE 126
+
+/* What the kernel mapped for us. */
+struct kernel_maps {
+	gva stack_start, stack_end;
+	struct {
+		gva start, end;
+		u32 prot, kind;
+	} special[SPECIALS]; /* [vdso], [vvar], ... in order of address */
+	u32 specials;
+};
+
+struct loading {
+	struct stack_kernel kernel;
+	struct kernel_maps maps;
+	struct elf_image program, interp;
+	bool has_interp;
+	gva vdso;
+	u64 random[4];
+	char path[PROCMAPS_BUFFER]; /* of the interpreter; buffer for /proc/self/maps */
+};
+
+const char *load_error_text(int err)
+{
+	switch (err) {
+	case ENOENT:
+		return "No such file or directory";
+	case EACCES:
+		return "Permission denied";
+	case ENOEXEC:
+		return "Exec format error";
+	case ELIBBAD:
+		return "Accessing a corrupted shared library";
+	case ENOMEM:
+		return "Cannot allocate memory";
+	case ENOTDIR:
+		return "Not a directory";
+	case ELOOP:
+		return "Too many levels of symbolic links";
+	case EISDIR:
+		return "Is a directory";
+	case EMFILE:
+		return "Too many open files";
+	case EIO:
+		return "Input/output error";
+	case EINVAL:
+		return "Invalid argument";
+	case EEXIST:
+		return "File exists";
+	}
+	return "cannot be loaded";
+}
+
+/* Ends a program that cannot be loaded: with a message and the shell's status if it is the session's first. */
+static void __attribute__((noreturn)) fail(struct thread *t, bool first, const char *what, int err)
+{
+	if (first) {
+		const char *why = t->refusal.why;
+
+		log_printf(0, "%s: %s%s%s", what, load_error_text(-err), why ? ": " : "", why ? why : "");
+		sys1(__NR_exit_group, err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+	}
+	/* Past the point of no return Linux does the same: force_fatal_sig(SIGSEGV). */
+	log_printf(2, "%s: %s", what, load_error_text(-err));
+	signal_die(t, SIGSEGV);
+}
+
+static bool name_is(const struct procmaps_line *line, const char *name)
+{
+	return !strncmp(line->name, name, strlen(name));
+}
+
+static u32 perms_prot(const char *perms)
+{
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0);
+}
+
+/* Without /proc the map only knows the vDSO's first page and nothing is moved. */
+static void read_kernel_maps(struct loading *ld)
+{
+	struct kernel_maps *m = &ld->maps;
+	struct procmaps pm;
+	struct procmaps_line line;
+
+	if (procmaps_open(&pm, "/proc/self/maps", ld->path))
+		return;
+	while (procmaps_next(&pm, &line)) {
+		if (name_is(&line, "[stack]")) {
+			m->stack_start = line.start;
+			m->stack_end = line.end;
+		} else if ((name_is(&line, "[vdso]") || name_is(&line, "[vvar")) && m->specials < SPECIALS) {
+			m->special[m->specials].start = line.start;
+			m->special[m->specials].end = line.end;
+			m->special[m->specials].prot = perms_prot(line.perms);
+			m->special[m->specials++].kind = name_is(&line, "[vdso]") ? VMA_VDSO : VMA_VVAR;
+		}
+	}
+	procmaps_close(&pm);
+}
+
+/*
+ * The kernel's own initial stack may lie where the guest's must be (always so if the host does not randomise). A copy of
+ * what is on it takes its place.
+ */
+static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
+{
+	u64 size = ld->maps.stack_end - (u64)kernel_sp;
+	u64 *copy;
+
+	if (!ld->maps.stack_end || ld->maps.stack_end <= LAYOUT_GUEST_STACK_TOP - stack_reserve())
+		return 0;
+	copy = scratch_alloc(size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, kernel_sp, size);
+	stack_relocate_kernel(&ld->kernel, kernel_sp, copy);
+	sys2(__NR_munmap, ld->maps.stack_start, ld->maps.stack_end - ld->maps.stack_start);
+	ld->maps.stack_start = (u64)copy;
+	ld->maps.stack_end = (u64)copy + ALIGN_UP(size, PAGE_SIZE);
+	return 0;
+}
+
+static void note_special(const struct kernel_maps *m, u32 i, gva at)
+{
+	struct vma vma = {
+		.start = at,
+		.end = at + m->special[i].end - m->special[i].start,
+		.prot = m->special[i].prot,
+		.kind = m->special[i].kind,
+	};
+
+	vma_insert_locked(&vma);
+}
+
+/* vDSO and its data pages move together to the top of the mmap area, or stay where they are. */
+static void place_vdso_locked(struct loading *ld)
+{
+	struct kernel_maps *m = &ld->maps;
+	gva low, high, to = 0;
+	u64 delta;
+
+	if (!m->specials)
+		return;
+	low = m->special[0].start;
+	high = m->special[m->specials - 1].end;
+	if (high - low < 0x100000)
+		to = vma_find_free_locked(PLACE_TOP, high - low, PAGE_SIZE);
+	if (!to || (to < high && low < to + (high - low)))
+		to = low;
+	delta = to - low;
+	for (u32 i = 0; i < m->specials; i++) {
+		u64 size = m->special[i].end - m->special[i].start;
+		gva at = m->special[i].start + delta;
+
+		if (delta && sys_is_error(sys5(__NR_mremap, m->special[i].start, size, size,
+					       MREMAP_MAYMOVE | MREMAP_FIXED, at))) {
+			check(i == 0); /* the first cannot be moved: none has been */
+			delta = 0;
+			at = m->special[i].start;
+		}
+		note_special(m, i, at);
+	}
+	if (ld->vdso)
+		ld->vdso += delta;
+}
+
+static void note_host_locked(const struct kernel_maps *m)
+{
+	struct vma vma = {.start = m->stack_start, .end = m->stack_end, .kind = VMA_HOST};
+
+	if (vma.end)
+		vma_insert_locked(&vma);
+}
+
+static void randomize(struct loading *ld)
+{
+	if (!arena()->config.aslr)
+		return;
+	if (sys3(__NR_getrandom, ld->random, sizeof(ld->random), 0) != (long)sizeof(ld->random))
+		return;
+	vma_set_random(ld->random[0] % LOW_RANDOM, ld->random[1] % TOP_RANDOM);
+	ld->random[2] %= STACK_RANDOM;
+	ld->random[3] = ALIGN_DOWN(ld->random[3] % BRK_RANDOM, PAGE_SIZE);
+}
+
+static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
+{
+	u64 reserve = stack_reserve() + STACK_RANDOM;
+	int ret;
+
+	ret = vma_init();
+	if (ret)
+		return ret;
+	read_kernel_maps(ld);
+	ret = release_kernel_stack(ld, kernel_sp);
+	if (ret)
+		return ret;
+	if (LAYOUT_GUEST_STACK_TOP - reserve < LAYOUT_GUEST_MMAP_TOP)
+		vma_set_top(LAYOUT_GUEST_STACK_TOP - ALIGN_UP(reserve, 0x1000000ul));
+	randomize(ld);
+	vma_lock();
+	note_host_locked(&ld->maps);
+	place_vdso_locked(ld);
+	vma_unlock();
+	return 0;
+}
+
+static long open_program(struct task *task)
+{
+	long fd = task->exec_fd - 1;
+
+	task->exec_fd = 0;
+	return fd >= 0 ? fd : sys4(__NR_openat, AT_FDCWD, task->exec_path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* Keeps the program's canonical path as /proc/PID/exe shows it. */
+static void note_exe(struct task *task, int fd)
+{
+	char link[32];
+	long n;
+
+	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, AT_FDCWD, link, task->exec_path, ARENA_PATH - 1);
+	if (n > 0)
+		task->exec_path[n] = 0;
+}
+
+static int load_images(struct loading *ld, int fd)
+{
+	long interp_fd;
+	int ret = elf_probe(fd, ld->path);
+
+	if (ret)
+		return ret;
+	ret = elf_load(fd, &ld->program);
+	if (ret || !ld->path[0])
+		return ret;
+	interp_fd = exec_open_interp(ld->path);
+	if (interp_fd < 0)
+		return interp_fd;
+	ld->has_interp = true;
+	ret = elf_load(interp_fd, &ld->interp);
+	sys1(__NR_close, interp_fd);
+	return ret;
+}
+
+/*
+ * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack can
+ * go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
+ */
+static void tell_kernel(const struct loading *ld, const struct stack_built *built, gva brk)
+{
+	struct prctl_mm_map map = {
+		.start_code = ld->program.code_start,
+		.end_code = ld->program.code_end,
+		.start_data = ld->program.data_start,
+		.end_data = ld->program.data_end,
+		.start_brk = brk,
+		.brk = brk,
+		.start_stack = built->sp,
+		.arg_start = built->arg_start,
+		.arg_end = built->arg_end,
+		.env_start = built->env_start,
+		.env_end = built->env_end,
+		.auxv = (void *)built->auxv,
+		.auxv_size = built->auxv_size,
+		.exe_fd = (u32)-1,
+	};
+	const struct kernel_maps *m = &ld->maps;
+
+	if (sys5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) || !m->stack_end)
+		return;
+	sys2(__NR_munmap, m->stack_start, m->stack_end - m->stack_start);
+	vma_lock();
+	vma_remove_locked(m->stack_start, m->stack_end);
+	vma_unlock();
+}
+
+static void set_comm(struct task *task)
+{
+	const char *slash = strrchr(task->exec_name, '/');
+
+	sys5(__NR_prctl, PR_SET_NAME, slash ? slash + 1 : task->exec_name, 0, 0, 0);
+	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
+}
+
+static void set_registers(struct cpu *cpu, gva rip, gva rsp)
+{
+	for (unsigned i = 0; i < 16; i++)
+		cpu_set_gpr(cpu, i, 0);
+	cpu_set_gpr(cpu, RSP, rsp);
+	cpu->rip = rip;
+	cpu->rflags = RFLAGS_AT_START;
+}
+
+static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
+{
+	struct stack_program prog = {0};
+	struct stack_built built;
+	int ret = load_images(ld, fd);
+
+	if (ret)
+		return ret;
+	prog.exec_name = task->exec_name;
+	prog.phdr = ld->program.phdr;
+	prog.phnum = ld->program.phnum;
+	prog.entry = ld->program.entry;
+	prog.exec_stack = ld->program.exec_stack;
+	prog.interp_base = ld->has_interp ? ld->interp.bias : 0;
+	prog.vdso = ld->vdso;
+	prog.random_shift = ld->random[2];
+	prog.random_bytes = arena()->config.aslr;
+	ret = stack_build(&ld->kernel, &prog, &built);
+	if (ret)
+		return ret;
+	mm_set_brk(LAYOUT_GUEST_BRK + ld->random[3]);
+	tell_kernel(ld, &built, LAYOUT_GUEST_BRK + ld->random[3]);
+	set_registers(cpu, ld->has_interp ? ld->interp.entry : ld->program.entry, built.sp);
+	return 0;
+}
+
+void load_program(struct thread *t, const u64 *kernel_sp, u64 *vdso)
+{
+	struct task *task = t->task;
+	bool first = !task->exec_fd;
+	struct loading *ld = scratch_alloc(sizeof(*ld));
+	long fd;
+	int ret;
+
+	if (!ld)
+		fail(t, first, task->exec_path, -ENOMEM);
+	stack_parse_kernel(kernel_sp, &ld->kernel);
+	ld->vdso = stack_kernel_auxv(&ld->kernel, AT_SYSINFO_EHDR);
+	fd = open_program(task);
+	if (fd < 0)
+		fail(t, first, task->exec_path, fd);
+	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp) : 0;
+	if (!ret)
+		ret = prepare_memory(ld, kernel_sp);
+	if (!ret)
+		ret = load(ld, task, fd, t->cpu);
+	if (ret)
+		fail(t, first, task->exec_path, ret);
+	set_comm(task);
+	note_exe(task, fd);
+	sys1(__NR_close, fd);
+	*vdso = ld->vdso;
+	scratch_free(ld, sizeof(*ld));
+}

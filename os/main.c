@@ -1,0 +1,166 @@
+/*
+ * The start of the runtime in a fresh image, after execveat of the runtime by descriptor: finds its session by the
+ * descriptor's number, its task by the kernel thread id, and runs the guest's program.
+ *
+ * Runs in two parts: main_prepare() on the stack that the kernel made, until there is a runtime stack, and main_run()
+ * there. What fails here is pcl's or the host's fault, so it is said and ends the process.
+ */
+#include <asm/errno.h>
+#include <linux/fcntl.h>
+#include <linux/auxvec.h>
+#include "dbt/dbt.h"
+#include "dbt/translate.h"
+#include "event/pmu.h"
+#include "event/task.h"
+#include "os/load.h"
+#include "os/loop.h"
+#include "os/process.h"
+#include "os/session.h"
+#include "os/signal.h"
+#include "os/stack.h"
+#include "os/sys_perf.h"
+#include "rt/fmt.h"
+#include "rt/log.h"
+#include "rt/stats.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define EXIT_FAILED 126
+#define FD_PREFIX "/dev/fd/"
+
+u64 main_prepare(const u64 *kernel_sp);
+void main_run(const u64 *kernel_sp) __attribute__((noreturn));
+
+static void __attribute__((noreturn)) fail(const char *what, long err)
+{
+	log_printf(0, "%s: error %ld", what, -err);
+	for (;;)
+		sys1(__NR_exit_group, EXIT_FAILED);
+}
+
+/* The kernel names a program that is executed by descriptor after it. */
+static s32 runtime_descriptor(const u64 *kernel_sp)
+{
+	struct stack_kernel k;
+	const char *name;
+	u64 fd;
+
+	stack_parse_kernel(kernel_sp, &k);
+	name = (const char *)stack_kernel_auxv(&k, AT_EXECFN);
+	if (!name || strncmp(name, FD_PREFIX, strlen(FD_PREFIX)) || rt_parse_u64(name + strlen(FD_PREFIX), &fd))
+		fail("this program is started by pcl only", -EINVAL);
+	return (s32)fd;
+}
+
+/*
+ * Messages go to what descriptor 2 was when the session began, under a number beside our own two, so that guests that
+ * close or replace their descriptor 2 neither silence pcl nor get its text into their files. Without --strace and --log
+ * only a failed check has anything to say, and a guest that closes a pipe is to have closed it: no number is taken.
+ */
+static void set_up_log(s32 runtime_fd)
+{
+	struct session_config *c = &arena()->config;
+	s32 fd;
+
+	log_level = (int)c->log_level;
+	for (fd = runtime_fd - 1; (c->strace || c->log_level) && c->log_fd == 2 && fd > 2; fd--) {
+		if (sys2(__NR_fcntl, fd, F_GETFD) != -EBADF)
+			continue;
+		if (sys2(__NR_dup2, 2, fd) == fd)
+			c->log_fd = fd;
+		break;
+	}
+	log_fd = c->log_fd;
+}
+
+u64 main_prepare(const u64 *kernel_sp)
+{
+	s32 fd = runtime_descriptor(kernel_sp);
+	struct thread *t;
+	int ret;
+
+	ret = session_attach(fd + 1);
+	if (ret)
+		fail("cannot map the session's memory", ret);
+	set_up_log(fd);
+	stats_place = &arena()->stats;
+	the_process.runtime_fd = fd;
+	lock_init(&the_process.threads_lock, RANK_THREADS);
+	t = thread_alloc(&the_process);
+	if (!t)
+		fail("cannot allocate the first thread", -ENOMEM);
+	return thread_area(t) + THREAD_RT_TOP;
+}
+
+static void find_task(struct thread *t)
+{
+	t->task = session_find_self();
+	if (!t->task)
+		fail("no task of the session", -ESRCH);
+	t->cpu = &t->task->cpu;
+	t->tid = t->task->tid;
+	t->group = process_page_alloc(t->proc);
+	if (!t->group)
+		fail("cannot allocate", -ENOMEM);
+	t->group->pid = t->task->pid;
+	t->group->refs = t->group->nr_threads = 1;
+	thread_list_add(t);
+}
+
+/* The first member makes the event tables; the others find them. */
+static void attach_events(struct thread *t)
+{
+	struct arena *a = arena();
+	int ret;
+
+	_Static_assert(ARENA_TASKS == EVENT_TASKS, "task slots are event contexts");
+	check((u64)arena_event_space() + event_space_size() <= LAYOUT_ARENA + LAYOUT_ARENA_SIZE);
+	if (!a->events_ready) {
+		ret = event_space_init(arena_event_space());
+		if (ret)
+			fail("cannot make the event tables", ret);
+	}
+	event_space_attach(arena_event_space());
+	if (!a->events_ready) {
+		event_sysctl()->paranoid = a->config.paranoid;
+		a->events_ready = 1;
+	}
+	pmu_init();
+	ret = perf_after_exec(t);
+	if (ret)
+		fail("cannot take the event descriptors over", ret);
+	event_task_exec(t->cpu->slot);
+}
+
+static void start_translator(struct thread *t)
+{
+	const struct session_config *c = &arena()->config;
+	int ret;
+
+	dbt_options.no_traces = c->no_traces;
+	dbt_options.no_links = c->no_links;
+	dbt_options.no_ibl = c->no_ibl;
+	dbt_options.one_insn = c->one_insn_blocks;
+	ret = dbt_init();
+	if (ret)
+		fail("cannot reserve the code cache", ret);
+	dbt_cpu_init(t->cpu);
+}
+
+void main_run(const u64 *kernel_sp)
+{
+	struct thread *t = thread_current();
+	int ret;
+
+	find_task(t);
+	ret = sigframe_init();
+	if (ret)
+		fail("the processor has no XSAVE or more state than pcl knows", ret);
+	ret = signal_init(t);
+	if (ret)
+		fail("cannot set up signals", ret);
+	start_translator(t);
+	load_program(t, kernel_sp, &t->proc->vdso);
+	attach_events(t);
+	loop_run(t);
+}

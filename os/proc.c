@@ -1,0 +1,117 @@
+/* Reading the host's /proc; see proc.h. */
+#include <asm/errno.h>
+#include <asm/fcntl.h>
+#include "os/proc.h"
+#include "rt/fmt.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define TICK_NS 10000000ul /* USER_HZ is 100 on every Linux */
+#define AT_FDCWD_ (-100)
+
+/* Reads the file's beginning and terminates it. Its length, or -errno. */
+static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+	size_t len = 0;
+	long fd, n;
+
+	rt_snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	fd = sys4(__NR_openat, AT_FDCWD_, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	while (len < size - 1 && (n = sys3(__NR_read, fd, buf + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	sys1(__NR_close, fd);
+	buf[len] = 0;
+	return (long)len;
+}
+
+static const char *skip_blanks(const char *s)
+{
+	while (*s == ' ' || *s == '\t' || *s == ':')
+		s++;
+	return s;
+}
+
+static const char *parse_number(const char *s, u64 *out)
+{
+	s = skip_blanks(s);
+	if (*s == '-')
+		s++;
+	for (*out = 0; *s >= '0' && *s <= '9'; s++)
+		*out = *out * 10 + (u64)(*s - '0');
+	return s;
+}
+
+/* Fields are numbered as in proc(5): 3 is the state. The command in parentheses may hold anything. */
+int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out)
+{
+	char buf[512];
+	const char *s;
+	u64 field[40] = {0};
+	long len = read_file(pid, tid, "stat", buf, sizeof(buf));
+	unsigned int i;
+
+	if (len < 0)
+		return (int)len;
+	s = strrchr(buf, ')');
+	if (!s || s[1] != ' ')
+		return -EIO;
+	out->state = s[2];
+	for (s += 3, i = 4; i < ARRAY_SIZE(field) && *s; i++)
+		s = parse_number(s, &field[i]);
+	out->minor = field[10];
+	out->major = field[12];
+	out->cpu_time = (field[14] + field[15]) * TICK_NS;
+	out->start_time = field[22] * TICK_NS;
+	out->cpu = (u32)field[39];
+	return 0;
+}
+
+int proc_read_cpu_time(s32 pid, s32 tid, u64 *out)
+{
+	struct proc_stat st;
+	char buf[128];
+	long len = read_file(pid, tid, "schedstat", buf, sizeof(buf));
+	int ret;
+
+	if (len > 0) {
+		parse_number(buf, out);
+		return 0;
+	}
+	ret = proc_read_stat(pid, tid, &st);
+	if (!ret)
+		*out = st.cpu_time;
+	return ret;
+}
+
+/* The sum of the numbers after each occurrence of `name` in the file. */
+static int sum_fields(s32 pid, s32 tid, const char *file, const char *name, u64 *out)
+{
+	char buf[4096];
+	const char *s = buf;
+	long len = read_file(pid, tid, file, buf, sizeof(buf));
+	bool found = false;
+	u64 value;
+
+	if (len < 0)
+		return (int)len;
+	*out = 0;
+	while ((s = strstr(s, name))) {
+		s = parse_number(s + strlen(name), &value);
+		*out += value;
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+int proc_read_switches(s32 pid, s32 tid, u64 *out)
+{
+	return sum_fields(pid, tid, "status", "voluntary_ctxt_switches", out);
+}
+
+int proc_read_migrations(s32 pid, s32 tid, u64 *out)
+{
+	return sum_fields(pid, tid, "sched", "nr_migrations ", out);
+}

@@ -1,0 +1,24 @@
+/* What the host's /proc says about threads, of other processes too. Uses a descriptor for a moment. */
+#ifndef OS_PROC_H
+#define OS_PROC_H
+
+#include "abi/types.h"
+
+struct proc_stat {
+	char state;	 /* R S D Z X T t I */
+	u64 minor, major; /* page faults */
+	u64 start_time;	 /* ns since boot, a multiple of 10 ms */
+	u64 cpu_time;	 /* ns, a multiple of 10 ms */
+	u32 cpu;	 /* where it ran last */
+};
+
+/* /proc/PID/task/TID/stat: 0, or -errno. */
+int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out);
+/* schedstat: CPU time in ns. 0, or -errno. */
+int proc_read_cpu_time(s32 pid, s32 tid, u64 *out);
+/* status: voluntary and involuntary switches together. */
+int proc_read_switches(s32 pid, s32 tid, u64 *out);
+/* sched: se.nr_migrations. -ENOENT if the kernel does not tell. */
+int proc_read_migrations(s32 pid, s32 tid, u64 *out);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Reads /proc/PID/maps line by line, for the loader and for the guest's view of that file.
+ */
+#ifndef OS_PROCMAPS_H
+#define OS_PROCMAPS_H
+
+#include "abi/types.h"
+
+#define PROCMAPS_BUFFER 0x3000 /* more than the longest line */
+
+struct procmaps {
+	int fd;
+	char *buffer; /* PROCMAPS_BUFFER bytes */
+	u32 at, filled;
+};
+
+struct procmaps_line {
+	gva start, end;
+	char perms[5]; /* "rw-p" */
+	u64 offset;
+	const char *id;	  /* "fe:00 332383", up to the spaces before the name; not terminated */
+	u32 id_len;
+	const char *name; /* terminated, may be empty; valid until the next call */
+};
+
+/* buffer: PROCMAPS_BUFFER bytes. 0 or -errno. */
+int procmaps_open(struct procmaps *pm, const char *path, char *buffer);
+/* False at the end. Lines that are not of the form of a mapping are skipped. */
+bool procmaps_next(struct procmaps *pm, struct procmaps_line *line);
+void procmaps_close(struct procmaps *pm);
+
+#endif

@@ -1,0 +1,35 @@
+/* Short-lived memory; see scratch.h. Addresses go round an area above the memory map's, so threads rarely meet. */
+#include <errno.h>
+#include <sys/mman.h>
+#include "os/scratch.h"
+#include "rt/layout.h"
+#include "rt/sys.h"
+
+#define AREA (LAYOUT_MM + 0x10000000ul)
+#define AREA_SIZE 0x8000000000ul
+#define TRIES 1000
+
+static u64 next;
+
+void *scratch_alloc(u64 size)
+{
+	size = ALIGN_UP(size, PAGE_SIZE);
+	for (int i = 0; i < TRIES; i++) {
+		u64 at = __atomic_fetch_add(&next, size + PAGE_SIZE, __ATOMIC_RELAXED) % AREA_SIZE;
+		long ret = sys6(__NR_mmap, AREA + at, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if ((u64)ret == AREA + at)
+			return (void *)ret;
+		if (!sys_is_error(ret))
+			sys2(__NR_munmap, ret, size);
+		else if (ret != -EEXIST)
+			return NULL;
+	}
+	return NULL;
+}
+
+void scratch_free(void *p, u64 size)
+{
+	sys2(__NR_munmap, p, ALIGN_UP(size, PAGE_SIZE));
+}

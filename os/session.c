@@ -1,0 +1,306 @@
+/* The arena's mapping and the task slots; see session.h. Structures: os/arena.h. */
+#include <asm/errno.h>
+#include <linux/mman.h>
+#include <asm/signal.h>
+#include <linux/time.h>
+#include "event/space.h"
+#include "event/task.h"
+#include "os/proc.h"
+#include "os/session.h"
+#include "rt/log.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* A NEW slot whose creator is dead may still get its thread: that one has this long to begin. */
+#define NEW_GRACE_NS 2000000000ul
+/* /proc tells start times in ticks of 10 ms. */
+#define START_SLACK_NS 20000000ul
+
+static u64 boottime(void)
+{
+	u64 ts[2];
+
+	sys2(__NR_clock_gettime, CLOCK_BOOTTIME, ts);
+	return ts[0] * 1000000000ul + ts[1];
+}
+
+int session_attach(int arena_fd)
+{
+	long ret = sys6(__NR_mmap, LAYOUT_ARENA, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, arena_fd, 0);
+
+	if (sys_is_error(ret))
+		return (int)ret;
+	if ((u64)ret != LAYOUT_ARENA)
+		return -ENOMEM;
+	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
+		return -EINVAL;
+	return 0;
+}
+
+/* The lock with its repair: nothing is half done but what session_reap_locked() finishes. */
+static void session_lock(void)
+{
+	slock_acquire(&arena()->lock);
+}
+
+static void session_unlock(void)
+{
+	slock_release(&arena()->lock);
+}
+
+struct task *session_task(u32 slot)
+{
+	struct task *task;
+
+	if (slot == 0 || slot >= arena()->tasks_high || slot >= ARENA_TASKS)
+		return NULL;
+	task = &arena()->tasks[slot];
+	return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_FREE ? NULL : task;
+}
+
+u32 session_find_tid(s32 tid)
+{
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task->state == TASK_ALIVE && task->tid == tid && session_task_exists(task))
+			return slot;
+	}
+	return 0;
+}
+
+bool session_task_exists(const struct task *task)
+{
+	return sys3(__NR_tgkill, task->pid, task->tid, 0) != -ESRCH;
+}
+
+static void task_fill(struct task *task)
+{
+	task->pid = (s32)sys0(__NR_getpid);
+	task->tid = (s32)sys0(__NR_gettid);
+	task->ppid = (s32)sys0(__NR_getppid);
+	task->uid = (u32)sys0(__NR_geteuid);
+	task->gid = (u32)sys0(__NR_getegid);
+	task->exec_tgid = 0;
+	task->in_cache = 0;
+}
+
+/* Other threads of a group that has just executed a new program are gone. */
+static void end_others(const struct task *self)
+{
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task != self && task->state == TASK_ALIVE && task->pid == self->pid) {
+			event_task_exit(slot);
+			session_task_free(task);
+		}
+	}
+}
+
+struct task *session_find_self(void)
+{
+	s32 tid = (s32)sys0(__NR_gettid);
+	struct task *found = NULL;
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (!task || (task->state != TASK_ALIVE && task->state != TASK_NEW))
+			continue;
+		if (task->exec_tgid == tid) {
+			found = task;
+			break;
+		}
+		if (task->tid == tid && (!found || task->start_time > found->start_time))
+			found = task;
+	}
+	if (!found)
+		return NULL;
+	task_fill(found);
+	if (!found->start_time)
+		found->start_time = boottime();
+	__atomic_store_n(&found->state, TASK_ALIVE, __ATOMIC_RELEASE);
+	end_others(found);
+	return found;
+}
+
+/* Gone, a zombie, or its tid is another thread's now. */
+static bool is_dead(const struct task *task)
+{
+	struct proc_stat st;
+
+	if (!session_task_exists(task))
+		return true;
+	if (proc_read_stat(task->pid, task->tid, &st))
+		return false;
+	return st.state == 'Z' || st.state == 'X' || st.start_time > task->start_time + START_SLACK_NS;
+}
+
+/* A task that nobody can end any more but us. */
+static bool is_abandoned(const struct task *task)
+{
+	if (task->state != TASK_NEW)
+		return is_dead(task);
+	return boottime() - task->start_time > NEW_GRACE_NS && is_dead(task);
+}
+
+void session_reap(void)
+{
+	u32 slot, generation;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (!task)
+			continue;
+		generation = task->generation;
+		if (!is_abandoned(task) || task->generation != generation)
+			continue;
+		event_task_exit(slot);
+		session_task_free(task);
+	}
+}
+
+static struct task *alloc_locked(void)
+{
+	struct arena *a = arena();
+	u32 slot;
+
+	for (slot = MAX(a->tasks_free_hint, 1u); slot < a->tasks_high; slot++)
+		if (a->tasks[slot].state == TASK_FREE)
+			break;
+	if (slot >= ARENA_TASKS)
+		return NULL;
+	if (slot >= a->tasks_high)
+		a->tasks_high = slot + 1;
+	a->tasks_free_hint = slot + 1;
+	a->tasks[slot].generation++;
+	a->tasks[slot].start_time = boottime();
+	a->tasks[slot].pid = (s32)sys0(__NR_getpid);
+	a->tasks[slot].tid = (s32)sys0(__NR_gettid);
+	__atomic_store_n(&a->tasks[slot].state, TASK_NEW, __ATOMIC_RELEASE);
+	return &a->tasks[slot];
+}
+
+struct task *session_task_new(struct task *parent)
+{
+	struct task *task;
+	u32 slot;
+
+	session_lock();
+	task = alloc_locked();
+	session_unlock();
+	if (!task) {
+		session_reap();
+		session_lock();
+		task = alloc_locked();
+		session_unlock();
+	}
+	if (!task)
+		return NULL;
+	slot = (u32)(task - arena()->tasks);
+	task->cpu = parent->cpu;
+	memset(task->cpu.cell, 0, sizeof(task->cpu.cell));
+	task->cpu.slot = slot;
+	task->cpu.pending = 0;
+	task->cpu.want = 0;
+	task->ppid = parent->pid;
+	task->uid = parent->uid;
+	task->gid = parent->gid;
+	memcpy(task->comm, parent->comm, sizeof(task->comm));
+	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
+	task->exec_fd = 0;
+	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
+	memcpy(task->exec_name, parent->exec_name, strnlen(parent->exec_name, ARENA_PATH - 1) + 1);
+	task->exec_fd = 0;
+	task->exec_sigmask = task->exec_sigign = 0;
+	task->exec_tgid = 0;
+	task->in_cache = 0;
+	task->cputime_at_exit = 0;
+	return task;
+}
+
+void session_task_undo(struct task *task)
+{
+	session_task_free(task);
+}
+
+void session_task_begin(struct task *task)
+{
+	task_fill(task);
+	__atomic_store_n(&task->state, TASK_ALIVE, __ATOMIC_RELEASE);
+}
+
+static void task_final(struct task *task)
+{
+	u32 slot = task->cpu.slot;
+
+	task->cputime_at_exit = host_task_clock(slot);
+	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
+	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
+	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
+	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
+}
+
+/*
+ * The events read the final values through host.h while the task is DEAD; then nobody needs the slot: a later reader finds
+ * its counts in the events.
+ */
+static bool end_task(struct task *task)
+{
+	u32 alive = TASK_ALIVE;
+
+	if (event_space->opened)
+		task_final(task);
+	if (!__atomic_compare_exchange_n(&task->state, &alive, TASK_DEAD, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return false;
+	event_task_exit(task->cpu.slot);
+	return true;
+}
+
+void session_task_end(struct task *task)
+{
+	if (end_task(task))
+		session_task_free(task);
+}
+
+void session_group_end(struct task *self)
+{
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task != self && task->state == TASK_ALIVE && task->pid == self->pid)
+			end_task(task);
+	}
+	session_task_end(self);
+}
+
+void session_task_free(struct task *task)
+{
+	u32 slot = (u32)(task - arena()->tasks);
+
+	session_lock();
+	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
+	if (slot < arena()->tasks_free_hint)
+		arena()->tasks_free_hint = slot;
+	session_unlock();
+}
+
+void session_exec_begin(struct task *task)
+{
+	task->exec_tgid = task->pid;
+}
+
+void session_exec_failed(struct task *task)
+{
+	task->exec_tgid = 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * The session as its members see it: the arena's mapping and the task slots.
+ *
+ * A slot is FREE, NEW (its creator fills it in), ALIVE, or DEAD; it becomes FREE again when event/ has let go of it.
+ * Members may die at any instruction: whoever looks for a slot or takes the lock over from a dead owner finds slots of
+ * dead tasks with session_reap() and finishes for them what they could not.
+ */
+#ifndef OS_SESSION_H
+#define OS_SESSION_H
+
+#include "os/arena.h"
+
+/* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
+int session_attach(int arena_fd);
+
+/* The slot of the calling kernel thread after exec, made ALIVE; NULL: it has none. */
+struct task *session_find_self(void);
+
+/* The slot with that number, NULL if there is none with it; any state but FREE. */
+struct task *session_task(u32 slot);
+/* The live slot of a kernel thread id, 0 if it is no task of the session. */
+u32 session_find_tid(s32 tid);
+
+/* A NEW slot with a copy of the parent's fields and registers, its cells zero; NULL if all are taken. */
+struct task *session_task_new(struct task *parent);
+/* Undoes session_task_new(). */
+void session_task_undo(struct task *task);
+/* The new task's own thread: fills in its ids and becomes ALIVE. */
+void session_task_begin(struct task *task);
+/* The thread's own end: final clocks and counts, state DEAD. Its events are told before. */
+void session_task_end(struct task *task);
+/*
+ * The same for all tasks of the caller's thread group, which is about to end. The slots of its other threads stay DEAD,
+ * since those may still run, until session_reap() finds them gone.
+ */
+void session_group_end(struct task *task);
+/* Gives a DEAD slot back; event/ has let go of it. */
+void session_task_free(struct task *task);
+
+/* Before execveat: which slot the new image is to use. After a failure: forgets it. */
+void session_exec_begin(struct task *task);
+void session_exec_failed(struct task *task);
+
+/* Finds tasks that died without a word and ends them. Called lazily, e.g. when slots are short. */
+void session_reap(void);
+
+/* True if the kernel thread behind an ALIVE slot still exists. */
+bool session_task_exists(const struct task *task);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * System calls that wait under a temporary signal mask. The kernel takes the mask, so that waiting and unblocking are
+ * one step; it gets a copy without SIG_NEVER_BLOCKED in runtime memory.
+ *
+ * A signal that ends such a call is delivered under the temporary mask, and its frame holds the mask of before
+ * (t->call_mask, os/sigdeliver.c).
+ */
+#include <asm/errno.h>
+#include "os/signal.h"
+#include "os/syscall.h"
+#include "rt/guest.h"
+#include "rt/sys.h"
+
+/* A taken signal that the kernel could not be told is blocked, and that `mask` lets through. */
+static bool held_deliverable(const struct thread *t, u64 mask)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t->held); i++)
+		if (t->held[i].signo && !(mask & SIG_BIT(t->held[i].signo)))
+			return true;
+	return false;
+}
+
+static long call_masked(struct thread *t, u64 mask, u64 nr, const u64 *a)
+{
+	long ret;
+
+	t->call_mask = mask & ~SIG_UNBLOCKABLE;
+	t->call_mask_on = 1;
+	if (held_deliverable(t, mask)) {
+		t->attention = 1;
+		return -EINTR;
+	}
+	ret = thread_syscall(t, (long)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (ret != -EINTR || !t->attention)
+		t->call_mask_on = 0;
+	return ret;
+}
+
+/* The call with the pointer to its mask in argument number `arg` and the mask's size in the next. */
+static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
+{
+	u64 args[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, mask;
+
+	if (!a[arg])
+		return syscall_pass(t, a);
+	if (a[arg + 1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, a[arg], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	args[arg] = (u64)&t->scratch[0];
+	return call_masked(t, mask, t->nr, args);
+}
+
+long sys_rt_sigsuspend(struct thread *t, const u64 *a)
+{
+	u64 args[6] = {(u64)&t->scratch[0], 8}, mask;
+
+	if (a[1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, a[0], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	return call_masked(t, mask, __NR_rt_sigsuspend, args);
+}
+
+long sys_ppoll(struct thread *t, const u64 *a)
+{
+	return call_with_mask(t, a, 3);
+}
+
+/* Also epoll_pwait2: the arguments have the same places. */
+long sys_epoll_pwait(struct thread *t, const u64 *a)
+{
+	return call_with_mask(t, a, 4);
+}
+
+/* The sixth argument points to the pair of mask and size. Also io_pgetevents. */
+long sys_pselect6(struct thread *t, const u64 *a)
+{
+	u64 args[6] = {a[0], a[1], a[2], a[3], a[4], 0}, pair[2], mask;
+
+	if (!a[5])
+		return syscall_pass(t, a);
+	if (guest_read(pair, a[5], sizeof(pair)))
+		return -EFAULT;
+	if (!pair[0])
+		return syscall_pass(t, a);
+	if (pair[1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, pair[0], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	t->scratch[1] = (u64)&t->scratch[0];
+	t->scratch[2] = 8;
+	args[5] = (u64)&t->scratch[1];
+	return call_masked(t, mask, t->nr, args);
+}
+
+/* Signals that the runtime holds for the guest are waited for here; all others are the kernel's. */
+long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
+{
+	struct taken_signal *h;
+	unsigned int i;
+	u64 set;
+	int signo;
+
+	if (a[3] != 8)
+		return -EINVAL;
+	if (guest_read(&set, a[0], 8))
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(t->held); i++) {
+		h = &t->held[i];
+		if (!h->signo || !(set & SIG_BIT(h->signo)))
+			continue;
+		signo = h->signo;
+		h->signo = 0;
+		if (a[1] && guest_write(a[1], h->info, sizeof(h->info)))
+			return -EFAULT;
+		return signo;
+	}
+	return syscall_pass(t, a);
+}

@@ -1,0 +1,133 @@
+/*
+ * What cannot be said in C: the entry from the kernel, the interruptible system call, clone onto another stack, the
+ * return from host signal handlers, and the vector state's way to and from memory.
+ */
+	.text
+
+/* The kernel's entry after execveat: its initial stack is argv, environment and auxiliary vector. */
+	.globl	rt_start
+	.type	rt_start, @function
+rt_start:
+	xor	%ebp, %ebp
+	mov	%rsp, %rbx
+	mov	%rsp, %rdi
+	and	$-16, %rsp
+	call	main_prepare		/* returns the top of the runtime stack */
+	mov	%rax, %rsp
+	mov	%rbx, %rdi
+	xor	%ebp, %ebp
+	call	main_run
+	ud2
+	.size	rt_start, . - rt_start
+
+/*
+ * long syscall_window(const u64 *args, long nr, const u32 *attention)
+ *
+ * A signal handler that interrupts between window_begin and window_enter moves rip to window_abort, so that the system
+ * call is not entered after a signal was taken. There, rcx tells whether the kernel had been entered and wants a restart
+ * (rcx == window_end, as the instruction leaves it) or not yet (0).
+ */
+	.globl	syscall_window, window_begin, window_enter, window_end, window_abort
+	.type	syscall_window, @function
+syscall_window:
+	push	%rbx
+	mov	%rdx, %rbx
+	mov	%rsi, %rax
+	mov	40(%rdi), %r9
+	mov	32(%rdi), %r8
+	mov	24(%rdi), %r10
+	mov	16(%rdi), %rdx
+	mov	8(%rdi), %rsi
+	mov	0(%rdi), %rdi
+	xor	%ecx, %ecx
+window_begin:
+	cmpl	$0, (%rbx)
+	jne	window_abort
+window_enter:
+	syscall
+window_end:
+	pop	%rbx
+	ret
+window_abort:
+	mov	$-513, %rax		/* SYSCALL_AGAIN */
+	pop	%rbx
+	ret
+	.size	syscall_window, . - syscall_window
+
+/*
+ * long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child)
+ * long clone3_onto(struct clone_args *args, u64 size, void *stack_top, struct thread *child)
+ *
+ * The child goes to clone_child(child) on the given stack; for clone3, args names the same stack.
+ */
+	.globl	clone_onto
+	.type	clone_onto, @function
+clone_onto:
+	mov	%rcx, %rax		/* tls */
+	mov	%rdx, %r10		/* ctid */
+	mov	%rsi, %rdx		/* ptid */
+	mov	%r8, %rsi		/* stack */
+	mov	%rax, %r8
+	mov	$56, %eax
+	syscall
+	test	%rax, %rax
+	jz	1f
+	ret
+1:	mov	%r9, %rdi
+	xor	%ebp, %ebp
+	call	clone_child
+	ud2
+	.size	clone_onto, . - clone_onto
+
+	.globl	clone3_onto
+	.type	clone3_onto, @function
+clone3_onto:
+	mov	%rcx, %r9
+	mov	$435, %eax
+	syscall
+	test	%rax, %rax
+	jz	1b
+	ret
+	.size	clone3_onto, . - clone3_onto
+
+/* SA_RESTORER of the runtime's own handlers. */
+	.globl	signal_restorer
+	.type	signal_restorer, @function
+signal_restorer:
+	mov	$15, %eax
+	syscall
+	ud2
+	.size	signal_restorer, . - signal_restorer
+
+/* void vector_save(void *area, u64 mask): XSAVE, standard format; area is 64-byte aligned. */
+	.globl	vector_save
+	.type	vector_save, @function
+vector_save:
+	mov	%esi, %eax
+	mov	%rsi, %rdx
+	shr	$32, %rdx
+	xsave64	(%rdi)
+	ret
+	.size	vector_save, . - vector_save
+
+/* void vector_load(const void *area, u64 mask): XRSTOR of a valid area. */
+	.globl	vector_load
+	.type	vector_load, @function
+vector_load:
+	mov	%esi, %eax
+	mov	%rsi, %rdx
+	shr	$32, %rdx
+	xrstor64 (%rdi)
+	ret
+	.size	vector_load, . - vector_load
+
+/* void thread_leave(s32 status): ends the kernel thread without using any stack. */
+	.globl	thread_leave
+	.type	thread_leave, @function
+thread_leave:
+	mov	$60, %eax
+	syscall
+	ud2
+	.size	thread_leave, . - thread_leave
+
+	.section .note.GNU-stack, "", @progbits

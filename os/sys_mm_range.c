@@ -1,0 +1,341 @@
+/* mremap, madvise, mlockall, remap_file_pages, System V shared memory: see os/sys_mm.c for the rules. */
+#include <errno.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include "dbt/dbt.h"
+#include "os/syscall.h"
+#include "os/sys_mm.h"
+#include "os/vma.h"
+#include "rt/layout.h"
+#include "rt/refuse.h"
+#include "rt/sys.h"
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+#ifndef MLOCK_ONFAULT
+#define MLOCK_ONFAULT 1
+#endif
+#define MM_HIGHEST LAYOUT_GUEST_STACK_TOP
+
+static bool pcl_memory_locked(gva start, gva end)
+{
+	return vma_reserved(start, end) || vma_host_locked(start, end);
+}
+
+/* The map's entries of [from, from + old_len) appear at `to` too; the last one is stretched to new_len. */
+static void copy_entries_locked(gva from, u64 old_len, gva to, u64 new_len)
+{
+	gva at = from;
+
+	do {
+		const struct vma *found = vma_next_locked(at);
+		struct vma vma;
+
+		if (!found || found->start > at)
+			return;
+		vma = *found;
+		at = vma.end;
+		if (vma.start < from) {
+			vma.offset += from - vma.start;
+			vma.start = from;
+		}
+		vma.end = at < from + old_len ? at - from + to : to + new_len;
+		vma.start = vma.start - from + to;
+		vma_insert_locked(&vma);
+	} while (at < from + old_len);
+}
+
+struct remap {
+	gva old, new;
+	u64 old_len, new_len, flags;
+};
+
+static long host_mremap(const struct remap *r, u64 flags, gva to)
+{
+	long ret = sys5(__NR_mremap, r->old, r->old_len, r->new_len, flags, to);
+
+	/* Pages that the translator protects split the host's mapping, which then cannot be moved as one. */
+	if (ret == -EFAULT && vma_exec_locked(r->old, r->old + r->old_len) && dbt_unprotect_all())
+		ret = sys5(__NR_mremap, r->old, r->old_len, r->new_len, flags, to);
+	return ret;
+}
+
+static long remap_to_locked(const struct remap *r, u64 flags, gva to)
+{
+	long ret = host_mremap(r, flags, to);
+
+	if (sys_is_error(ret))
+		return ret;
+	copy_entries_locked(r->old, r->old_len, ret, r->new_len);
+	if (!(flags & MREMAP_DONTUNMAP) && r->old_len)
+		vma_remove_locked(r->old, r->old + r->old_len);
+	return ret;
+}
+
+/* To a place of our choice, kept free until the kernel has moved there; else to one of the kernel's. */
+static long remap_anywhere_locked(const struct remap *r)
+{
+	gva to = vma_find_free_locked(PLACE_TOP, r->new_len, PAGE_SIZE);
+	long ret = -ENOMEM;
+
+	if (to)
+		ret = sys6(__NR_mmap, to, r->new_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if ((gva)ret != to || !to) {
+		if (!sys_is_error(ret))
+			sys2(__NR_munmap, ret, r->new_len);
+		return remap_to_locked(r, r->flags, 0);
+	}
+	ret = remap_to_locked(r, r->flags | MREMAP_FIXED, to);
+	if (sys_is_error(ret))
+		sys2(__NR_munmap, to, r->new_len);
+	return ret;
+}
+
+static long remap_shrink_locked(const struct remap *r)
+{
+	long ret = host_mremap(r, 0, 0);
+
+	if (!sys_is_error(ret))
+		vma_remove_locked(r->old + r->new_len, r->old + r->old_len);
+	return ret;
+}
+
+static long remap_locked(const struct remap *r)
+{
+	gva old_end = r->old + r->old_len, grown_end = r->old + r->new_len;
+	long ret;
+
+	if (pcl_memory_locked(r->old, MAX(old_end, r->old + 1)))
+		return -EFAULT;
+	if (!vma_room_locked())
+		return -ENOMEM;
+	if (r->flags & MREMAP_FIXED) {
+		if (pcl_memory_locked(r->new, r->new + r->new_len))
+			return refuse(ENOMEM, "mremap over pcl's own memory");
+		return remap_to_locked(r, r->flags, r->new);
+	}
+	if (r->flags & MREMAP_DONTUNMAP || !r->old_len)
+		return remap_anywhere_locked(r);
+	if (r->new_len <= r->old_len)
+		return r->new_len < r->old_len ? remap_shrink_locked(r) : host_mremap(r, 0, 0);
+	ret = -ENOMEM;
+	if (grown_end <= MM_HIGHEST && vma_free_locked(old_end, grown_end)) {
+		ret = host_mremap(r, 0, 0);
+		if (!sys_is_error(ret))
+			copy_entries_locked(r->old, r->old_len, r->old, r->new_len);
+	}
+	if (ret == -ENOMEM && (r->flags & MREMAP_MAYMOVE))
+		ret = remap_anywhere_locked(r);
+	return ret;
+}
+
+/* The checks of check_mremap_params() and mremap_to() in Linux, mm/mremap.c. */
+static bool remap_valid(const struct remap *r)
+{
+	if (r->flags & ~(u64)(MREMAP_FIXED | MREMAP_MAYMOVE | MREMAP_DONTUNMAP))
+		return false;
+	if ((r->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && !(r->flags & MREMAP_MAYMOVE))
+		return false;
+	if ((r->flags & MREMAP_DONTUNMAP) && r->old_len != r->new_len)
+		return false;
+	if ((r->old & (PAGE_SIZE - 1)) || !r->new_len || r->new_len > MM_HIGHEST)
+		return false;
+	if (r->old > MM_HIGHEST || r->old_len > MM_HIGHEST)
+		return false;
+	if (!(r->flags & MREMAP_FIXED))
+		return true;
+	if ((r->new & (PAGE_SIZE - 1)) || r->new > MM_HIGHEST - r->new_len)
+		return false;
+	return r->old + r->old_len <= r->new || r->new + r->new_len <= r->old;
+}
+
+long sys_mremap(struct thread *t, const u64 *a)
+{
+	struct remap r = {
+		.old = a[0],
+		.new = a[4],
+		.old_len = ALIGN_UP(a[1], PAGE_SIZE),
+		.new_len = ALIGN_UP(a[2], PAGE_SIZE),
+		.flags = a[3],
+	};
+	bool had_code, fixed = r.flags & MREMAP_FIXED;
+	long ret;
+
+	if (!remap_valid(&r))
+		return -EINVAL;
+	vma_lock();
+	had_code = vma_exec_locked(r.old, r.old + r.old_len) || (fixed && vma_exec_locked(r.new, r.new + r.new_len));
+	ret = remap_locked(&r);
+	vma_unlock();
+	if (!had_code || sys_is_error(ret))
+		return ret;
+	dbt_invalidate(r.old, r.old + r.old_len);
+	dbt_invalidate(ret, ret + r.new_len);
+	return ret;
+}
+
+static bool advice_changes_contents(int advice)
+{
+	return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE ||
+	       advice == MADV_DONTNEED_LOCKED || advice == MADV_GUARD_INSTALL;
+}
+
+long sys_madvise(struct thread *t, const u64 *a)
+{
+	gva start = a[0], end = start + ALIGN_UP(a[1], PAGE_SIZE);
+	bool had_code, forbidden;
+	long ret;
+
+	if (end < start || !advice_changes_contents((int)a[2]))
+		return syscall_pass(t, a);
+	vma_lock();
+	had_code = vma_exec_locked(start, end);
+	forbidden = pcl_memory_locked(start, end);
+	vma_unlock();
+	if (forbidden)
+		return refuse(ENOMEM, "madvise of pcl's own memory");
+	ret = syscall_pass(t, a);
+	if (had_code)
+		dbt_invalidate(start, end);
+	return ret;
+}
+
+/* The guest's mappings only: what is pcl's is large, sparse, and nobody's wish to lock. */
+long sys_mlockall(struct thread *t, const u64 *a)
+{
+	u64 flags = a[0];
+	long ret = 0;
+	gva at = 0;
+
+	if (!flags || (flags & ~(u64)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) || flags == MCL_ONFAULT)
+		return -EINVAL;
+	vma_lock();
+	while (!ret && (flags & MCL_CURRENT)) {
+		const struct vma *v = vma_next_locked(at);
+
+		if (!v)
+			break;
+		at = v->end;
+		if (v->kind == VMA_HOST || v->kind == VMA_VVAR || v->kind == VMA_VDSO || !v->prot)
+			continue;
+		ret = sys3(__NR_mlock2, v->start, v->end - v->start, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
+		if (ret == -ENOMEM && (v->flags & VMA_GROWSDOWN))
+			ret = 0; /* the part that it has not grown to yet */
+	}
+	if (!ret)
+		mm_lock_future = flags & MCL_FUTURE ? flags : 0;
+	vma_unlock();
+	return ret;
+}
+
+long sys_munlockall(struct thread *t, const u64 *a)
+{
+	mm_lock_future = 0;
+	return syscall_pass(t, a);
+}
+
+long sys_remap_file_pages(struct thread *t, const u64 *a)
+{
+	gva start = ALIGN_DOWN(a[0], PAGE_SIZE), end = start + ALIGN_UP(a[1], PAGE_SIZE);
+	const struct vma *found;
+	bool had_code = false;
+	long ret;
+
+	vma_lock();
+	if (end > start && pcl_memory_locked(start, end)) {
+		ret = -EINVAL;
+	} else {
+		ret = syscall_pass(t, a);
+		found = vma_next_locked(start);
+		if (!ret && found && found->start <= start) {
+			struct vma vma = *found;
+
+			vma.start = start;
+			vma.end = end;
+			vma.offset = a[3] * PAGE_SIZE;
+			had_code = vma.prot & PROT_EXEC;
+			vma_insert_locked(&vma);
+		}
+	}
+	vma_unlock();
+	if (had_code)
+		dbt_invalidate(start, end);
+	return ret;
+}
+
+/* Where a segment of that size is to go; 0: nowhere. */
+static gva shm_place_locked(gva addr, u64 size, int flags, long *err)
+{
+	if (!addr) {
+		*err = -ENOMEM;
+		return vma_find_free_locked(PLACE_TOP, size, PAGE_SIZE);
+	}
+	*err = -EINVAL;
+	if (flags & SHM_RND)
+		addr = ALIGN_DOWN(addr, PAGE_SIZE);
+	if ((addr & (PAGE_SIZE - 1)) || addr > MM_HIGHEST - size || pcl_memory_locked(addr, addr + size))
+		return 0;
+	return addr;
+}
+
+long sys_shmat(struct thread *t, const u64 *a)
+{
+	int flags = (int)a[2];
+	struct shmid_ds ds;
+	bool had_code = false;
+	struct vma vma;
+	u64 size;
+	long ret = sys3(__NR_shmctl, a[0], IPC_STAT, &ds);
+	gva at;
+
+	if (ret)
+		return ret;
+	size = ALIGN_UP(ds.shm_segsz, PAGE_SIZE);
+	vma_lock();
+	at = vma_room_locked() ? shm_place_locked(a[1], size, flags, &ret) : 0;
+	if (at) {
+		had_code = vma_exec_locked(at, at + size);
+		ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
+	}
+	if (at && !sys_is_error(ret)) {
+		vma = (struct vma){
+			.start = at,
+			.end = at + size,
+			.prot = PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) | (flags & SHM_EXEC ? PROT_EXEC : 0),
+			.flags = VMA_SHARED,
+			.kind = VMA_SHM,
+		};
+		vma_insert_locked(&vma);
+	}
+	vma_unlock();
+	if (had_code)
+		dbt_invalidate(at, at + size);
+	return ret;
+}
+
+long sys_shmdt(struct thread *t, const u64 *a)
+{
+	gva at = a[0], end = a[0];
+	const struct vma *v;
+	bool had_code = false;
+	long ret;
+
+	vma_lock();
+	ret = sys1(__NR_shmdt, a[0]);
+	if (!ret) {
+		while ((v = vma_next_locked(at)) && v->kind == VMA_SHM && v->start - v->offset == a[0]) {
+			at = end = v->end;
+			had_code |= v->prot & PROT_EXEC;
+			vma_remove_locked(v->start, end);
+		}
+	}
+	vma_unlock();
+	if (had_code)
+		dbt_invalidate(a[0], end);
+	return ret;
+}

@@ -1,0 +1,165 @@
+/*
+ * Event descriptors; see sys_perf.h.
+ *
+ * The guest gets the reading end of a pipe whose writing end is closed: a descriptor of the host's with an inode of its
+ * own, which the host duplicates, inherits and closes like any other, and for which poll(2) answers POLLHUP, as
+ * Linux does for an event without a ring buffer. Reads and ioctls never reach it.
+ */
+#include <asm/stat.h>
+#include <asm-generic/errno.h>
+#include <linux/fcntl.h>
+#include <linux/prctl.h>
+#include <linux/uio.h>
+#include "event/control.h"
+#include "event/event.h"
+#include "event/open.h"
+#include "event/read.h"
+#include "os/process.h"
+#include "os/scratch.h"
+#include "os/sys_perf.h"
+#include "os/syscall.h"
+#include "rt/guest.h"
+#include "rt/sys.h"
+
+_Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have the same numbers");
+
+#define READ_SMALL 1024	 /* bytes read on the stack */
+#define READ_LARGE 16384 /* no event gives more */
+#define IOV_LIMIT 1024	 /* UIO_MAXIOV */
+
+struct cpu *host_task_bank(task_id task)
+{
+	return &arena()->tasks[task].cpu;
+}
+
+bool host_fd_open(s32 fd)
+{
+	return !sys_is_error(sys2(__NR_fcntl, fd, F_GETFD));
+}
+
+/* 0: no such descriptor. */
+static u64 inode_of(u64 fd)
+{
+	struct stat st;
+
+	return sys_is_error(sys2(__NR_fstat, fd, &st)) ? 0 : st.st_ino;
+}
+
+/* A descriptor for an event, or -errno. */
+static long make_descriptor(bool cloexec)
+{
+	s32 end[2];
+	long ret = sys2(__NR_pipe2, end, cloexec ? O_CLOEXEC : 0);
+
+	if (sys_is_error(ret))
+		return refuse((int)-ret, "no descriptor for the event (it takes two for a moment)");
+	sys1(__NR_close, end[1]);
+	return end[0];
+}
+
+long sys_perf_event_open(struct thread *t, const u64 *a)
+{
+	struct event_request rq;
+	long fd, ret = event_open_begin(a[0], (s32)a[1], (s32)a[2], (s32)a[3], a[4], &rq);
+
+	if (ret)
+		return ret;
+	fd = make_descriptor(a[4] & PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	ret = event_open_commit(&rq, (u64)fd, inode_of((u64)fd));
+	if (!ret)
+		return fd;
+	sys1(__NR_close, fd);
+	return ret;
+}
+
+static long read_into(struct thread *t, u64 fd, gva to, u64 size, u64 *buf, u64 room)
+{
+	long n = event_read(t->cpu->slot, fd, buf, MIN(size, room));
+
+	if (n > 0 && guest_write(to, buf, (size_t)n))
+		return refuse(EFAULT, "the buffer cannot be written");
+	return n;
+}
+
+static long read_event(struct thread *t, u64 fd, gva to, u64 size)
+{
+	u64 small[READ_SMALL / sizeof(u64)], *large;
+	long n = read_into(t, fd, to, size, small, sizeof(small));
+
+	if (n != -ENOSPC || size <= sizeof(small))
+		return n;
+	large = scratch_alloc(READ_LARGE);
+	if (!large)
+		return refuse(ENOMEM, "no memory for a large group");
+	n = read_into(t, fd, to, size, large, READ_LARGE);
+	scratch_free(large, READ_LARGE);
+	return n;
+}
+
+long sys_read(struct thread *t, const u64 *a)
+{
+	if (likely(!perf_is_event(t, a[0])))
+		return syscall_pass(t, a);
+	return read_event(t, (u32)a[0], a[1], a[2]);
+}
+
+/* As the kernel's do_loop_readv_writev(): one read for each buffer until one is not filled. */
+long sys_readv(struct thread *t, const u64 *a)
+{
+	struct iovec iov;
+	long n, sum = 0;
+
+	if (likely(!perf_is_event(t, a[0])))
+		return syscall_pass(t, a);
+	if (a[2] > IOV_LIMIT)
+		return refuse(EINVAL, "more buffers than UIO_MAXIOV");
+	for (u64 i = 0; i < a[2]; i++) {
+		if (guest_read(&iov, a[1] + i * sizeof(iov), sizeof(iov)))
+			return sum ? sum : refuse(EFAULT, "the buffers' addresses cannot be read");
+		n = read_event(t, (u32)a[0], (gva)iov.iov_base, iov.iov_len);
+		if (n < 0)
+			return sum ? sum : n;
+		sum += n;
+		if ((u64)n != iov.iov_len)
+			break;
+	}
+	return sum;
+}
+
+long sys_write(struct thread *t, const u64 *a)
+{
+	if (likely(!perf_is_event(t, a[0])))
+		return syscall_pass(t, a);
+	return refuse(EINVAL, "events cannot be written");
+}
+
+long sys_ioctl(struct thread *t, const u64 *a)
+{
+	if (likely(!perf_is_event(t, a[0])))
+		return syscall_pass(t, a);
+	return event_ioctl(t->cpu->slot, (u32)a[0], (u32)a[1], a[2]);
+}
+
+long sys_prctl(struct thread *t, const u64 *a)
+{
+	switch ((s32)a[0]) {
+	case PR_TASK_PERF_EVENTS_ENABLE:
+	case PR_TASK_PERF_EVENTS_DISABLE:
+		event_switch_owned(t->cpu->slot, (s32)a[0] == PR_TASK_PERF_EVENTS_ENABLE);
+		return 0;
+	default:
+		return process_prctl(t, a);
+	}
+}
+
+long perf_mmap(struct thread *t, const u64 *a)
+{
+	return refuse(ENODEV, "events have no ring buffer yet: sampling is not built");
+}
+
+int perf_after_exec(struct thread *t)
+{
+	return event_files_exec(t->cpu->slot, inode_of);
+}

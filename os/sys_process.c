@@ -1,0 +1,45 @@
+/* prctl and ptrace: what concerns pcl itself; the rest is the kernel's. */
+#include <asm/errno.h>
+#include <linux/prctl.h>
+#include <linux/ptrace.h>
+#include "os/process.h"
+#include "os/syscall.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* The name is kept for the session's records too. */
+static long set_name(struct thread *t, const u64 *a)
+{
+	char name[sizeof(t->task->comm)];
+	long len = guest_read_str(name, a[1], sizeof(name));
+
+	if (len == -EFAULT)
+		return -EFAULT;
+	name[sizeof(name) - 1] = 0;
+	memcpy(t->task->comm, name, sizeof(name));
+	return syscall_pass(t, a);
+}
+
+long process_prctl(struct thread *t, const u64 *a)
+{
+	switch ((int)a[0]) {
+	case PR_SET_NAME:
+		return set_name(t, a);
+	case PR_SET_MM:
+		return refuse(EPERM, "the places of program, stack and brk area are pcl's");
+	case PR_SET_SYSCALL_USER_DISPATCH:
+		return refuse(EINVAL, "system calls of translated code come from the runtime");
+	default:
+		return syscall_pass(t, a);
+	}
+}
+
+/*
+ * A tracer would see the runtime's registers and memory in place of the guest's. EPERM is what a kernel says that does not
+ * allow tracing (Yama, seccomp profiles), so debuggers explain it.
+ */
+long sys_ptrace(struct thread *t, const u64 *a)
+{
+	return refuse(EPERM, "tracing of programs under pcl is not supported");
+}

@@ -1,0 +1,139 @@
+/* See syscall.h. */
+#include <asm/errno.h>
+#include "dbt/dbt.h"
+#include "event/task.h"
+#include "isa/insn.h"
+#include "os/process.h"
+#include "os/signal.h"
+#include "os/syscall.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/log.h"
+#include "rt/stats.h"
+#include "rt/sys.h"
+#include "show/syscall.h"
+
+#define SYSCALL_LINE 2048
+#define SYSCALL_LEN 2 /* bytes of the instruction */
+
+struct syscall_row {
+	const char *name, *formats;
+	long (*handler)(struct thread *t, const u64 *a);
+};
+
+static const struct syscall_row rows[] = {
+#define pass syscall_pass
+#define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler},
+#include "os/syscalls.def"
+#undef SYSCALL
+#undef pass
+};
+
+static const struct syscall_row unknown = {NULL, NULL, syscall_pass};
+
+long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/start.S */
+
+long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
+{
+	const u64 args[6] = {a0, a1, a2, a3, a4, a5};
+	bool retried = false;
+	long ret;
+
+	for (;;) {
+		t->again_rax = t->nr;
+		t->again_entered = 0;
+		t->kicked = 0;
+		ret = syscall_window(args, nr, &t->attention);
+		if (ret == -EFAULT && !retried && dbt_unprotect_all())
+			retried = true;
+		else if (ret != -EINTR || !t->kicked || t->attention)
+			return ret;
+	}
+}
+
+long syscall_pass(struct thread *t, const u64 *a)
+{
+	return thread_syscall(t, (long)t->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* The instruction was not executed after all. */
+static void uncount(struct cpu *cpu)
+{
+	static const u8 bytes[SYSCALL_LEN] = {0x0f, 0x05};
+	struct insn in;
+
+	if (cpu->variant & CPU_WANT_INSTRUCTIONS)
+		cpu->cell[CELL_INSTRUCTIONS]--;
+	if (cpu->variant & CPU_WANT_KINDS)
+		cpu->cell[CELL_SYSCALLS]--;
+	if ((cpu->variant & CPU_WANT_CYCLES) && isa_decode(bytes, sizeof(bytes), &in) == SYSCALL_LEN)
+		cpu->cell[CELL_CYCLES] -= in.weight;
+}
+
+static void print_call(struct thread *t, const struct syscall_row *row, long ret, bool unfinished)
+{
+	char line[SYSCALL_LINE];
+	struct show_call call = {
+		.name = row->name,
+		.formats = row->formats,
+		.nr = (long)t->nr,
+		.args = t->args,
+		.result = ret,
+		.unfinished = unfinished,
+		.why = arena()->config.strace > 1 ? t->refusal.why : NULL,
+		.read = guest_read,
+		.read_str = guest_read_str,
+	};
+	size_t len = rt_append(line, sizeof(line) - 1, 0, "[%d] ", t->tid);
+
+	len += show_syscall(line + len, sizeof(line) - 1 - len, &call);
+	line[len] = '\n';
+	log_write(line, len + 1);
+}
+
+/* Calls that do not come back when they succeed. */
+static bool may_not_return(u64 nr)
+{
+	return nr == __NR_exit || nr == __NR_exit_group || nr == __NR_execve || nr == __NR_execveat;
+}
+
+static void go_back(struct thread *t)
+{
+	t->cpu->rip -= SYSCALL_LEN;
+	cpu_set_gpr(t->cpu, RAX, t->again_rax);
+	if (!t->again_entered)
+		uncount(t->cpu);
+}
+
+void syscall_dispatch(struct thread *t)
+{
+	static const u8 order[6] = {RDI, RSI, RDX, R10, R8, R9};
+	const struct syscall_row *row = &unknown;
+	unsigned int i;
+	long ret;
+
+	t->nr = cpu_get_gpr(t->cpu, RAX);
+	t->again_rax = t->nr;
+	t->again_entered = 0;
+	if (t->attention) {
+		go_back(t);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		t->args[i] = cpu_get_gpr(t->cpu, order[i]);
+	if (t->nr < ARRAY_SIZE(rows) && rows[t->nr].name)
+		row = &rows[t->nr];
+	t->refusal.why = NULL;
+	t->regs_replaced = 0;
+	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
+		print_call(t, row, 0, true);
+	ret = row->handler(t, t->args);
+	if (ret == SYSCALL_AGAIN) {
+		go_back(t);
+		return;
+	}
+	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0))
+		print_call(t, row, ret, false);
+	if (!t->regs_replaced)
+		cpu_set_gpr(t->cpu, RAX, (u64)ret);
+}

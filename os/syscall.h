@@ -1,0 +1,24 @@
+/*
+ * System calls of the guest: the dispatcher over os/syscalls.def, and the handlers' prototypes.
+ *
+ * A handler gets the six argument registers and returns the kernel's value or -errno (refuse() keeps a reason), or
+ * SYSCALL_AGAIN as it came from thread_syscall().
+ */
+#ifndef OS_SYSCALL_H
+#define OS_SYSCALL_H
+
+#include "os/thread.h"
+
+#define pass syscall_pass
+#define SYSCALL(nr, name, handler, level, formats) long handler(struct thread *t, const u64 *a);
+#include "os/syscalls.def"
+#undef SYSCALL
+#undef pass
+
+/* Executes the call as it is. */
+long syscall_pass(struct thread *t, const u64 *a);
+
+/* Serves the call that the thread's registers ask for (DBT_SYSCALL). */
+void syscall_dispatch(struct thread *t);
+
+#endif
