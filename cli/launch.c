@@ -1,0 +1,204 @@
+/*
+ * Making a session and becoming its first guest; see launch.h.
+ *
+ * Two descriptors survive into the guest: the runtime's image and, at the next number, the arena. They sit just below
+ * the limit on descriptors, but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor
+ * in every fork.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cli/launch.h"
+#include "os/arena.h"
+
+#define DESCRIPTORS_LOW 1024
+#define FIRST_SLOT 1
+#define RUNTIME_NAME "pclrt"
+
+extern char **environ;
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "pcl: %s: %s\n", what, strerror(errno));
+	return -1;
+}
+
+/* The runtime is beside the command in a build tree and in ../lib/pcl in an installed one. */
+static int open_runtime(void)
+{
+	static const char *const places[] = {"/" RUNTIME_NAME, "/../lib/pcl/" RUNTIME_NAME};
+	char self[4000], path[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n > 0)
+		self[n] = 0;
+	else
+		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
+	slash = strrchr(self, '/');
+	if (!slash)
+		return complain("cannot find my own directory");
+	*slash = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s%s", self, places[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 || errno != ENOENT)
+			return fd >= 0 ? fd : complain(path);
+	}
+	fprintf(stderr, "pcl: no " RUNTIME_NAME " in %s or %s/../lib/pcl\n", self, self);
+	return -1;
+}
+
+static int make_arena(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC);
+	void *at = (void *)LAYOUT_ARENA;
+
+	if (fd < 0)
+		return complain("cannot make the session's memory");
+	if (ftruncate(fd, LAYOUT_ARENA_SIZE))
+		return complain("cannot size the session's memory");
+	if (mmap(at, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != at)
+		return complain("cannot map the session's memory");
+	return fd;
+}
+
+static bool is_free(int fd)
+{
+	return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
+}
+
+/* The highest two neighbouring free numbers; the lower one is returned. */
+static int find_numbers(void)
+{
+	struct rlimit limit;
+	int fd = DESCRIPTORS_LOW;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < DESCRIPTORS_LOW)
+		fd = (int)limit.rlim_cur;
+	for (fd -= 2; fd > 2; fd--)
+		if (is_free(fd) && is_free(fd + 1))
+			return fd;
+	errno = EMFILE;
+	return complain("no two descriptors left");
+}
+
+/* Gives fd that number, not close-on-exec. */
+static int move_to(int fd, int number)
+{
+	if (dup2(fd, number) < 0)
+		return complain("cannot place a descriptor");
+	close(fd);
+	return 0;
+}
+
+static u64 random_id(void)
+{
+	u64 id = 0;
+
+	if (syscall(SYS_getrandom, &id, sizeof(id), 0) != sizeof(id))
+		id = (u64)getpid();
+	return id;
+}
+
+static void fill_config(struct session_config *c, const struct options *o, int runtime_fd)
+{
+	*c = (struct session_config){
+		.strace = (u32)o->strace,
+		.stats = (u32)o->stats,
+		.aslr = (u32)o->aslr,
+		.paranoid = o->paranoid,
+		.no_traces = (u32)o->no_traces,
+		.no_links = (u32)o->no_links,
+		.no_ibl = (u32)o->no_ibl,
+		.one_insn_blocks = (u32)o->one_insn_blocks,
+		.log_level = (u32)o->log,
+		.runtime_fd = runtime_fd,
+		.arena_fd = runtime_fd + 1,
+		.log_fd = STDERR_FILENO,
+	};
+}
+
+int launch_session(const struct options *options)
+{
+	int runtime = open_runtime(), memory, number;
+
+	if (runtime < 0)
+		return -1;
+	memory = make_arena();
+	number = memory < 0 ? -1 : find_numbers();
+	if (number < 0 || move_to(runtime, number) || move_to(memory, number + 1))
+		return -1;
+	arena()->magic = ARENA_MAGIC;
+	arena()->size_of_arena = sizeof(struct arena);
+	slock_init(&arena()->lock, RANK_SESSION);
+	fill_config(&arena()->config, options, number);
+	arena()->session_id = random_id();
+	arena()->tasks_high = FIRST_SLOT + 1;
+	return 0;
+}
+
+/* The slot that the runtime finds by the kernel's thread id. */
+static void fill_slot(struct task *t, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	t->cpu.slot = FIRST_SLOT;
+	t->generation = 1;
+	t->pid = t->tid = (s32)getpid();
+	t->ppid = (s32)getppid();
+	t->uid = geteuid();
+	t->gid = getegid();
+	snprintf(t->comm, sizeof(t->comm), "%.15s", slash ? slash + 1 : path);
+	snprintf(t->exec_path, sizeof(t->exec_path), "%s", path);
+	snprintf(t->exec_name, sizeof(t->exec_name), "%s", path);
+	__atomic_store_n(&t->state, TASK_NEW, __ATOMIC_RELEASE);
+}
+
+/* argv for /bin/sh running a script without #!, as execvp builds it. */
+static char **shell_argv(const char *path, char **argv)
+{
+	size_t n = 0;
+	char **out;
+
+	while (argv[n])
+		n++;
+	out = calloc(n + 2, sizeof(*out));
+	if (!out)
+		return NULL;
+	out[0] = "/bin/sh";
+	out[1] = (char *)path;
+	for (size_t i = 1; i < n; i++)
+		out[i + 1] = argv[i];
+	return out;
+}
+
+int launch_guest(const struct program *program, char **argv)
+{
+	const char *path = program->path;
+	int runtime_fd = arena()->config.runtime_fd;
+
+	if (program->by_shell) {
+		argv = shell_argv(path, argv);
+		path = "/bin/sh";
+		if (!argv) {
+			complain("cannot start the shell");
+			return LAUNCH_FAILED;
+		}
+	}
+	fill_slot(&arena()->tasks[FIRST_SLOT], path);
+	syscall(SYS_execveat, runtime_fd, "", argv, environ, AT_EMPTY_PATH);
+	if (errno == E2BIG)
+		return find_report(path, errno);
+	complain("cannot start the runtime");
+	return LAUNCH_FAILED;
+}

@@ -1,0 +1,19 @@
+/* Making a session and becoming its first guest. */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
+
+#include "cli/find.h"
+#include "cli/options.h"
+
+#define LAUNCH_FAILED 125 /* exit status when pcl itself fails */
+
+/* Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, or -1 after a message. */
+int launch_session(const struct options *options);
+
+/*
+ * The calling process becomes the guest: same process, same parent, descriptors, signal mask and terminal. argv is the guest's own.
+ * Returns only if that fails, with an exit status, after a message.
+ */
+int launch_guest(const struct program *program, char **argv);
+
+#endif
