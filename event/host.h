@@ -14,9 +14,9 @@ typedef u32 task_id;
 
 /* Clocks, in nanoseconds. */
 u64 host_clock_mono(void);		      /* CLOCK_MONOTONIC: wall time of the subsystem */
-u64 host_task_clock(task_id task);	      /* CPU time that the task has used; final once it is dead */
+u64 host_task_clock(task_id task);	      /* CPU time that the task has used; 0 until it runs, final once it is dead */
 
-/* Counts that the host keeps for a task since it began; final once it is dead. */
+/* Counts that the host keeps for a task since it began; 0 until it runs, final once it is dead. */
 enum host_count { HOST_FAULTS_MIN, HOST_FAULTS_MAJ, HOST_SWITCHES, HOST_MIGRATIONS, HOST_COUNTS };
 u64 host_task_count(task_id task, enum host_count what);
 
@@ -36,6 +36,12 @@ bool host_perfmon_capable(void);
 u32 host_nr_cpus(void);
 bool host_cpu_online(u32 cpu);
 u32 host_task_cpu(task_id task);
+
+/* The task's registers and counter bank: the PMU drivers' side of cpu/cpu.h. */
+struct cpu *host_task_bank(task_id task);
+
+/* The caller has such a descriptor open, of whatever kind. */
+bool host_fd_open(s32 fd);
 
 /* The task's instrumentation needs changed (cpu->want): make it leave translated code soon. Never blocks. */
 void host_kick(task_id task);

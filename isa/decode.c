@@ -82,7 +82,7 @@ static bool violates(const struct insn *in, const struct isa_desc *d, const stru
 
 		bad |= f->x ? ISA_C_X : 0;
 		bad |= f->b ? ISA_C_B : 0;
-		rm += d->attr & ISA_RM_GPR ? 0 : f->x << 1;
+		rm += in->enc == ISA_EVEX && !(d->attr & ISA_RM_GPR) ? f->x << 1 : 0;
 		bad |= rm == v ? ISA_C_RM_V : 0;
 		bad |= rm == reg ? ISA_C_REG_RM : 0;
 	} else {
@@ -92,40 +92,35 @@ static bool violates(const struct insn *in, const struct isa_desc *d, const stru
 		bad |= (in->modrm & 0xc7) == 5 ? ISA_C_RIP : 0;
 		bad |= index == reg ? ISA_C_REG_IDX : 0;
 		bad |= index == f->vvvv ? ISA_C_IDX_V : 0;
-		v = f->vvvv;
+		v -= d->attr & ISA_VSIB ? f->v2 : 0;
 	}
 	bad |= v == reg ? ISA_C_REG_V : 0;
 	return bad & d->check;
 }
 
-/* The register that a field names, 8-bit ones without REX being ah, ch, dh, bh from 4 on. */
-static inline unsigned byte_reg(struct insn *in, unsigned n, bool byte)
+/* 8-bit registers without REX or VEX: 4 to 7 are ah, ch, dh, bh. */
+static unsigned high_byte(struct insn *in, unsigned n)
 {
-	if (byte && !in->rex && in->enc == ISA_LEGACY && n >= 4) {
-		in->attr |= ISA_REG8_HIGH;
-		return n & 3;
+	if (n < 4)
+		return n;
+	in->attr |= ISA_REG8_HIGH;
+	return n & 3;
+}
+
+static inline void set_registers(struct insn *in, const struct isa_desc *d, const struct fields *f)
+{
+	u32 fl = d->fields;
+	unsigned reg = (in->modrm >> 3 & 7) + f->r;
+	unsigned rm = (in->modrm & 7) + f->b;
+	unsigned op = (in->opcode & 7) + f->b;
+
+	if ((fl & ISA_F_ANY8) && !in->rex && in->enc == ISA_LEGACY) {
+		reg = fl & ISA_F_REG8 ? high_byte(in, reg) : reg;
+		rm = fl & ISA_F_RM8 ? high_byte(in, rm) : rm;
+		op = fl & ISA_F_OP8 ? high_byte(in, op) : op;
 	}
-	return n;
-}
-
-static inline void add_access(struct insn *in, unsigned reg, unsigned access)
-{
-	in->reads |= (access & 1) << reg;
-	in->writes |= (access >> 1 & 1) << reg;
-}
-
-static void set_registers(struct insn *in, const struct isa_desc *d, const struct fields *f)
-{
-	unsigned fl = d->fields;
-
-	if (fl & (ISA_F_REG_R | ISA_F_REG_W))
-		add_access(in, byte_reg(in, (in->modrm >> 3 & 7) + f->r, fl & ISA_F_REG8), fl);
-	if (fl & (ISA_F_RM_R | ISA_F_RM_W))
-		add_access(in, byte_reg(in, (in->modrm & 7) + f->b, fl & ISA_F_RM8), fl >> 2);
-	if (fl & (ISA_F_VVVV_R | ISA_F_VVVV_W))
-		add_access(in, f->vvvv, fl >> 4);
-	if (fl & (ISA_F_OP_R | ISA_F_OP_W))
-		add_access(in, byte_reg(in, (in->opcode & 7) + f->b, fl & ISA_F_OP8), fl >> 6);
+	in->reads |= (fl & 1) << reg | (fl >> 2 & 1) << rm | (fl >> 4 & 1) << f->vvvv | (fl >> 6 & 1) << op;
+	in->writes |= (fl >> 1 & 1) << reg | (fl >> 3 & 1) << rm | (fl >> 5 & 1) << f->vvvv | (fl >> 7 & 1) << op;
 }
 
 /* The bytes of the memory operand after ModRM. Returns how many. */
@@ -160,8 +155,10 @@ static unsigned set_memory(struct insn *in, const struct isa_desc *d, const stru
 		in->disp_off = in->modrm_off + 1 + n;
 		in->disp = load_signed(p + n, in->disp_size);
 		if (in->disp_size == 1)
-			in->disp <<= d->disp8_shift;
+			in->disp *= 1 << d->disp8_shift;
 	}
+	if (d->fields & ISA_F_NOP)
+		return n + in->disp_size;
 	if (in->base != 0xff)
 		in->reads |= 1u << in->base;
 	if (in->index != 0xff)
@@ -380,9 +377,8 @@ static int decode_at(const u8 *p, bool padded, struct insn *in)
 	unsigned ctx = 0;
 	unsigned off;
 	unsigned b;
-	unsigned cell;
 
-	in->seg = in->legacy = in->rex = in->map = in->enc = 0;
+	in->seg = in->legacy = in->map = in->enc = 0;
 	off = prefixes(p, in, &f, &ctx);
 	if (off >= ISA_MAX_LEN)
 		return fail(in, ISA_MAX_LEN);
@@ -418,8 +414,7 @@ static int decode_at(const u8 *p, bool padded, struct insn *in)
 	}
 	in->opcode = b;
 	in->opcode_off = off;
-	cell = isa_legacy[in->map][ctx][b];
-	return finish(in, cell, &f);
+	return finish(in, isa_legacy[in->map][ctx][b], &f);
 }
 
 int isa_decode(const u8 *bytes, size_t avail, struct insn *in)

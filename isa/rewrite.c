@@ -103,7 +103,7 @@ struct named {
 static struct named find(const u8 *buf, const struct insn *in, unsigned from)
 {
 	struct named n = { 0 };
-	bool mod3 = in->modrm_off && in->modrm >= 0xc0;
+	bool mod3 = in->modrm_off && !(in->attr & ISA_MEM);
 
 	n.reg = (in->attr & ISA_REG_GPR) && field(buf, in, in->modrm >> 3, EXT_R) == from;
 	n.rm = mod3 && (in->attr & ISA_RM_GPR) && field(buf, in, in->modrm, EXT_B) == from;
@@ -125,6 +125,14 @@ static bool fits(const struct insn *in, const struct named *n, unsigned to)
 	return !(n->base && in->modrm < 0x40 && (to & 7) == 5);
 }
 
+/* Whether what a rewrite made is still the same instruction, as far as a rewrite can make it another. */
+static bool similar(const struct insn *a, const struct insn *b)
+{
+	u32 named = ISA_REG_GPR | ISA_VVVV_GPR | ISA_OP_GPR;
+
+	return a->kind == b->kind && !((a->attr ^ b->attr) & named) && (a->opsize == b->opsize || !(a->attr & named));
+}
+
 int isa_rename(u8 *buf, struct insn *in, unsigned from, unsigned to)
 {
 	struct named n = find(buf, in, from);
@@ -133,11 +141,11 @@ int isa_rename(u8 *buf, struct insn *in, unsigned from, unsigned to)
 	bool byte = in->opsize == 1 || in->rm_size == 1;
 	int len;
 
+	/* ah..bh: as a number in a field they are not what they seem, and beside them REX has another meaning. */
+	if ((in->attr & ISA_REG8_HIGH) && ((n.reg | n.rm | n.op) || from < 4 || (to & 8)))
+		return -1;
 	if (!n.reg && !n.rm && !n.op && !n.base && !n.index && !n.vvvv)
 		return in->len;
-	/* ah..bh: as a number in a field they are not what they seem, and beside them REX has another meaning. */
-	if ((in->attr & ISA_REG8_HIGH) && (byte || (to & 8)))
-		return -1;
 	if (!fits(in, &n, to))
 		return -1;
 	len = set_ext(buf, in, n.ext, ext, byte && to >= 4);
@@ -155,37 +163,25 @@ int isa_rename(u8 *buf, struct insn *in, unsigned from, unsigned to)
 		buf[in->opcode_off] = (buf[in->opcode_off] & 0xf8) | (to & 7);
 	if (n.vvvv)
 		set_vvvv(buf, in, to);
-	/* Still the same instruction? Not where 41 90, xchg eax with r8d, becomes a nop. */
-	if (isa_decode(buf, len, in) != len || in->kind != old.kind || in->opsize != old.opsize ||
-	    ((in->attr ^ old.attr) & (ISA_REG_GPR | ISA_RM_GPR | ISA_VVVV_GPR | ISA_OP_GPR)))
-		return -1;
-	return len;
+	/* Not where 41 90, xchg eax with r8d, becomes a nop. */
+	return isa_decode(buf, len, in) == len && similar(in, &old) ? len : -1;
 }
 
-/* Takes address-size prefixes away: the new address is a 64-bit one. */
-static int drop_addr32(u8 *buf, struct insn *in)
+/*
+ * Makes address-size prefixes harmless: the new address is a 64-bit one. They are overwritten, not taken away, because a REX
+ * before one would come to life. ds: means nothing in 64-bit mode, nor does a second fs: or gs:.
+ */
+static void drop_addr32(u8 *buf, const struct insn *in)
 {
-	int len = in->len;
-
-	for (unsigned i = 0; i < in->prefix_off;)
-		if (buf[i] == 0x67) {
-			len = shift(buf, len, i + 1, -1);
-			in->prefix_off--;
-			in->opcode_off--;
-			in->modrm_off--;
-			in->sib_off -= !!in->sib_off;
-			in->disp_off -= !!in->disp_off;
-			in->imm_off -= !!in->imm_off;
-		} else {
-			i++;
-		}
-	in->len = len;
-	return len;
+	for (unsigned i = 0; i < in->prefix_off; i++)
+		if (buf[i] == 0x67)
+			buf[i] = in->seg ? in->seg : 0x3e;
 }
 
 int isa_set_mem(u8 *buf, struct insn *in, unsigned base, s32 disp)
 {
 	bool disp8 = disp == (s8)disp && in->enc != ISA_EVEX;
+	struct insn old = *in;
 	u8 operand[6];
 	unsigned n = 0;
 	unsigned tail;
@@ -193,8 +189,7 @@ int isa_set_mem(u8 *buf, struct insn *in, unsigned base, s32 disp)
 
 	if (!in->modrm_off || (in->attr & ISA_VSIB))
 		return -1;
-	if (in->legacy & 8)
-		drop_addr32(buf, in);
+	drop_addr32(buf, in);
 	len = set_ext(buf, in, EXT_B | EXT_X, base & 8 ? EXT_B : 0, false);
 	if (len < 0)
 		return -1;
@@ -208,5 +203,6 @@ int isa_set_mem(u8 *buf, struct insn *in, unsigned base, s32 disp)
 	if (len < 0)
 		return -1;
 	memcpy(buf + in->modrm_off, operand, n);
-	return isa_decode(buf, len, in) == len ? len : -1;
+	/* Not where prefix 67 chooses the size of a register operand (enqcmd). */
+	return isa_decode(buf, len, in) == len && similar(in, &old) ? len : -1;
 }

@@ -60,6 +60,7 @@ enum {
 #define ISA_F_LOCK 0x2000u	/* accepts a lock prefix */
 #define ISA_F_INT 0x4000u	/* int imm8: the immediate decides about the kind */
 #define ISA_F_INVALID 0x8000u
+#define ISA_F_NOP 0x20000u	/* the address is not used */
 #define ISA_F_MOD3 0x10000u	/* mod is ignored: always registers (mov to and from control registers) */
 
 /* Uses of fields that make a VEX, EVEX or XOP instruction (and a few legacy ones) invalid: isa_desc.check. */

@@ -11,7 +11,7 @@
  *  2. fl_kills (describe_flags): not for shifts, rotates and repeated string instructions, whose count may be 0; AF of
  *     and, or, xor, test (undefined for Intel and AMD, but always 0).
  *  3. bsf and bsr leave their destination alone if the source is 0.
- *  4. A nop's and a prefetch's memory operand is not read.
+ *  4. A prefetch's memory operand is not read. A nop's operands are none: whatever its fields name is not used.
  *  5. ISA_NO_MEM_RM (no_mem_rm): the rm register operand may become a memory operand if Zydis decodes the same bytes with
  *     another mod to the same mnemonic, with the same operands in size, action and order, and if rm is not written as 32
  *     bits (which also clears the upper half of a register, but not of a memory cell). Never for bt, bts, btr, btc with a
@@ -88,7 +88,8 @@ static size_t build_prefix(const struct probe *p, u8 *out)
 	return o - out;
 }
 
-static bool decode(const struct probe *p, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
+/* Returns Zydis' status; fails also if the bytes turn out to be something else than p says. */
+static ZyanStatus decode_status(const struct probe *p, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
 {
 	static const u8 map_of[] = { ZYDIS_OPCODE_MAP_DEFAULT, ZYDIS_OPCODE_MAP_0F, ZYDIS_OPCODE_MAP_0F38, ZYDIS_OPCODE_MAP_0F3A,
 				     0, ZYDIS_OPCODE_MAP_MAP5, ZYDIS_OPCODE_MAP_MAP6, 0,
@@ -98,6 +99,7 @@ static bool decode(const struct probe *p, ZydisDecodedInstruction *zi, ZydisDeco
 				     [ISA_3DNOW] = ZYDIS_INSTRUCTION_ENCODING_3DNOW };
 	u8 bytes[32] = { 0 };
 	size_t n = build_prefix(p, bytes);
+	ZyanStatus status;
 
 	bytes[n++] = p->enc == ISA_3DNOW ? 0x0f : p->opcode;
 	bytes[n++] = p->modrm;
@@ -105,10 +107,19 @@ static bool decode(const struct probe *p, ZydisDecodedInstruction *zi, ZydisDeco
 		bytes[n++] = p->sib;
 	if (p->enc == ISA_3DNOW)
 		bytes[n + ((p->modrm & 0xc7) == 5 ? 4 : 0)] = p->opcode;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, 15, zi, op)) || zi->encoding != enc_of[p->enc])
-		return false;
+	status = ZydisDecoderDecodeFull(&decoder, bytes, 15, zi, op);
+	if (!ZYAN_SUCCESS(status))
+		return status;
 	/* The byte may have been a prefix or an escape, not an opcode. */
-	return p->enc == ISA_3DNOW || (zi->opcode == p->opcode && zi->opcode_map == map_of[p->map]);
+	if (zi->encoding != enc_of[p->enc] ||
+	    (p->enc != ISA_3DNOW && (zi->opcode != p->opcode || zi->opcode_map != map_of[p->map])))
+		return ZYDIS_STATUS_DECODING_ERROR;
+	return status;
+}
+
+static bool decode(const struct probe *p, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
+{
+	return ZYAN_SUCCESS(decode_status(p, zi, op));
 }
 
 static bool valid(const struct probe *p)
@@ -119,15 +130,19 @@ static bool valid(const struct probe *p)
 	return decode(p, &zi, op);
 }
 
-/* Changes fields that select nothing until p is valid: most instructions want vvvv 0, some need two registers to differ. */
-static bool find_valid(struct probe *p)
+/*
+ * Decodes p; if that is invalid because of fields that select nothing, changes them first: most instructions want vvvv 0, some
+ * want two registers to differ. Returns false if no such instruction exists.
+ */
+static bool find_valid(struct probe *p, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
 {
 	static const u8 vvvv[] = { 0, 5, 6, 14 };
 	struct probe t = *p;
+	ZyanStatus status = decode_status(p, zi, op);
 
-	if (valid(p))
+	if (ZYAN_SUCCESS(status))
 		return true;
-	if (p->enc == ISA_LEGACY || p->enc == ISA_3DNOW)
+	if (status == ZYDIS_STATUS_DECODING_ERROR || p->enc == ISA_LEGACY || p->enc == ISA_3DNOW)
 		return false;
 	for (unsigned aaa = 0; aaa < (p->enc == ISA_EVEX ? 2 : 1); aaa++)
 		for (unsigned r = 0; r < 2; r++)
@@ -135,7 +150,7 @@ static bool find_valid(struct probe *p)
 				t.aaa = aaa;
 				t.r = r;
 				t.vvvv = vvvv[i];
-				if (valid(&t)) {
+				if (decode(&t, zi, op)) {
 					*p = t;
 					return true;
 				}
@@ -164,17 +179,20 @@ static unsigned gpr_bit(ZydisRegister r)
 	return is_gpr(r) ? 1u << ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r)) : 0;
 }
 
+static bool is_nop(const ZydisDecodedInstruction *zi)
+{
+	return zi->meta.category == ZYDIS_CATEGORY_NOP || zi->meta.category == ZYDIS_CATEGORY_WIDENOP;
+}
+
 static bool no_access(const ZydisDecodedInstruction *zi)
 {
 	switch (zi->meta.category) {
-	case ZYDIS_CATEGORY_NOP:
-	case ZYDIS_CATEGORY_WIDENOP:
 	case ZYDIS_CATEGORY_PREFETCH:
 	case ZYDIS_CATEGORY_PREFETCHWT1:
 	case ZYDIS_CATEGORY_CLDEMOTE:
 		return true;
 	default:
-		return false;
+		return is_nop(zi);
 	}
 }
 
@@ -446,15 +464,19 @@ static void describe_shape(const ZydisDecodedInstruction *zi, const ZydisDecoded
 		d->fields |= ISA_F_LOCK;
 	if (zi->mnemonic == ZYDIS_MNEMONIC_INT)
 		d->fields |= ISA_F_INT;
+	if (is_nop(zi))
+		d->fields |= ISA_F_NOP;
 	if (!(zi->attributes & ZYDIS_ATTRIB_HAS_MODRM) && zi->raw.disp.size)
 		d->fields |= ISA_F_MOFFS;
 	d->imm_first = zi->raw.imm[0].size / 8;
 	d->imm_size = d->imm_first + zi->raw.imm[1].size / 8;
 	if (zi->encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW)
 		d->imm_first = d->imm_size = 1;
+	/* Not cl, dx and the like: an implicit register of another size. */
 	d->opsize = zi->operand_width / 8;
 	for (unsigned i = 0; i < zi->operand_count_visible; i++)
-		if (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_gpr(op[i].reg.value)) {
+		if (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && op[i].encoding != ZYDIS_OPERAND_ENCODING_NONE &&
+		    is_gpr(op[i].reg.value)) {
 			d->opsize = op[i].size / 8;
 			break;
 		}
@@ -470,6 +492,8 @@ static void describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperan
 	for (unsigned i = 0; i < zi->operand_count; i++) {
 		if (op[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			describe_mem(zi, &op[i], d);
+		else if (is_nop(zi))
+			continue;
 		else if (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_gpr(op[i].reg.value))
 			describe_gpr(&op[i], partial, d);
 		else if (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(op[i].reg.value))
@@ -492,6 +516,15 @@ static void describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperan
 		d->attr |= ISA_FLOW_END;
 	describe_flags(zi, op, d);
 	d->weight = weight_of(zi, d);
+}
+
+/* Whether ModRM's reg field is an operand, not part of the opcode. */
+static bool names_reg(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
+{
+	for (unsigned i = 0; i < zi->operand_count; i++)
+		if (op[i].encoding == ZYDIS_OPERAND_ENCODING_MODRM_REG)
+			return true;
+	return false;
 }
 
 /* Rule 5 at the top of this file. p is the mod 3 form, zi and op what Zydis says about it. */
@@ -522,7 +555,9 @@ static bool no_mem_rm(const struct probe *p, const ZydisDecodedInstruction *zi, 
 	case ZYDIS_MNEMONIC_BTS:
 	case ZYDIS_MNEMONIC_BTR:
 	case ZYDIS_MNEMONIC_BTC:
-		return d->attr & ISA_REG_GPR;
+		if (d->attr & ISA_REG_GPR)
+			return true;
+		break;
 	case ZYDIS_MNEMONIC_XCHG:
 	case ZYDIS_MNEMONIC_CMPXCHG:
 	case ZYDIS_MNEMONIC_XADD:
@@ -556,13 +591,68 @@ static bool swap_dir(const struct probe *p, const ZydisDecodedInstruction *zi, c
 	return true;
 }
 
-/* Which uses of fields are invalid beside those of p, which is valid. */
-static u32 checks_of(const struct probe *p)
-{
 #define BAD(change) ({ struct probe t = *p; change; !valid(&t); })
-	bool mem = p->modrm < 0xc0;
+
+/* A register number below 8 that is neither a nor b. */
+static u8 other(u8 a, u8 b)
+{
+	u8 n = 0;
+
+	while (n == a || n == b)
+		n++;
+	return n;
+}
+
+/* Which two fields of VEX and later may not name the same register. Each is tried against a pair that differs. */
+static u32 equality_checks(const struct probe *p, u32 c, bool has_reg, bool vsib)
+{
+	bool has_vvvv = !(c & ISA_C_VVVV);
 	u8 reg = p->modrm >> 3 & 7;
 	u8 rm = p->modrm & 7;
+	u8 alt = other(reg, rm);
+	u32 eq = 0;
+
+	if (p->modrm >= 0xc0) {
+		if (has_vvvv && BAD(t.vvvv = rm; t.r = 1) && !BAD(t.vvvv = alt; t.r = 1))
+			eq |= ISA_C_RM_V;
+		else if (has_vvvv && BAD(t.vvvv = rm; t.r = 0) && !BAD(t.vvvv = alt; t.r = 0))
+			eq |= ISA_C_RM_V;
+		if (has_reg && BAD(t.modrm = 0xc0 | reg * 9; t.r = 0; t.vvvv = alt) &&
+		    !BAD(t.modrm = 0xc0 | reg << 3 | other(reg, alt); t.r = 0; t.vvvv = alt))
+			eq |= ISA_C_REG_RM;
+	} else if (vsib) {
+		/* The index is 14: see fill_mem(). */
+		if (BAD(t.modrm = 0x34; t.r = 1) && !BAD(t.modrm = 0x24; t.r = 1))
+			eq |= ISA_C_REG_IDX;
+		if (has_vvvv && BAD(t.vvvv = 14) && !BAD(t.vvvv = 12))
+			eq |= ISA_C_IDX_V;
+		rm = reg;
+	} else {
+		rm = reg;
+	}
+	alt = other(reg, rm);
+	if (has_reg && has_vvvv && BAD(t.vvvv = reg; t.r = 0) && !BAD(t.vvvv = alt; t.r = 0))
+		eq |= ISA_C_REG_V;
+	return eq;
+}
+
+static u32 evex_checks(const struct probe *p)
+{
+	u32 c = 0;
+
+	c |= BAD(t.v2 = 1) ? ISA_C_V2 : 0;
+	c |= BAD(t.r2 = 1) ? ISA_C_R2 : 0;
+	c |= BAD(t.aaa = 1) ? ISA_C_MASK : 0;
+	c |= BAD(t.aaa = 0) ? ISA_C_NO_MASK : 0;
+	c |= BAD(t.aaa = !(c & ISA_C_MASK); t.z = 1) ? ISA_C_Z : 0;
+	c |= BAD(t.aaa = 0; t.z = 1) ? ISA_C_Z_NO_MASK : 0;
+	return c;
+}
+
+/* Which uses of fields are invalid beside those of p, which is valid. */
+static u32 checks_of(const struct probe *p, bool has_reg, bool vsib)
+{
+	bool mem = p->modrm < 0xc0;
 	u32 c = 0;
 
 	if (mem) {
@@ -577,28 +667,13 @@ static u32 checks_of(const struct probe *p)
 	else if (BAD(t.vvvv = 9) && BAD(t.vvvv = 12) && BAD(t.vvvv = 14))
 		c |= ISA_C_VVVV8;
 	c |= !p->r && BAD(t.r = 1) ? ISA_C_R : 0;
-	if (!mem) {
-		c |= BAD(t.b = 1) ? ISA_C_B : 0;
-		c |= BAD(t.x = 1) ? ISA_C_X : 0;
-		c |= !(c & ISA_C_VVVV) && BAD(t.vvvv = rm) && !BAD(t.vvvv = rm ^ 4) ? ISA_C_RM_V : 0;
-		c |= BAD(t.modrm = 0xc0 | reg * 9; t.r = 0) && !BAD(t.modrm = 0xc0 | reg << 3 | (reg ^ 1); t.r = 0) ? ISA_C_REG_RM : 0;
-	} else {
-		/* The index is 14 here: see fill_mem(). */
-		c |= p->enc != ISA_XOP && !(c & ISA_C_R) && BAD(t.modrm = 0x34; t.r = 1) && !BAD(t.modrm = 0x24; t.r = 1) ? ISA_C_REG_IDX : 0;
-		c |= !(c & (ISA_C_VVVV | ISA_C_VVVV8)) && BAD(t.vvvv = 14) && !BAD(t.vvvv = 12) ? ISA_C_IDX_V : 0;
-	}
-	c |= !(c & ISA_C_VVVV) && BAD(t.vvvv = reg; t.r = 0) && !BAD(t.vvvv = reg ^ 4; t.r = 0) ? ISA_C_REG_V : 0;
-	if (p->enc != ISA_EVEX)
-		return c;
-	c |= BAD(t.v2 = 1) ? ISA_C_V2 : 0;
-	c |= BAD(t.r2 = 1) ? ISA_C_R2 : 0;
-	c |= BAD(t.aaa = 1) ? ISA_C_MASK : 0;
-	c |= BAD(t.aaa = 0) ? ISA_C_NO_MASK : 0;
-	c |= BAD(t.aaa = !(c & ISA_C_MASK); t.z = 1) ? ISA_C_Z : 0;
-	c |= BAD(t.aaa = 0; t.z = 1) ? ISA_C_Z_NO_MASK : 0;
-	return c;
-#undef BAD
+	c |= !mem && BAD(t.b = 1) ? ISA_C_B : 0;
+	c |= !mem && BAD(t.x = 1) ? ISA_C_X : 0;
+	c |= equality_checks(p, c, has_reg, vsib);
+	return p->enc == ISA_EVEX ? c | evex_checks(p) : c;
 }
+
+#undef BAD
 
 /* EVEX: what an 8-bit displacement is multiplied by. */
 static unsigned disp8_shift(const struct probe *p)
@@ -689,16 +764,15 @@ static bool probe_desc(struct probe p, struct isa_desc *d)
 	ZydisDecodedInstruction zi;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 
-	if (!find_valid(&p)) {
+	if (!find_valid(&p, &zi, op)) {
 		memset(d, 0, sizeof(*d));
 		d->fields = ISA_F_INVALID | ISA_F_MODRM;
 		return false;
 	}
-	decode(&p, &zi, op);
 	describe(&zi, op, d);
 	if (p.modrm < 0xc0 && !(zi.attributes & ZYDIS_ATTRIB_HAS_SIB))
 		d->fields |= ISA_F_MOD3;
-	d->check = checks_of(&p);
+	d->check = checks_of(&p, names_reg(&zi, op), d->attr & ISA_VSIB);
 	if (!(d->fields & ISA_F_MODRM))
 		return true;
 	if (p.modrm >= 0xc0 && (d->attr & ISA_RM_GPR) && no_mem_rm(&p, &zi, op, d))
@@ -724,7 +798,7 @@ static u64 glance(struct probe p)
 	ZydisDecodedInstruction zi;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 
-	if (!find_valid(&p) || !decode(&p, &zi, op))
+	if (!find_valid(&p, &zi, op))
 		return 0;
 	return 1 | (u64)zi.mnemonic << 1 | (u64)zi.operand_count << 32 | (u64)zi.meta.category << 40;
 }
@@ -810,10 +884,15 @@ static unsigned vex_cell(enum isa_enc enc, unsigned map, unsigned opcode)
 	for (unsigned i = 0; i < 64; i++) {
 		struct probe p = { .enc = enc, .map = map, .opcode = opcode };
 
+		/* VEX and XOP have one bit of L and no b. */
+		if (enc != ISA_EVEX && (i & 5)) {
+			memcpy(leaf + i * 64, leaf + (i & ~5) * 64, 64 * sizeof(*leaf));
+			continue;
+		}
 		p.pp = i >> 4;
 		p.w = i >> 3 & 1;
-		p.ll = i >> 1 & (enc == ISA_EVEX ? 3 : 1);
-		p.bc = enc == ISA_EVEX ? i & 1 : 0;
+		p.ll = i >> 1 & 3;
+		p.bc = i & 1;
 		probe_modrm(&p, leaf + i * 64);
 	}
 	return build_tree(leaf, dim, ARRAY_SIZE(dim));

@@ -1,0 +1,160 @@
+/* See control.h. */
+#include "event/control.h"
+
+#include <asm-generic/errno.h>
+#include "event/attr.h"
+#include "event/event.h"
+#include "event/files.h"
+#include "event/task.h"
+#include "rt/guest.h"
+#include "rt/refuse.h"
+
+static void for_group(struct event *e, bool group, void (*verb)(struct event *e))
+{
+	struct event *leader = event_leader(e), *s;
+
+	if (!group) {
+		verb(e);
+		return;
+	}
+	verb(leader);
+	for_each_sibling(s, leader)
+		verb(s);
+}
+
+static int do_verb(task_id task, u64 fd, u64 arg, void (*verb)(struct event *e))
+{
+	struct event *e;
+
+	event_task_moved(task);
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e)
+		for_group(e, arg & PERF_IOC_FLAG_GROUP, verb);
+	event_unlock();
+	return e ? 0 : refuse(EBADF, "the event was closed meanwhile");
+}
+
+/* A copy of what the checks below look at; -EBADF if there is no such event. */
+static int peek(task_id task, u64 fd, u64 *id, struct perf_attr *attr)
+{
+	struct event *e;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e) {
+		*id = e->id;
+		*attr = e->attr;
+	}
+	event_unlock();
+	return e ? 0 : refuse(EBADF, "the event was closed meanwhile");
+}
+
+static int set_output(task_id task, u64 fd, s32 to)
+{
+	if (to == -1)
+		return 0; /* no output goes anywhere as it is */
+	if (!event_files_lookup(task, (u32)to))
+		return refuse(EBADF, "the output descriptor is not an event");
+	return refuse(EINVAL, "the output event has no ring buffer");
+}
+
+static int set_filter(u64 arg)
+{
+	char text[256];
+
+	if (guest_read_str(text, arg, sizeof(text)) == -EFAULT)
+		return refuse(EFAULT, "the filter cannot be read");
+	return refuse(EINVAL, "only tracepoints and AUX events take filters");
+}
+
+static int set_period(u64 arg)
+{
+	u64 period;
+
+	if (guest_read(&period, arg, sizeof(period)))
+		return refuse(EFAULT, "the period cannot be read");
+	return refuse(EINVAL, "the event does not sample");
+}
+
+static int modify(const struct perf_attr *old, u64 arg)
+{
+	struct perf_attr new;
+	int err = attr_copy(arg, &new);
+
+	if (err)
+		return err;
+	if (new.type != old->type)
+		return refuse(EINVAL, "attr.type cannot be modified");
+	return refuse(EOPNOTSUPP, "only breakpoints can be modified");
+}
+
+static int set_bpf(s32 fd)
+{
+	if (!host_fd_open(fd))
+		return refuse(EBADF, "the BPF descriptor is not open");
+	return refuse(EINVAL, "BPF programs cannot be attached to events");
+}
+
+int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
+{
+	struct perf_attr attr;
+	u64 id;
+	int err;
+
+	switch (cmd) {
+	case PERF_EVENT_IOC_ENABLE:
+		return do_verb(task, fd, arg, event_enable_family);
+	case PERF_EVENT_IOC_DISABLE:
+		return do_verb(task, fd, arg, event_disable_family);
+	case PERF_EVENT_IOC_RESET:
+		return do_verb(task, fd, arg, event_reset_family);
+	}
+	err = peek(task, fd, &id, &attr);
+	if (err)
+		return err;
+	switch (cmd) {
+	case PERF_EVENT_IOC_ID:
+		return guest_write(arg, &id, sizeof(id)) ? refuse(EFAULT, "the id cannot be written") : 0;
+	case PERF_EVENT_IOC_REFRESH:
+		return refuse(EINVAL, "REFRESH needs a sampling event that is not inherited");
+	case PERF_EVENT_IOC_PERIOD:
+		return set_period(arg);
+	case PERF_EVENT_IOC_SET_OUTPUT:
+		return set_output(task, fd, (s32)arg);
+	case PERF_EVENT_IOC_SET_FILTER:
+		return set_filter(arg);
+	case PERF_EVENT_IOC_SET_BPF:
+		return set_bpf((s32)arg);
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return refuse(EINVAL, "the event has no ring buffer");
+	case PERF_EVENT_IOC_QUERY_BPF:
+		if (!host_perfmon_capable())
+			return refuse(EPERM, "QUERY_BPF needs CAP_PERFMON");
+		return refuse(EINVAL, "only tracepoints have BPF programs");
+	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
+		return modify(&attr, arg);
+	default:
+		return refuse(ENOTTY, "not an ioctl of events");
+	}
+}
+
+void event_switch_owned(task_id task, bool enable)
+{
+	u32 generation = event_ctx(task)->generation;
+
+	if (!event_space->opened)
+		return;
+	event_lock();
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot != SLOT_LIVE || e->parent || e->owner != task || e->owner_generation != generation)
+			continue;
+		if (enable)
+			event_enable_family(e);
+		else
+			event_disable_family(e);
+	}
+	event_unlock();
+}

@@ -1,0 +1,16 @@
+/* ioctl(2) on events, and the prctl(2) that switches all of a task's own. */
+#ifndef EVENT_CONTROL_H
+#define EVENT_CONTROL_H
+
+#include "event/space.h"
+
+/* 0 or -errno. Takes event_lock(); touches guest memory without it. */
+int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg);
+
+/*
+ * PR_TASK_PERF_EVENTS_ENABLE and _DISABLE: every event that the task opened and that is still open, on whatever task it
+ * counts. Linux quirk: members of groups too, where the man page speaks of leaders only (seen on 6.18).
+ */
+void event_switch_owned(task_id task, bool enable);
+
+#endif

@@ -1,0 +1,469 @@
+/* See event.h. */
+#include "event/event.h"
+
+#include "event/fold.h"
+#include "rt/string.h"
+
+/* ---- numbers that change together ---- */
+
+static struct event_tally *tally_begin(struct event *e)
+{
+	struct event_tally *t = &e->tally[!e->which];
+
+	*t = e->tally[e->which];
+	return t;
+}
+
+static void tally_commit(struct event *e)
+{
+	__atomic_store_n(&e->which, !e->which, __ATOMIC_RELEASE);
+}
+
+static u64 source_now(const struct event *e)
+{
+	/* A per-CPU event whose source has no meaning without a task counts through its children only. */
+	if (!e->task && !e->source.per_cpu)
+		return 0;
+	return pmu_by_number(e->pmu)->read(e->task, e->source.source);
+}
+
+u64 event_clock(const struct event *e)
+{
+	return e->task ? host_task_clock(e->task) : host_clock_mono();
+}
+
+static s64 effective_state(const struct event *e)
+{
+	s64 leader = event_tally(event_leader(e))->state;
+
+	return leader < PERF_STATE_INACTIVE ? leader : event_tally(e)->state;
+}
+
+/* Adds the time since the stamp as the state was until now. The clock never goes back. */
+static void tally_time(const struct event *e, struct event_tally *t, u64 now)
+{
+	s64 state = effective_state(e);
+	u64 passed = now > t->stamp ? now - t->stamp : 0;
+
+	if (state >= PERF_STATE_INACTIVE)
+		t->enabled += passed;
+	if (state == PERF_STATE_ACTIVE)
+		t->running += passed;
+	if (now > t->stamp)
+		t->stamp = now;
+}
+
+static void update_time(struct event *e, u64 now)
+{
+	tally_time(e, tally_begin(e), now);
+	tally_commit(e);
+}
+
+static void update_group_time(struct event *leader, u64 now)
+{
+	struct event *s;
+
+	for_each_sibling(s, leader)
+		update_time(s, now);
+}
+
+/* ---- units ---- */
+
+static u32 wanted_units(const struct event_ctx *ctx)
+{
+	u32 units = 0;
+
+	for (u32 u = 0; u < EVENT_UNITS; u++)
+		units |= (u32)!!ctx->unit_users[u] << u;
+	return units;
+}
+
+void event_sync_units(task_id task)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	u32 units = wanted_units(ctx);
+
+	if (units == ctx->units)
+		return;
+	ctx->units = units;
+	for (u32 i = 0; i < PMU_MAX; i++) {
+		const struct pmu *pmu = pmu_or_null(i);
+
+		if (pmu && pmu->want)
+			pmu->want(task, units);
+	}
+}
+
+static void unit_use(const struct event *e, int by)
+{
+	if (e->source.unit == EVENT_UNIT_NONE || !e->task)
+		return;
+	event_ctx(e->task)->unit_users[e->source.unit] += by;
+	event_sync_units(e->task);
+}
+
+/* ---- states ---- */
+
+static void sched_in(struct event *e, u64 now)
+{
+	struct event_tally *t;
+
+	unit_use(e, 1);
+	t = tally_begin(e);
+	tally_time(e, t, now);
+	t->prev = source_now(e);
+	t->state = PERF_STATE_ACTIVE;
+	tally_commit(e);
+}
+
+static void sched_out(struct event *e, s64 state, u64 now)
+{
+	struct event_tally *t = tally_begin(e);
+
+	tally_time(e, t, now);
+	t->count += source_now(e) - t->prev;
+	t->state = state;
+	tally_commit(e);
+	unit_use(e, -1);
+}
+
+/* Any change of state: ACTIVE only from INACTIVE. */
+static void set_state(struct event *e, s64 state, u64 now)
+{
+	struct event_tally *t;
+
+	if (event_tally(e)->state == state)
+		return;
+	if (state == PERF_STATE_ACTIVE) {
+		sched_in(e, now);
+	} else if (event_tally(e)->state == PERF_STATE_ACTIVE) {
+		sched_out(e, state, now);
+	} else {
+		t = tally_begin(e);
+		tally_time(e, t, now);
+		t->state = state;
+		tally_commit(e);
+	}
+}
+
+static bool on_its_cpu(const struct event *e)
+{
+	return e->cpu < 0 || !e->task || event_ctx(e->task)->cpu == e->cpu;
+}
+
+static void sched_one(struct event *e, bool group_on, u64 now)
+{
+	s64 state = event_tally(e)->state;
+
+	if (state < PERF_STATE_INACTIVE)
+		return;
+	set_state(e, group_on && on_its_cpu(e) ? PERF_STATE_ACTIVE : PERF_STATE_INACTIVE, now);
+}
+
+void event_sched_group(struct event *leader)
+{
+	u64 now = event_clock(leader);
+	bool on = event_tally(leader)->state >= PERF_STATE_INACTIVE;
+	struct event *s;
+
+	sched_one(leader, on, now);
+	for_each_sibling(s, leader)
+		sched_one(s, on, now);
+}
+
+/* The leader is about to be enabled or disabled: times of its siblings up to now were as it was. */
+static void before_leader_changes(struct event *e, u64 now)
+{
+	struct event *s;
+
+	if (!event_is_leader(e))
+		return;
+	for_each_sibling(s, e) {
+		if (event_tally(s)->state == PERF_STATE_ACTIVE)
+			sched_out(s, PERF_STATE_INACTIVE, now);
+	}
+	update_group_time(e, now);
+}
+
+void event_enable(struct event *e)
+{
+	s64 state = event_tally(e)->state;
+	u64 now;
+
+	if (state >= PERF_STATE_INACTIVE || state < PERF_STATE_ERROR)
+		return;
+	now = event_clock(e);
+	before_leader_changes(e, now);
+	set_state(e, PERF_STATE_INACTIVE, now);
+	event_sched_group(event_leader(e));
+}
+
+static void disable(struct event *e)
+{
+	u64 now;
+
+	if (event_tally(e)->state < PERF_STATE_INACTIVE)
+		return;
+	now = event_clock(e);
+	before_leader_changes(e, now);
+	set_state(e, PERF_STATE_OFF, now);
+}
+
+static void reset(struct event *e)
+{
+	struct event_tally *t = tally_begin(e);
+
+	t->count = 0;
+	if (t->state == PERF_STATE_ACTIVE)
+		t->prev = source_now(e);
+	tally_commit(e);
+}
+
+void event_sched_system(struct event *e)
+{
+	bool on = effective_state(e) >= PERF_STATE_INACTIVE;
+	struct event *c;
+
+	for_each_child(c, e) {
+		if (on)
+			event_enable(c);
+		else
+			disable(c);
+	}
+}
+
+/* A per-CPU event's children have no groups of their own: they follow it and its leader. */
+static void sched_system_group(struct event *e)
+{
+	struct event *s;
+
+	event_sched_system(e);
+	if (!event_is_leader(e))
+		return;
+	for_each_sibling(s, e)
+		event_sched_system(s);
+}
+
+void event_enable_family(struct event *e)
+{
+	struct event *c;
+
+	event_enable(e);
+	if (!e->task) {
+		sched_system_group(e);
+		return;
+	}
+	for_each_child(c, e)
+		event_enable(c);
+}
+
+void event_disable_family(struct event *e)
+{
+	struct event *c;
+
+	disable(e);
+	if (!e->task) {
+		sched_system_group(e);
+		return;
+	}
+	for_each_child(c, e)
+		disable(c);
+}
+
+/* Linux quirk: what children that are gone had counted stays (seen on 6.18; tests/abi/inherit_reset). */
+void event_reset_family(struct event *e)
+{
+	struct event *c;
+
+	reset(e);
+	for_each_child(c, e)
+		reset(c);
+}
+
+/* ---- reading ---- */
+
+static u64 own_count(const struct event *e)
+{
+	const struct event_tally *t = event_tally(e);
+
+	return t->state == PERF_STATE_ACTIVE ? t->count + source_now(e) - t->prev : t->count;
+}
+
+static void own_times(const struct event *e, struct event_total *sum)
+{
+	struct event_tally t = *event_tally(e);
+
+	if (effective_state(e) >= PERF_STATE_INACTIVE)
+		tally_time(e, &t, event_clock(e));
+	sum->enabled += t.enabled;
+	sum->running += t.running;
+}
+
+void event_read_total(struct event *e, bool with_times, struct event_total *out)
+{
+	const struct event_tally *t = event_tally(e);
+	struct event *c;
+
+	*out = (struct event_total){own_count(e) + t->child_count, 0, 0};
+	if (with_times) {
+		own_times(e, out);
+		out->enabled += t->child_enabled;
+		out->running += t->child_running;
+	}
+	for_each_child(c, e) {
+		out->count += own_count(c);
+		if (with_times && e->task)
+			own_times(c, out);
+	}
+	out->count >>= e->source.shift;
+}
+
+/* ---- coming and going ---- */
+
+struct event *event_alloc(void)
+{
+	struct event_space *s = event_space;
+	struct event *e;
+	u32 nr = s->free.last;
+
+	if (nr)
+		elist_del(&s->free, nr, LINK_CTX);
+	else if (s->slots_high < EVENT_SLOTS)
+		nr = s->slots_high++;
+	else
+		return NULL;
+	e = event_slot(nr);
+	memset(e, 0, sizeof(*e));
+	e->id = s->next_id++;
+	e->leader = nr;
+	e->leader_id = e->id;
+	__atomic_store_n(&e->slot, SLOT_NEW, __ATOMIC_RELEASE);
+	return e;
+}
+
+static void join_group(struct event *e, struct event *leader)
+{
+	elist_add(&leader->siblings, event_nr(e), LINK_GROUP);
+	leader->nr_siblings++;
+}
+
+static void join_ctx(struct event *e)
+{
+	struct event_ctx *ctx = event_ctx(e->task);
+
+	elist_add(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
+	if (e->task && e->cpu >= 0)
+		ctx->cpu_bound++;
+}
+
+void event_attach(struct event *e)
+{
+	__atomic_store_n(&e->slot, SLOT_LIVE, __ATOMIC_RELEASE);
+	join_ctx(e);
+	if (!event_is_leader(e))
+		join_group(e, event_leader(e));
+	if (e->parent)
+		elist_add(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
+}
+
+static void leave_ctx(struct event *e)
+{
+	struct event_ctx *ctx = event_ctx(e->task);
+
+	elist_del(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
+	if (e->task && e->cpu >= 0)
+		ctx->cpu_bound--;
+}
+
+/* The kernel's perf_group_detach: siblings of a leader that goes become leaders of groups of one. */
+static void leave_group(struct event *e)
+{
+	struct event *s;
+
+	if (!event_is_leader(e)) {
+		elist_del(&event_leader(e)->siblings, event_nr(e), LINK_GROUP);
+		event_leader(e)->nr_siblings--;
+		e->leader = event_nr(e);
+		e->leader_id = e->id;
+		return;
+	}
+	update_group_time(e, event_clock(e));
+	for_each_sibling(s, e) {
+		elist_del(&e->siblings, event_nr(s), LINK_GROUP);
+		s->leader = event_nr(s);
+		s->leader_id = s->id;
+		event_sched_group(s);
+		if (!s->task)
+			event_sched_system(s);
+	}
+	e->nr_siblings = 0;
+}
+
+static void free_slot(struct event *e)
+{
+	e->in_ctx = (struct elink){0, 0};
+	__atomic_store_n(&e->slot, SLOT_FREE, __ATOMIC_RELEASE);
+	elist_add(&event_space->free, event_nr(e), LINK_CTX);
+}
+
+void event_fold(struct event *e)
+{
+	struct event *parent = event_slot(e->parent);
+	struct event_tally *to = tally_begin(parent);
+	const struct event_tally *from = event_tally(e);
+
+	if (to->last_fold == e->id)
+		return;
+	to->child_count += from->count;
+	if (parent->task) {
+		to->child_enabled += from->enabled;
+		to->child_running += from->running;
+	}
+	to->last_fold = e->id;
+	tally_commit(parent);
+}
+
+static void remove_child(struct event *e, enum event_slot_state how)
+{
+	u64 now = event_clock(e);
+
+	before_leader_changes(e, now);
+	set_state(e, PERF_STATE_EXIT, now);
+	leave_group(e);
+	__atomic_store_n(&e->slot, how, __ATOMIC_RELEASE);
+	if (how == SLOT_FOLDING)
+		event_fold(e);
+	leave_ctx(e);
+	elist_del(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
+	free_slot(e);
+}
+
+void event_exit(struct event *e)
+{
+	u64 now;
+
+	if (e->parent) {
+		remove_child(e, SLOT_FOLDING);
+		return;
+	}
+	now = event_clock(e);
+	before_leader_changes(e, now);
+	set_state(e, PERF_STATE_EXIT, now);
+	leave_ctx(e);
+}
+
+void event_release(struct event *e)
+{
+	struct event *c;
+	bool in_ctx = event_tally(e)->state != PERF_STATE_EXIT;
+
+	for_each_child(c, e)
+		remove_child(c, SLOT_DYING);
+	if (in_ctx)
+		set_state(e, PERF_STATE_EXIT, event_clock(e));
+	leave_group(e);
+	__atomic_store_n(&e->slot, SLOT_DYING, __ATOMIC_RELEASE);
+	if (in_ctx)
+		leave_ctx(e);
+	free_slot(e);
+}

@@ -1,0 +1,60 @@
+/*
+ * One event: its states, what it counted and for how long. All functions need event_lock().
+ *
+ * An event counts (PERF_STATE_ACTIVE, scheduled in) while it and its leader are enabled, its task lives and is on the
+ * event's CPU. There is no multiplexing. Times advance with the context's clock: a task's CPU time, or
+ * CLOCK_MONOTONIC for per-CPU events.
+ */
+#ifndef EVENT_EVENT_H
+#define EVENT_EVENT_H
+
+#include "event/space.h"
+
+/* A free slot in state SLOT_NEW, zeroed, with an id; NULL if all are taken. */
+struct event *event_alloc(void);
+/* From SLOT_NEW to SLOT_LIVE: joins its context, group and family. The event's fixed fields and tally are set. */
+void event_attach(struct event *e);
+/* Takes an event out of everything and frees it, children first. A leader's siblings become singletons. */
+void event_release(struct event *e);
+/* The task is gone (or remove_on_exec): a child is added to its parent and freed, a root stays readable as EXIT. */
+void event_exit(struct event *e);
+
+static inline const struct event_tally *event_tally(const struct event *e)
+{
+	return &e->tally[e->which];
+}
+
+static inline bool event_is_leader(const struct event *e)
+{
+	return e->leader == event_nr(e);
+}
+
+static inline struct event *event_leader(const struct event *e)
+{
+	return event_slot(e->leader);
+}
+
+/* The context's clock for an event. */
+u64 event_clock(const struct event *e);
+
+/* Schedules every event of the group in or out as it should be. */
+void event_sched_group(struct event *leader);
+/* For a root per-CPU event: its children follow its state. */
+void event_sched_system(struct event *e);
+
+/* The kernel's _perf_event_enable, _disable and _reset on one event and all its children. */
+void event_enable_family(struct event *e);
+void event_disable_family(struct event *e);
+void event_reset_family(struct event *e);
+void event_enable(struct event *e);
+
+/* A root's value and times: its own, its children's and those of children that are gone. */
+struct event_total {
+	u64 count, enabled, running;
+};
+void event_read_total(struct event *e, bool with_times, struct event_total *out);
+
+/* The task's units as its ACTIVE events need them; tells the drivers if that changed. */
+void event_sync_units(task_id task);
+
+#endif

@@ -1,0 +1,13 @@
+/* Seam between an event's life (event.c) and the repair. With the lock held. */
+#ifndef EVENT_FOLD_H
+#define EVENT_FOLD_H
+
+#include "event/space.h"
+
+/* Adds a SLOT_FOLDING child to its parent; once, wherever the last one who tried was stopped. */
+void event_fold(struct event *e);
+
+/* The event belongs on its context's list. */
+bool event_in_ctx(const struct event *e);
+
+#endif

@@ -1,0 +1,93 @@
+/* See inherit.h. */
+#include "event/inherit.h"
+
+#include <asm-generic/errno.h>
+#include <linux/sched.h>
+#include "event/event.h"
+
+/*
+ * A child of the root event that `from` is or belongs to. Its state follows that of `from`, not attr.disabled; its
+ * clock and sources stand at 0 when the task is new.
+ */
+static struct event *make_child(struct event *from, task_id task, s64 state, u64 now)
+{
+	struct event *root = from->parent ? event_slot(from->parent) : from;
+	struct event *e = event_alloc();
+
+	if (!e)
+		return NULL;
+	e->task = task;
+	e->generation = event_ctx(task)->generation;
+	e->parent = event_nr(root);
+	e->parent_id = root->id;
+	e->cpu = root->cpu;
+	e->pmu = root->pmu;
+	e->source = root->source;
+	e->attr = root->attr;
+	e->tally[0].state = state >= PERF_STATE_INACTIVE ? PERF_STATE_INACTIVE : PERF_STATE_OFF;
+	e->tally[0].stamp = now;
+	return e;
+}
+
+/* The kernel's inherit_task_group() asks this of the leader only. */
+static bool is_inherited(const struct event *leader, u64 clone_flags)
+{
+	const struct perf_attr *attr = &leader->attr;
+
+	if (!attr->inherit || (attr->inherit_thread && !(clone_flags & CLONE_THREAD)))
+		return false;
+	return !(attr->sigtrap && (clone_flags & CLONE_CLEAR_SIGHAND));
+}
+
+static int inherit_group(struct event *leader, task_id child)
+{
+	struct event *e = make_child(leader, child, event_tally(leader)->state, 0), *new_leader = e, *s;
+
+	if (!e)
+		return -ENOMEM;
+	event_attach(e);
+	for_each_sibling(s, leader) {
+		e = make_child(s, child, event_tally(s)->state, 0);
+		if (!e)
+			return -ENOMEM;
+		e->leader = event_nr(new_leader);
+		e->leader_id = new_leader->id;
+		event_attach(e);
+	}
+	event_sched_group(new_leader);
+	return 0;
+}
+
+int inherit_system_event(struct event *e, task_id task)
+{
+	struct event *leader = event_leader(e), *c;
+	bool on = event_tally(e)->state >= PERF_STATE_INACTIVE && event_tally(leader)->state >= PERF_STATE_INACTIVE;
+
+	if (e->source.per_cpu)
+		return 0;
+	c = make_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);
+	if (!c)
+		return -ENOMEM;
+	c->tally[0].stamp = event_clock(c);
+	event_attach(c);
+	event_sched_group(c);
+	return 0;
+}
+
+int inherit_task(task_id parent, task_id child, u64 clone_flags)
+{
+	struct event *e;
+	int err = 0;
+
+	for_each_in_ctx(e, event_ctx(parent)) {
+		/* Children of per-CPU events get sisters from their parent, below. */
+		if (err || !event_is_leader(e) || (e->parent && !event_slot(e->parent)->task))
+			continue;
+		if (is_inherited(e, clone_flags))
+			err = inherit_group(e, child);
+	}
+	for_each_linked(e, nr, next, event_space->system, in_ctx)
+		if (!err)
+			err = inherit_system_event(e, child);
+	return err;
+}

@@ -1,0 +1,27 @@
+/* The beginning of a session's event space; apart from the rest so that a launcher needs nothing else of this room. */
+#include "event/space.h"
+
+int event_space_init(void *mem)
+{
+	struct event_space *s = mem;
+
+	slock_init(&s->lock, RANK_EVENT);
+	s->slots_high = 1;
+	s->ctx_high = 2;
+	s->files_hint = 2;
+	s->next_id = 1;
+	s->sysctl = (struct event_sysctl){
+		.paranoid = 2,
+		.max_sample_rate = 100000,
+		.mlock_kb = 516,
+		.max_stack = 127,
+		.max_contexts_per_stack = 8,
+		.cpu_time_max_percent = 25,
+		.rdpmc = 1,
+	};
+	s->ctx[1].live = 1;
+	s->ctx[1].files = 1;
+	s->ctx[1].cpu = -1;
+	s->files[1].users = 1;
+	return 0;
+}

@@ -1,0 +1,260 @@
+/* See open.h. The order of the checks is that of Linux 6.18; tests/abi/errno sees it on the host's kernel. */
+#include "event/open.h"
+
+#include <asm-generic/errno.h>
+#include <linux/time.h>
+#include "event/attr.h"
+#include "event/event.h"
+#include "event/files.h"
+#include "event/inherit.h"
+#include "rt/refuse.h"
+
+#define READ_SIZE_MAX 16384
+
+/* What the checks have found. */
+struct opening {
+	const struct event_request *r;
+	task_id task;		/* 0: a per-CPU event */
+	u32 generation;
+	struct event *leader;	/* NULL: the new event leads */
+	struct event *output;	/* PERF_FLAG_FD_OUTPUT */
+	u32 pmu;
+	struct event_source source;
+};
+
+int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struct event_request *r)
+{
+	int err;
+
+	*r = (struct event_request){.pid = pid, .cpu = cpu, .group_fd = group_fd, .flags = flags};
+	r->caller = host_current();
+	if (flags & ~(u64)PERF_FLAG_KNOWN)
+		return refuse(EINVAL, "unknown bit in flags");
+	err = attr_copy(uattr, &r->attr);
+	if (!err)
+		err = attr_check_access(&r->attr);
+	if (err)
+		return err;
+	if ((flags & PERF_FLAG_PID_CGROUP) && (pid == -1 || cpu == -1))
+		return refuse(EINVAL, "PERF_FLAG_PID_CGROUP needs a cgroup descriptor and a CPU");
+	return 0;
+}
+
+static int find_leader(struct opening *o)
+{
+	const struct event_request *r = o->r;
+	struct event *e;
+
+	if (r->group_fd == -1)
+		return 0;
+	e = event_files_get_locked(r->caller, (u32)r->group_fd);
+	if (!e)
+		return refuse(EBADF, "group_fd is not an event");
+	o->output = r->flags & PERF_FLAG_FD_OUTPUT ? e : NULL;
+	o->leader = r->flags & PERF_FLAG_FD_NO_GROUP ? NULL : e;
+	return 0;
+}
+
+static int find_task(struct opening *o, task_id found)
+{
+	const struct event_request *r = o->r;
+
+	if (r->pid == -1 || (r->flags & PERF_FLAG_PID_CGROUP))
+		return 0;
+	if (!found)
+		return refuse(ESRCH, "no task of the session has this pid");
+	o->task = found;
+	o->generation = event_ctx(found)->generation;
+	if (o->leader && o->leader->attr.inherit != r->attr.inherit)
+		return refuse(EINVAL, "attr.inherit differs from the leader's");
+	return 0;
+}
+
+/* The kernel's perf_event_alloc(). */
+static int find_source(struct opening *o)
+{
+	const struct perf_attr *attr = &o->r->attr;
+	s32 cpu = o->r->cpu;
+	int err;
+
+	if ((u32)cpu >= host_nr_cpus() && (!o->task || cpu != -1))
+		return refuse(EINVAL, "no such CPU");
+	if (attr->sigtrap && !o->task)
+		return refuse(EINVAL, "attr.sigtrap needs a task");
+	if (attr->inherit && (attr->sample_type & PERF_SAMPLE_READ) && !(attr->sample_type & PERF_SAMPLE_TID))
+		return refuse(EINVAL, "PERF_SAMPLE_READ of an inherited event needs PERF_SAMPLE_TID");
+	err = pmu_find(attr, &o->pmu, &o->source);
+	if (err)
+		return err;
+	if (attr->aux_output || attr->aux_action)
+		return refuse(EOPNOTSUPP, "there is no AUX PMU");
+	if (o->r->flags & PERF_FLAG_PID_CGROUP)
+		return refuse(EBADF, "cgroup events are not built: no descriptor is a cgroup");
+	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && attr->sample_max_stack > event_sysctl()->max_stack)
+		return refuse(EOVERFLOW, "attr.sample_max_stack is above perf_event_max_stack");
+	if (attr_is_sampling(attr))
+		return refuse(EOPNOTSUPP, "sampling is not built: no PMU has an overflow interrupt");
+	return 0;
+}
+
+static int check_clock(const struct opening *o)
+{
+	const struct perf_attr *attr = &o->r->attr;
+
+	if (!attr->use_clockid)
+		return 0;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+		return 0;
+	case CLOCK_REALTIME:
+	case CLOCK_BOOTTIME:
+	case CLOCK_TAI:
+		if (pmu_by_number(o->pmu)->capabilities & PMU_ANY_CLOCK)
+			return 0;
+		return refuse(EINVAL, "this attr.clockid cannot be read in an overflow of this PMU");
+	default:
+		return refuse(EINVAL, "unknown attr.clockid");
+	}
+}
+
+static int check_target(const struct opening *o, bool may_observe)
+{
+	if (o->task) {
+		if (!may_observe)
+			return refuse(EACCES, "the caller may not observe this task");
+		if (!event_ctx(o->task)->live)
+			return refuse(ESRCH, "the task is exiting");
+		return 0;
+	}
+	if (attr_allow_cpu())
+		return -EACCES;
+	if (!host_cpu_online(o->r->cpu))
+		return refuse(ENODEV, "the CPU is offline");
+	return 0;
+}
+
+static u32 clock_of(const struct perf_attr *attr)
+{
+	return attr->use_clockid ? (u32)attr->clockid + 1 : 0;
+}
+
+static bool same_context(const struct opening *o, const struct event *e)
+{
+	return e->task == o->task && (!o->task || e->generation == o->generation);
+}
+
+static int check_group(const struct opening *o)
+{
+	const struct perf_attr *attr = &o->r->attr;
+	const struct event *leader = o->leader;
+	bool software = pmu_by_number(o->pmu)->capabilities & PMU_SOFTWARE;
+
+	if (!leader)
+		return 0;
+	if (!event_is_leader(leader))
+		return refuse(EINVAL, "group_fd is itself a member of a group");
+	if (clock_of(&leader->attr) != clock_of(attr))
+		return refuse(EINVAL, "attr.clockid differs from the leader's");
+	if (leader->cpu != o->r->cpu)
+		return refuse(EINVAL, "the leader is on another CPU");
+	if (!same_context(o, leader))
+		return refuse(EINVAL, "the leader counts another task");
+	if (attr->exclusive || attr->pinned)
+		return refuse(EINVAL, "only a leader can be exclusive or pinned");
+	if (!software && !(pmu_by_number(leader->pmu)->capabilities & PMU_SOFTWARE) && leader->pmu != o->pmu)
+		return refuse(EINVAL, "the leader is of another hardware PMU");
+	return 0;
+}
+
+/* Output can only go to an event with a ring, and there are none. */
+static int check_output(const struct opening *o)
+{
+	return o->output ? refuse(EINVAL, "PERF_FLAG_FD_OUTPUT needs an event with a ring buffer") : 0;
+}
+
+static int check_size(const struct opening *o)
+{
+	u32 siblings = o->leader ? o->leader->nr_siblings : 0;
+	bool fits = attr_read_size(o->r->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+	struct event *s;
+
+	if (o->leader) {
+		fits &= attr_read_size(o->leader->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+		for_each_sibling(s, o->leader)
+			fits &= attr_read_size(s->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+	}
+	return fits ? 0 : refuse(E2BIG, "a read of the whole group would be above 16384 bytes");
+}
+
+static struct event *fill(const struct opening *o, u64 inode)
+{
+	const struct event_request *r = o->r;
+	struct event *e = event_alloc();
+
+	if (!e)
+		return NULL;
+	e->task = o->task;
+	e->generation = o->generation;
+	e->owner = r->caller;
+	e->owner_generation = event_ctx(r->caller)->generation;
+	if (o->leader) {
+		e->leader = event_nr(o->leader);
+		e->leader_id = o->leader->id;
+	}
+	e->cpu = r->cpu;
+	e->pmu = o->pmu;
+	e->source = o->source;
+	e->inode = inode;
+	e->attr = r->attr;
+	e->tally[0].state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
+	e->tally[0].stamp = event_clock(e);
+	return e;
+}
+
+static int install(struct opening *o, u64 fd, u64 inode)
+{
+	struct event *e;
+	int err = 0;
+
+	if (fd >= EVENT_FDS)
+		return refuse(EMFILE, "the descriptor number is too high for an event");
+	e = fill(o, inode);
+	if (!e)
+		return refuse(ENOMEM, "all event slots of the session are taken");
+	event_attach(e);
+	event_files_install_locked(o->r->caller, fd, e);
+	if (o->task && e->cpu >= 0)
+		event_ctx(o->task)->cpu = host_task_cpu(o->task);
+	event_sched_group(event_leader(e));
+	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++)
+		if (event_ctx(task)->live)
+			err = inherit_system_event(e, task);
+	if (err) {
+		event_files_uninstall_locked(o->r->caller, fd);
+		return refuse(ENOMEM, "all event slots of the session are taken");
+	}
+	return 0;
+}
+
+int event_open_commit(const struct event_request *r, u64 fd, u64 inode)
+{
+	task_id found = r->pid == 0 ? r->caller : r->pid > 0 ? host_find_task(r->pid) : 0;
+	bool may_observe = host_perfmon_capable() || (found && host_may_observe(found));
+	struct opening o = {.r = r};
+	int err;
+
+	__atomic_store_n(&event_space->opened, 1, __ATOMIC_RELAXED);
+	event_lock();
+	err = find_leader(&o);
+	err = err ? err : find_task(&o, found);
+	err = err ? err : find_source(&o);
+	err = err ? err : check_clock(&o);
+	err = err ? err : check_target(&o, may_observe);
+	err = err ? err : check_group(&o);
+	err = err ? err : check_output(&o);
+	err = err ? err : check_size(&o);
+	err = err ? err : install(&o, fd, inode);
+	event_unlock();
+	return err;
+}

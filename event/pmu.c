@@ -1,0 +1,96 @@
+/* The register of PMU drivers; see pmu.h. */
+#include "event/pmu.h"
+
+#include <asm-generic/errno.h>
+#include "rt/log.h"
+#include "rt/refuse.h"
+
+static const struct pmu *pmus[PMU_MAX];
+static u32 nr_pmus;
+
+int pmu_register(const struct pmu *pmu)
+{
+	if (nr_pmus == PMU_MAX)
+		return -ENOSPC;
+	pmus[nr_pmus] = pmu;
+	return nr_pmus++;
+}
+
+const struct pmu *pmu_by_number(u32 nr)
+{
+	check(nr < nr_pmus);
+	return pmus[nr];
+}
+
+const struct pmu *pmu_or_null(u32 nr)
+{
+	return nr < nr_pmus ? pmus[nr] : NULL;
+}
+
+static const struct pmu *by_type(u32 type)
+{
+	for (u32 i = 0; i < nr_pmus; i++)
+		if (pmus[i]->type == type)
+			return pmus[i];
+	return NULL;
+}
+
+static u32 driver_type(u32 type)
+{
+	return type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE ? PERF_TYPE_RAW : type;
+}
+
+bool pmu_type_user_only(u32 type)
+{
+	const struct pmu *pmu = by_type(driver_type(type));
+
+	return pmu && (pmu->capabilities & PMU_USER_ONLY);
+}
+
+static int refuse_type(u32 type)
+{
+	switch (type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_RAW:
+		return refuse(ENOENT, "no hardware PMU counts this event");
+	case PERF_TYPE_TRACEPOINT:
+		return refuse(ENOENT, "tracepoints are not built");
+	case PERF_TYPE_BREAKPOINT:
+		return refuse(ENOENT, "breakpoint events are not built");
+	default:
+		return refuse(ENOENT, "no PMU has this type number");
+	}
+}
+
+int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out)
+{
+	u32 type = driver_type(attr->type);
+
+	if (type != attr->type && attr->config >> PERF_PMU_TYPE_SHIFT)
+		return refuse(ENOENT, "config names a PMU (hybrid CPUs only)");
+	for (u32 i = 0; i < nr_pmus; i++) {
+		if (pmus[i]->type != type)
+			continue;
+		*nr = i;
+		*out = (struct event_source){.unit = EVENT_UNIT_NONE};
+		return pmus[i]->event_init(attr, out);
+	}
+	return refuse_type(attr->type);
+}
+
+__attribute__((weak)) void hw_pmu_init(void)
+{
+}
+
+__attribute__((weak)) void sw_pmu_init(void)
+{
+}
+
+void pmu_init(void)
+{
+	if (nr_pmus)
+		return;
+	sw_pmu_init();
+	hw_pmu_init();
+}

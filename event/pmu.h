@@ -1,0 +1,72 @@
+/*
+ * PMU drivers: where events of one attr.type come from.
+ *
+ * A driver offers free-running 64-bit sources: numbers per task that only grow. An event's value is the sum of what its
+ * source advanced by while the event was scheduled in, so any number of events may use one source and no event ever
+ * waits for a counter. Sources that cost something while they advance belong to a unit; the core counts the events on
+ * each unit of each task and tells the driver which are needed.
+ *
+ * Drivers register once per process, always in the same order: an event in the session's memory names its driver
+ * by number. hw_pmu_init() and sw_pmu_init() are weak and do nothing unless pmu/ (or a test) defines them.
+ *
+ * Context: event_init without locks, everything else with the event lock held. None of them may block.
+ */
+#ifndef EVENT_PMU_H
+#define EVENT_PMU_H
+
+#include "abi/perf.h"
+#include "event/host.h"
+
+#define PMU_MAX 8
+#define EVENT_UNITS 16
+#define EVENT_UNIT_NONE 0xff
+
+/* What the driver makes of an attr. */
+struct event_source {
+	u32 source;  /* the driver's own name for it, passed to read() */
+	u8 unit;     /* 0 to EVENT_UNITS - 1, or EVENT_UNIT_NONE: costs nothing */
+	u8 shift;    /* values given to users are divided by 2^shift */
+	u8 per_cpu;  /* read(0, source) is meaningful: a per-CPU event needs no per-task children */
+};
+
+/* Capabilities. */
+#define PMU_USER_ONLY 1u  /* cannot see kernel mode: needs exclude_kernel at perf_event_paranoid 2, whoever asks */
+#define PMU_SOFTWARE 2u	  /* may be in a group with events of any driver */
+#define PMU_ANY_CLOCK 4u  /* takes every attr.clockid; others only the clocks that are safe in NMIs */
+
+struct pmu {
+	const char *name; /* in /sys/bus/event_source/devices */
+	u32 type;	  /* attr.type */
+	u32 capabilities;
+
+	/*
+	 * Decides whether the driver counts this. 0: yes, *out is filled in. -ENOENT: not an event of mine, others are
+	 * asked. Any other error ends the open. No effects.
+	 */
+	int (*event_init)(const struct perf_attr *attr, struct event_source *out);
+
+	/* The source's present value for a task; final once the task is dead. */
+	u64 (*read)(task_id task, u32 source);
+
+	/* Which units (bit mask) the task must advance from now on. NULL if the driver has no units. */
+	void (*want)(task_id task, u32 units);
+};
+
+int pmu_register(const struct pmu *pmu); /* its number, or -ENOSPC */
+const struct pmu *pmu_by_number(u32 nr); /* must exist */
+const struct pmu *pmu_or_null(u32 nr);
+
+/* True if events of this attr.type would be counted by a driver with PMU_USER_ONLY. */
+bool pmu_type_user_only(u32 type);
+
+/*
+ * The kernel's perf_init_event(): finds the driver for an attr. 0, with the driver's number and its source; or
+ * -ENOENT, or what the driver said. PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE belong to the driver of PERF_TYPE_RAW.
+ */
+int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out);
+
+void pmu_init(void); /* calls the two below, once */
+void hw_pmu_init(void);
+void sw_pmu_init(void);
+
+#endif

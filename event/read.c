@@ -1,0 +1,83 @@
+/* See read.h. Layouts: the man page's "Reading results". */
+#include "event/read.h"
+
+#include <asm-generic/errno.h>
+#include "event/attr.h"
+#include "event/event.h"
+#include "event/files.h"
+#include "event/task.h"
+#include "rt/refuse.h"
+
+#define WITH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+static u64 *put_times(u64 *at, u64 format, const struct event_total *total)
+{
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		*at++ = total->enabled;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		*at++ = total->running;
+	return at;
+}
+
+static u64 *put_ids(u64 *at, u64 format, const struct event *e)
+{
+	if (format & PERF_FORMAT_ID)
+		*at++ = e->id;
+	if (format & PERF_FORMAT_LOST)
+		*at++ = 0; /* samples lost: there is nothing that could lose any */
+	return at;
+}
+
+static u64 *read_one(struct event *e, u64 format, u64 *at)
+{
+	struct event_total total;
+
+	event_read_total(e, format & WITH_TIMES, &total);
+	*at++ = total.count;
+	at = put_times(at, format, &total);
+	return put_ids(at, format, e);
+}
+
+/* The times are the leader's: a group is scheduled as a unit. */
+static u64 *read_group(struct event *leader, u64 format, u64 *at)
+{
+	struct event_total total;
+	struct event *s;
+
+	event_read_total(leader, format & WITH_TIMES, &total);
+	*at++ = leader->nr_siblings + 1;
+	at = put_times(at, format, &total);
+	*at++ = total.count;
+	at = put_ids(at, format, leader);
+	for_each_sibling(s, leader) {
+		event_read_total(s, false, &total);
+		*at++ = total.count;
+		at = put_ids(at, format, s);
+	}
+	return at;
+}
+
+static long read_locked(struct event *e, u64 *buf, u64 size)
+{
+	u64 format = e->attr.read_format, *end;
+
+	if (event_tally(e)->state == PERF_STATE_ERROR)
+		return 0;
+	if (size < attr_read_size(format, event_leader(e)->nr_siblings))
+		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
+	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf) : read_one(e, format, buf);
+	return (end - buf) * sizeof(u64);
+}
+
+long event_read(task_id task, u64 fd, u64 *buf, u64 size)
+{
+	struct event *e;
+	long n;
+
+	event_task_moved(task);
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	n = e ? read_locked(e, buf, size) : refuse(EBADF, "the event was closed meanwhile");
+	event_unlock();
+	return n;
+}

@@ -1,0 +1,181 @@
+/*
+ * Finding order again after a member died inside event_lock(): see the rules in space.h.
+ *
+ * What a dead member can leave: slots that are neither free nor live; a child whose counts are on their way to its parent; a
+ * leader reference half changed; derived data in any state; a group of which some events are scheduled as the
+ * change wanted and some are not. Each event's own numbers are always whole.
+ */
+#include "event/event.h"
+#include "event/files.h"
+#include "event/fold.h"
+#include "event/space.h"
+#include "rt/string.h"
+
+static bool live(u32 nr, u64 id)
+{
+	return nr && nr < event_space->slots_high && event_slot(nr)->slot == SLOT_LIVE && event_slot(nr)->id == id;
+}
+
+static void free_slot(struct event *e)
+{
+	__atomic_store_n(&e->slot, SLOT_FREE, __ATOMIC_RELEASE);
+}
+
+/* Slots that are on their way in or out, and children whose parent is gone. */
+static void finish_slots(void)
+{
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_NEW || e->slot == SLOT_DYING)
+			free_slot(e);
+		else if (e->slot != SLOT_FREE && e->parent && !live(e->parent, e->parent_id))
+			free_slot(e);
+		else if (e->slot == SLOT_FOLDING) {
+			event_fold(e);
+			free_slot(e);
+		}
+	}
+}
+
+static void fix_leaders(void)
+{
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot != SLOT_LIVE || live(e->leader, e->leader_id))
+			continue;
+		e->leader = nr;
+		e->leader_id = e->id;
+	}
+}
+
+static void count_files(void)
+{
+	struct event_space *s = event_space;
+
+	for (u32 f = 0; f < EVENT_FILES; f++)
+		s->files[f].users = 0;
+	for (u32 task = 1; task < s->ctx_high; task++)
+		if (s->ctx[task].live)
+			s->files[s->ctx[task].files].users++;
+	for (u32 nr = 1; nr < s->slots_high; nr++)
+		event_slot(nr)->refs = 0;
+	for (u32 f = 1; f < EVENT_FILES; f++) {
+		for (u32 fd = 0; fd < s->files[f].high; fd++) {
+			u32 nr = s->fd[f][fd];
+
+			if (!nr)
+				continue;
+			if (!s->files[f].users || event_slot(nr)->slot != SLOT_LIVE || event_slot(nr)->parent)
+				s->fd[f][fd] = 0;
+			else
+				event_slot(nr)->refs++;
+		}
+		if (!s->files[f].users)
+			s->files[f].high = 0;
+	}
+}
+
+/* Roots without a descriptor: their opener died before it had one, or their last owner before it had let go. */
+static void drop_unreferenced(void)
+{
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_LIVE && !e->parent && !e->refs)
+			free_slot(e);
+	}
+}
+
+bool event_in_ctx(const struct event *e)
+{
+	return e->slot == SLOT_LIVE && (e->parent || event_tally(e)->state != PERF_STATE_EXIT);
+}
+
+static void clear_lists(void)
+{
+	struct event_space *s = event_space;
+
+	s->free = s->system = (struct elist){0, 0};
+	for (u32 task = 0; task < s->ctx_high; task++) {
+		s->ctx[task].events = (struct elist){0, 0};
+		s->ctx[task].cpu_bound = 0;
+		memset(s->ctx[task].unit_users, 0, sizeof(s->ctx[task].unit_users));
+	}
+	for (u32 nr = 1; nr < s->slots_high; nr++) {
+		event_slot(nr)->siblings = event_slot(nr)->children = (struct elist){0, 0};
+		event_slot(nr)->nr_siblings = 0;
+	}
+}
+
+static void link_event(struct event *e)
+{
+	struct event_space *s = event_space;
+	u32 nr = event_nr(e);
+
+	if (event_in_ctx(e)) {
+		elist_add_by_id(e->task ? &s->ctx[e->task].events : &s->system, nr, LINK_CTX);
+		if (e->task && e->cpu >= 0)
+			s->ctx[e->task].cpu_bound++;
+	}
+	if (e->parent)
+		elist_add_by_id(&event_slot(e->parent)->children, nr, LINK_FAMILY);
+	if (e->leader != nr) {
+		elist_add_by_id(&event_slot(e->leader)->siblings, nr, LINK_GROUP);
+		event_slot(e->leader)->nr_siblings++;
+	}
+	if (e->task && e->source.unit != EVENT_UNIT_NONE && event_tally(e)->state == PERF_STATE_ACTIVE)
+		s->ctx[e->task].unit_users[e->source.unit]++;
+}
+
+static void rebuild_lists(void)
+{
+	clear_lists();
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_LIVE)
+			link_event(e);
+		else
+			elist_add(&event_space->free, nr, LINK_CTX);
+	}
+}
+
+static void tell_drivers(void)
+{
+	for (u32 task = 1; task < event_space->ctx_high; task++) {
+		if (!event_ctx(task)->live)
+			continue;
+		event_ctx(task)->units = ~0u; /* unlike anything wanted: the dead may or may not have told them */
+		event_sync_units(task);
+	}
+}
+
+static void reschedule(void)
+{
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_LIVE && event_is_leader(e))
+			event_sched_group(e);
+	}
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_LIVE && !e->task)
+			event_sched_system(e);
+	}
+}
+
+void event_repair(void)
+{
+	finish_slots();
+	count_files();
+	drop_unreferenced();
+	finish_slots(); /* the children of those */
+	fix_leaders();
+	rebuild_lists();
+	tell_drivers();
+	reschedule();
+}

@@ -1,0 +1,41 @@
+/* See space.h. */
+#include "event/space.h"
+
+#include "event/pmu.h"
+#include "rt/log.h"
+
+struct event_space *event_space;
+
+size_t event_space_size(void)
+{
+	return sizeof(struct event_space);
+}
+
+void event_space_attach(void *mem)
+{
+	event_space = mem;
+	if (!event_space->next_id)
+		event_space_init(mem);
+	pmu_init();
+}
+
+void event_lock(void)
+{
+	if (slock_acquire(&event_space->lock))
+		event_repair();
+}
+
+void event_unlock(void)
+{
+	check_slow(!event_validate());
+	slock_release(&event_space->lock);
+}
+
+u32 event_count(void)
+{
+	u32 n = 0;
+
+	for (u32 nr = 1; nr < event_space->slots_high; nr++)
+		n += event_slot(nr)->slot != SLOT_FREE;
+	return n;
+}

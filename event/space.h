@@ -1,0 +1,164 @@
+/*
+ * The event subsystem's part of the session's shared memory: every event, context and descriptor table of the session.
+ *
+ * Rules:
+ * 1. One lock, event_lock(), guards all of it, except what is read without (fields marked [any]). Taking the lock over
+ *    from a dead owner runs the repair before event_lock() returns.
+ * 2. Slot tables are the truth; lists, counts of references and of unit users are derived and can be rebuilt.
+ * 3. A change that survivors must see whole is made by one store: an event comes and goes by event.slot, its numbers
+ *    change by event.which (two copies, one current).
+ * 4. No guest memory is touched and nothing blocks under the lock.
+ *
+ * Events are named by slot number 1 to EVENT_SLOTS - 1; 0 is none. Events that were opened are roots; inherited ones are
+ * their children, however deep the family. A per-CPU event (task 0) counts through children on every task.
+ */
+#ifndef EVENT_SPACE_H
+#define EVENT_SPACE_H
+
+#include "abi/perf.h"
+#include "event/host.h"
+#include "event/list.h"
+#include "event/pmu.h"
+#include "rt/lock.h"
+
+#define EVENT_SLOTS 16384
+#define EVENT_TASKS 4096 /* task slots; os/ checks that it is ARENA_TASKS */
+#define EVENT_FILES 4096 /* descriptor tables */
+#define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
+
+enum event_slot_state {
+	SLOT_FREE,
+	SLOT_NEW,     /* being filled in: free after a repair */
+	SLOT_LIVE,
+	SLOT_FOLDING, /* a child whose counts go to its parent, then it is free */
+	SLOT_DYING,   /* on the way to free, its counts are not needed any more */
+};
+
+/* The numbers of an event that change together. Times in ns of the context's clock, counts in the source's unit. */
+struct event_tally {
+	u64 count;	     /* counted while scheduled in, up to the last time it was scheduled out */
+	u64 prev;	     /* the source's value when it was scheduled in; ACTIVE only */
+	u64 enabled, running; /* up to stamp */
+	u64 stamp;
+	u64 child_count, child_enabled, child_running; /* of children that are gone */
+	u64 last_fold;	     /* id of the last child that was added to those */
+	s64 state;	     /* PERF_STATE_* */
+};
+
+struct event {
+	u32 slot;	     /* enum event_slot_state */
+	u32 which;	     /* the current tally: 0 or 1 */
+	u64 id;
+	struct event_tally tally[2];
+
+	/* Fixed while LIVE, unless it says otherwise. */
+	u32 task, generation;	     /* task 0: a per-CPU event */
+	u32 owner, owner_generation; /* the task that opened it; roots only */
+	u32 parent;		     /* 0: a root */
+	u64 parent_id;
+	u32 leader;		     /* itself if it leads; changes when the leader is closed */
+	u64 leader_id;
+	s32 cpu;		     /* -1: any */
+	u32 pmu;
+	struct event_source source;
+	u64 inode;		     /* of its descriptor; roots only */
+	struct perf_attr attr;	     /* enable_on_exec is cleared by exec */
+
+	/* Derived. */
+	u32 refs;		     /* descriptors, in all tables; roots only */
+	u32 nr_siblings;	     /* leaders only */
+	struct elist siblings, children;
+	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
+	struct elink in_group, in_family;
+};
+
+/* One per task slot: the kernel's task context, and which descriptor table the task has. */
+struct event_ctx {
+	u32 live;	  /* the task exists and has not exited */
+	u32 generation;
+	u32 files;	  /* [any, by its own task] number of its descriptor table */
+	s32 cpu;	  /* where it was seen last */
+	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
+	u32 units;	  /* derived: what the drivers were told */
+	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
+	struct elist events; /* derived: LIVE events of this task that have not exited */
+};
+
+/* Descriptor numbers of one process (of all that share them by CLONE_FILES) that are events; see event_space.fd. */
+struct event_files {
+	u32 users;	/* derived: live contexts with this table; 0: free */
+	u32 high;	/* [any] no descriptor at or above this is an event */
+};
+
+struct event_sysctl {
+	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
+};
+
+struct event_space {
+	struct slock lock; /* RANK_EVENT */
+	u32 opened;	   /* [any] an event was opened in this session */
+	u32 slots_high;	   /* event slots ever used + 1 */
+	u32 ctx_high;	   /* task slots ever used + 1 */
+	u32 files_hint;	   /* where to look for a free table first */
+	u64 next_id;
+	struct elist free;	/* derived */
+	struct elist system;	/* derived: per-CPU events */
+	struct event_sysctl sysctl; /* [any] */
+	struct event_ctx ctx[EVENT_TASKS];
+	struct event event[EVENT_SLOTS];
+	struct event_files files[EVENT_FILES];
+	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
+};
+
+extern struct event_space *event_space;
+
+size_t event_space_size(void);
+/* In zeroed memory, by the launcher: task slot 1 exists, with an empty descriptor table. 0. */
+int event_space_init(void *mem);
+/* In every member, before anything else here is called. Does what event_space_init() does if nobody has. */
+void event_space_attach(void *mem);
+
+void event_lock(void);
+void event_unlock(void);
+
+/* Makes everything derived agree with the slot tables, and finishes what a dead member was doing. With the lock held. */
+void event_repair(void);
+
+/* NULL if everything derived agrees with the slot tables, else what does not. With the lock held; slow. */
+const char *event_validate(void);
+
+/* Slots in use; for tests and statistics. */
+u32 event_count(void);
+
+static inline struct event *event_slot(u32 nr)
+{
+	return &event_space->event[nr];
+}
+
+static inline u32 event_nr(const struct event *e)
+{
+	return (u32)(e - event_space->event);
+}
+
+static inline struct event_ctx *event_ctx(task_id task)
+{
+	return &event_space->ctx[task];
+}
+
+static inline struct event_sysctl *event_sysctl(void)
+{
+	return &event_space->sysctl;
+}
+
+#define LINK_CTX offsetof(struct event, in_ctx)
+#define LINK_GROUP offsetof(struct event, in_group)
+#define LINK_FAMILY offsetof(struct event, in_family)
+
+/* Iteration in which the present event may leave the list. */
+#define for_each_linked(e, nr, next_, list, link)                                                                      \
+	for (u32 nr = (list).first, next_; nr && ((e) = event_slot(nr), next_ = (e)->link.next, true); nr = next_)
+#define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
+#define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
+#define for_each_child(e, parent) for_each_linked(e, nr_f_, next_f_, (parent)->children, in_family)
+
+#endif

@@ -1,0 +1,114 @@
+/* See task.h. */
+#include "event/task.h"
+
+#include <asm-generic/errno.h>
+#include <linux/sched.h>
+#include "event/event.h"
+#include "event/files.h"
+#include "event/inherit.h"
+#include "rt/refuse.h"
+
+/* Takes the task out of everything. With the lock held; nothing happens the second time. */
+static void task_gone(task_id task)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	struct event *e;
+
+	if (!ctx->live)
+		return;
+	for_each_in_ctx(e, ctx)
+		event_exit(e);
+	event_files_exit_locked(task);
+	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
+}
+
+static void ctx_begin(task_id task)
+{
+	struct event_ctx *ctx = event_ctx(task);
+
+	if (event_space->ctx_high <= task)
+		event_space->ctx_high = task + 1;
+	*ctx = (struct event_ctx){.generation = host_task_generation(task), .cpu = -1};
+}
+
+int event_task_fork(task_id parent, task_id child, u64 clone_flags)
+{
+	struct event_ctx *ctx = event_ctx(child);
+	int err;
+
+	event_lock();
+	task_gone(child); /* an earlier task of this slot that nobody told us about */
+	ctx_begin(child);
+	ctx->cpu = event_ctx(parent)->cpu;
+	err = event_files_fork_locked(parent, child, clone_flags & CLONE_FILES);
+	if (err) {
+		event_unlock();
+		return refuse(ENOMEM, "more processes than the session has descriptor tables");
+	}
+	__atomic_store_n(&ctx->live, 1, __ATOMIC_RELEASE);
+	err = inherit_task(parent, child, clone_flags);
+	if (err) {
+		task_gone(child);
+		refuse(ENOMEM, "more inherited events than the session has slots");
+	}
+	event_unlock();
+	return err;
+}
+
+void event_task_undo_fork(task_id child)
+{
+	event_task_reap(child);
+}
+
+void event_task_exec(task_id task)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	struct event *e;
+
+	if (!ctx->events.first)
+		return;
+	event_lock();
+	for_each_in_ctx(e, ctx) {
+		if (!e->attr.enable_on_exec)
+			continue;
+		event_enable(e);
+		e->attr.enable_on_exec = 0;
+	}
+	for_each_in_ctx(e, ctx)
+		if (e->attr.remove_on_exec)
+			event_exit(e);
+	event_unlock();
+}
+
+void event_task_exit(task_id task)
+{
+	event_lock();
+	task_gone(task);
+	event_unlock();
+}
+
+void event_task_reap(task_id task)
+{
+	event_task_exit(task);
+}
+
+void event_task_moved_slow(task_id task)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	s32 cpu = host_task_cpu(task);
+	struct event *e;
+
+	if (cpu == ctx->cpu)
+		return;
+	event_lock();
+	ctx->cpu = cpu;
+	for_each_in_ctx(e, ctx)
+		if (e->cpu >= 0 && event_is_leader(e))
+			event_sched_group(e);
+	event_unlock();
+}
+
+bool event_task_counted(task_id task)
+{
+	return event_ctx(task)->units != 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * What happens to tasks, as the event subsystem must hear of it. Tasks are slot numbers. Every function may be called on
+ * any member, takes event_lock() itself and blocks on nothing else.
+ *
+ * A task's life: fork (in the parent, before the child can run) - exec any number of times - exit (by itself, as late
+ * as possible) or reap (by another member that found it dead; its cells and the host's clocks are final by then).
+ * Exit and reap may both be called, in any order, any number of times; only the first does something.
+ */
+#ifndef EVENT_TASK_H
+#define EVENT_TASK_H
+
+#include "event/space.h"
+
+/*
+ * child: a slot whose generation is set and whose cells and clocks stand at 0. clone_flags as in clone(2): CLONE_FILES,
+ * CLONE_THREAD and CLONE_CLEAR_SIGHAND matter. Inherited events count from the child's first instruction. 0, or
+ * -ENOMEM: the child must not come to be, nothing is left of it here.
+ */
+int event_task_fork(task_id parent, task_id child, u64 clone_flags);
+/* The clone failed after all. */
+void event_task_undo_fork(task_id child);
+
+/* The point of no return of execve in the thread that remains: enable_on_exec, remove_on_exec. See also event_files_exec(). */
+void event_task_exec(task_id task);
+
+void event_task_exit(task_id task);
+void event_task_reap(task_id task);
+
+/*
+ * On entering the runtime: counts of CPU-bound events go to the CPU that the task is on now. What it executed since it
+ * was asked last goes to the CPU that it was on then, so that the sum over the CPUs stays exact.
+ */
+void event_task_moved_slow(task_id task);
+static inline void event_task_moved(task_id task)
+{
+	if (unlikely(__atomic_load_n(&event_space->ctx[task].cpu_bound, __ATOMIC_RELAXED)))
+		event_task_moved_slow(task);
+}
+
+/* True if anything is counted for the task at present. */
+bool event_task_counted(task_id task);
+
+#endif

@@ -1,0 +1,134 @@
+/* Does everything derived agree with the slot tables? For debug builds and tests; see event_validate() in space.h. */
+#include "event/event.h"
+#include "event/fold.h"
+#include "event/space.h"
+
+static const char *check_slot(const struct event *e)
+{
+	if (e->slot == SLOT_FREE)
+		return NULL;
+	if (e->slot != SLOT_LIVE)
+		return "a slot is neither free nor live";
+	if (e->which > 1)
+		return "an event has no current tally";
+	if (e->leader != event_nr(e) && event_leader(e)->slot != SLOT_LIVE)
+		return "an event's leader is not live";
+	if (event_leader(e)->id != e->leader_id)
+		return "an event's leader is another one than it thinks";
+	if (!event_is_leader(event_leader(e)))
+		return "a leader has a leader";
+	if (e->parent && (event_slot(e->parent)->slot != SLOT_LIVE || event_slot(e->parent)->id != e->parent_id))
+		return "a child has no parent";
+	if (!e->parent && !e->refs)
+		return "an open event has no descriptor";
+	if (event_tally(e)->state == PERF_STATE_ACTIVE && event_tally(event_leader(e))->state < PERF_STATE_INACTIVE)
+		return "an event counts while its leader is off";
+	return NULL;
+}
+
+/* Walks a list and adds up its members; ~0: the links are wrong. */
+static u32 list_length(const struct elist *list, size_t link)
+{
+	u32 n = 0, prev = 0;
+
+	for (u32 nr = list->first; nr; n++) {
+		const struct elink *l = (const struct elink *)((const char *)event_slot(nr) + link);
+
+		if (nr >= event_space->slots_high || l->prev != prev || n > EVENT_SLOTS)
+			return ~0u;
+		prev = nr;
+		nr = l->next;
+	}
+	return prev == list->last ? n : ~0u;
+}
+
+static const char *check_ctx(u32 task, u32 *members)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	u16 users[EVENT_UNITS] = {0};
+	u32 n = list_length(&ctx->events, LINK_CTX), bound = 0, units = 0;
+	struct event *e;
+
+	if (n == ~0u)
+		return "a context's list is broken";
+	*members += n;
+	for_each_in_ctx(e, ctx) {
+		if (e->slot != SLOT_LIVE || e->task != task)
+			return "a context has an event that is not its own";
+		bound += e->cpu >= 0;
+		if (event_tally(e)->state == PERF_STATE_ACTIVE && e->source.unit != EVENT_UNIT_NONE)
+			users[e->source.unit]++;
+	}
+	for (u32 u = 0; u < EVENT_UNITS; u++) {
+		if (users[u] != ctx->unit_users[u])
+			return "a unit's users are miscounted";
+		units |= (u32)!!users[u] << u;
+	}
+	if (ctx->live && units != ctx->units)
+		return "the drivers were told of other units than are used";
+	return bound == ctx->cpu_bound ? NULL : "CPU-bound events are miscounted";
+}
+
+static const char *check_members(void)
+{
+	u32 in_ctx = 0, siblings = 0, children = 0, n_ctx, n_siblings = 0, n_children = 0;
+	const char *why = NULL;
+
+	n_ctx = list_length(&event_space->system, LINK_CTX);
+	for (u32 task = 1; task < event_space->ctx_high && !why; task++)
+		why = check_ctx(task, &n_ctx);
+	for (u32 nr = 1; nr < event_space->slots_high && !why; nr++) {
+		const struct event *e = event_slot(nr);
+
+		why = check_slot(e);
+		if (why || e->slot != SLOT_LIVE)
+			continue;
+		in_ctx += event_in_ctx(e);
+		siblings += !event_is_leader(e);
+		children += !!e->parent;
+		n_siblings += list_length(&e->siblings, LINK_GROUP);
+		n_children += list_length(&e->children, LINK_FAMILY);
+		if (list_length(&e->siblings, LINK_GROUP) != e->nr_siblings)
+			why = "a leader's siblings are miscounted";
+	}
+	if (why)
+		return why;
+	if (in_ctx != n_ctx)
+		return "an event is on no context, or on too many";
+	if (siblings != n_siblings)
+		return "an event is in no group, or in too many";
+	return children == n_children ? NULL : "a child is in no family, or in too many";
+}
+
+static const char *check_files(void)
+{
+	struct event_space *s = event_space;
+	u64 refs = 0, entries = 0, users = 0, tasks = 0;
+
+	for (u32 f = 1; f < EVENT_FILES; f++) {
+		users += s->files[f].users;
+		for (u32 fd = 0; fd < s->files[f].high; fd++) {
+			u32 nr = s->fd[f][fd];
+
+			entries += !!nr;
+			if (nr && (event_slot(nr)->slot != SLOT_LIVE || !s->files[f].users))
+				return "a descriptor is of an event that is gone";
+		}
+	}
+	for (u32 task = 1; task < s->ctx_high; task++)
+		tasks += !!s->ctx[task].live;
+	for (u32 nr = 1; nr < s->slots_high; nr++)
+		refs += event_slot(nr)->slot == SLOT_LIVE ? event_slot(nr)->refs : 0;
+	if (users != tasks)
+		return "users of descriptor tables are miscounted";
+	return refs == entries ? NULL : "descriptors of events are miscounted";
+}
+
+const char *event_validate(void)
+{
+	const char *why = check_members();
+
+	if (!why && list_length(&event_space->free, LINK_CTX) == ~0u)
+		why = "the free list is broken";
+	return why ? why : check_files();
+}

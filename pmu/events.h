@@ -1,0 +1,31 @@
+/* The table of events: events.def as data. */
+#ifndef PMU_EVENTS_H
+#define PMU_EVENTS_H
+
+#include "abi/perf.h"
+#include "cpu/cpu.h"
+
+enum pmu_class { EXACT, MODELLED, MEASURED };
+
+/* Sources of the software PMU. */
+enum pmu_sw_source { SW_CLOCK, SW_FAULTS, SW_FAULTS_MIN, SW_FAULTS_MAJ, SW_SWITCHES, SW_MIGRATIONS, SW_NEVER };
+
+struct pmu_event {
+	const char *name, *alias; /* alias may be NULL */
+	u32 type;
+	u64 config;
+	enum pmu_class class;
+	u32 source;
+	const char *text;
+};
+
+extern const struct pmu_event pmu_events[];
+extern const u32 pmu_nr_events;
+
+/* NULL: none. */
+const struct pmu_event *pmu_event_find(u32 type, u64 config);
+
+/* "exact", "modelled" or "measured". */
+const char *pmu_class_name(enum pmu_class class);
+
+#endif

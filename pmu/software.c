@@ -1,0 +1,83 @@
+/*
+ * The `software` PMU: clocks, and what the host counts for each task.
+ *
+ * exclude_user and exclude_kernel say in which mode a software event happens, as in Linux: clocks take no notice; context
+ * switches and migrations happen in the kernel, so that :u counts none; page faults happen in either, and since the host
+ * does not tell us in which, all are taken for the user's and those of the kernel cannot be counted alone.
+ */
+#include <asm-generic/errno.h>
+#include "event/pmu.h"
+#include "pmu/events.h"
+#include "rt/refuse.h"
+
+static int source_by_mode(const struct perf_attr *attr, u32 *source)
+{
+	switch (*source) {
+	case SW_SWITCHES:
+	case SW_MIGRATIONS:
+		if (attr->exclude_kernel)
+			*source = SW_NEVER;
+		return 0;
+	case SW_FAULTS:
+	case SW_FAULTS_MIN:
+	case SW_FAULTS_MAJ:
+		if (attr->exclude_user && attr->exclude_kernel)
+			*source = SW_NEVER;
+		else if (attr->exclude_user)
+			return refuse(EOPNOTSUPP, "the host does not tell faults in kernel mode from others");
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
+{
+	const struct pmu_event *row = pmu_event_find(PERF_TYPE_SOFTWARE, attr->config);
+
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		return refuse(EOPNOTSUPP, "software events have no branch stacks");
+	if (!row)
+		return refuse(ENOENT, attr->config < PERF_COUNT_SW_MAX ? "this software event is not built" :
+									 "no such software event");
+	if ((attr->sample_type & PERF_SAMPLE_REGS_USER) && attr->sample_regs_user >> 32)
+		return refuse(EOPNOTSUPP, "software events have no vector registers");
+	if ((attr->sample_type & PERF_SAMPLE_REGS_INTR) && attr->sample_regs_intr >> 32)
+		return refuse(EOPNOTSUPP, "software events have no vector registers");
+	out->source = row->source;
+	out->per_cpu = row->source == SW_CLOCK || row->source == SW_NEVER;
+	return source_by_mode(attr, &out->source);
+}
+
+static u64 sw_read(task_id task, u32 source)
+{
+	switch (source) {
+	case SW_CLOCK:
+		return task ? host_task_clock(task) : host_clock_mono();
+	case SW_FAULTS:
+		return host_task_count(task, HOST_FAULTS_MIN) + host_task_count(task, HOST_FAULTS_MAJ);
+	case SW_FAULTS_MIN:
+		return host_task_count(task, HOST_FAULTS_MIN);
+	case SW_FAULTS_MAJ:
+		return host_task_count(task, HOST_FAULTS_MAJ);
+	case SW_SWITCHES:
+		return host_task_count(task, HOST_SWITCHES);
+	case SW_MIGRATIONS:
+		return host_task_count(task, HOST_MIGRATIONS);
+	default:
+		return 0;
+	}
+}
+
+static const struct pmu sw_pmu = {
+	.name = "software",
+	.type = PERF_TYPE_SOFTWARE,
+	.capabilities = PMU_SOFTWARE | PMU_ANY_CLOCK,
+	.event_init = sw_event_init,
+	.read = sw_read,
+};
+
+void sw_pmu_init(void)
+{
+	pmu_register(&sw_pmu);
+}

@@ -1,0 +1,294 @@
+/*
+ * A small world for the event subsystem: tasks with clocks and cells that tests advance by hand, two CPUs, two PMU drivers.
+ * Included once by each test program.
+ *
+ * run(task, n): the task executes n instructions, n/2 branches, and n ns of its CPU time and of wall time pass.
+ */
+#ifndef TESTS_UNIT_EVENT_FAKE_H
+#define TESTS_UNIT_EVENT_FAKE_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include "event/control.h"
+#include "event/event.h"
+#include "event/files.h"
+#include "event/open.h"
+#include "event/pmu.h"
+#include "event/read.h"
+#include "event/space.h"
+#include "event/task.h"
+#include "rt/refuse.h"
+#include "tests/unit/unit.h"
+
+#define FAKE_TASKS 64
+#define FAKE_CELLS 3 /* units 0 to 2 */
+
+static struct {
+	u64 clock, cell[FAKE_CELLS], free_running;
+	u32 want, generation, cpu, kicks;
+	bool alive, hidden;
+} fake[FAKE_TASKS];
+static u64 fake_mono;
+static bool fake_capable = true;
+static task_id fake_current = 1;
+
+struct refusal *refuse_slot(void)
+{
+	static struct refusal r;
+	return &r;
+}
+
+u64 host_clock_mono(void)
+{
+	return fake_mono;
+}
+
+u64 host_task_clock(task_id task)
+{
+	return fake[task].clock;
+}
+
+u64 host_task_count(task_id task, enum host_count what)
+{
+	return fake[task].free_running * (what + 1);
+}
+
+task_id host_current(void)
+{
+	return fake_current;
+}
+
+task_id host_find_task(s32 pid)
+{
+	return pid > 1000 && pid < 1000 + FAKE_TASKS && fake[pid - 1000].alive ? (task_id)(pid - 1000) : 0;
+}
+
+bool host_task_alive(task_id task)
+{
+	return fake[task].alive;
+}
+
+s32 host_task_tgid(task_id task)
+{
+	return (s32)task + 1000;
+}
+
+s32 host_task_tid(task_id task)
+{
+	return (s32)task + 1000;
+}
+
+u32 host_task_generation(task_id task)
+{
+	return fake[task].generation;
+}
+
+bool host_may_observe(task_id task)
+{
+	return !fake[task].hidden;
+}
+
+bool host_perfmon_capable(void)
+{
+	return fake_capable;
+}
+
+u32 host_nr_cpus(void)
+{
+	return 3; /* CPU 2 is offline */
+}
+
+bool host_cpu_online(u32 cpu)
+{
+	return cpu < 2;
+}
+
+u32 host_task_cpu(task_id task)
+{
+	return fake[task].cpu;
+}
+
+void host_kick(task_id task)
+{
+	fake[task].kicks++;
+}
+
+struct cpu *host_task_bank(task_id task)
+{
+	abort();
+}
+
+bool host_fd_open(s32 fd)
+{
+	return fd == 0;
+}
+
+/* The driver of PERF_TYPE_RAW: config n is cell n, in unit n; the last one counts in quarters. */
+static int fake_hw_init(const struct perf_attr *attr, struct event_source *out)
+{
+	if (attr->config >= FAKE_CELLS)
+		return -ENOENT;
+	*out = (struct event_source){.source = (u32)attr->config, .unit = (u8)attr->config};
+	out->shift = attr->config == FAKE_CELLS - 1 ? 2 : 0;
+	return 0;
+}
+
+static u64 fake_hw_read(task_id task, u32 source)
+{
+	return fake[task].cell[source];
+}
+
+static void fake_hw_want(task_id task, u32 units)
+{
+	fake[task].want = units;
+}
+
+static const struct pmu fake_hw = {"cpu", PERF_TYPE_RAW, PMU_USER_ONLY, fake_hw_init, fake_hw_read, fake_hw_want};
+
+/* PERF_TYPE_SOFTWARE: config 0 is the clock, 1 something free-running. */
+static int fake_sw_init(const struct perf_attr *attr, struct event_source *out)
+{
+	if (attr->config > 1)
+		return -ENOENT;
+	*out = (struct event_source){.source = (u32)attr->config, .unit = EVENT_UNIT_NONE, .per_cpu = !attr->config};
+	return 0;
+}
+
+static u64 fake_sw_read(task_id task, u32 source)
+{
+	if (!task)
+		return fake_mono;
+	return source ? fake[task].free_running : fake[task].clock;
+}
+
+static const struct pmu fake_sw = {"software", PERF_TYPE_SOFTWARE, PMU_SOFTWARE | PMU_ANY_CLOCK, fake_sw_init, fake_sw_read,
+				   NULL};
+
+void hw_pmu_init(void)
+{
+	pmu_register(&fake_hw);
+}
+
+void sw_pmu_init(void)
+{
+	pmu_register(&fake_sw);
+}
+
+/* Cells advance only while they are wanted, as in translated code. */
+static void run(task_id task, u64 n)
+{
+	fake[task].clock += n;
+	fake_mono += n;
+	fake[task].free_running += n;
+	for (u32 c = 0; c < FAKE_CELLS; c++)
+		if (fake[task].want >> c & 1)
+			fake[task].cell[c] += c == 1 ? n / 2 : n;
+}
+
+static struct event_space *fake_space_map(void)
+{
+	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (mem == MAP_FAILED)
+		abort();
+	return mem;
+}
+
+/* A new session with task 1. */
+static void fake_session(void)
+{
+	if (event_space)
+		munmap(event_space, event_space_size());
+	memset(fake, 0, sizeof(fake));
+	fake[1].alive = true;
+	fake_current = 1;
+	fake_capable = true;
+	event_space_attach(fake_space_map());
+}
+
+static int fake_fork(task_id parent, task_id child, u64 flags)
+{
+	u32 generation = fake[child].generation + 1;
+	int err;
+
+	memset(&fake[child], 0, sizeof(fake[child]));
+	fake[child].generation = generation;
+	fake[child].cpu = fake[parent].cpu;
+	err = event_task_fork(parent, child, flags);
+	fake[child].alive = !err;
+	return err;
+}
+
+static void fake_exit(task_id task)
+{
+	event_task_exit(task);
+	fake[task].alive = false;
+}
+
+static struct perf_attr attr_of(u32 type, u64 config)
+{
+	return (struct perf_attr){.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
+}
+
+/* perf_event_open with the lowest free descriptor number; the descriptor or -errno. */
+static long fake_open(struct perf_attr *attr, s32 pid, s32 cpu, s32 group_fd, u64 flags)
+{
+	static u64 inode = 100;
+	struct event_request rq;
+	int err = event_open_begin((gva)attr, pid, cpu, group_fd, flags, &rq);
+	u64 fd = 3;
+
+	if (err)
+		return err;
+	while (event_files_lookup(fake_current, fd))
+		fd++;
+	err = event_open_commit(&rq, fd, inode++);
+	return err ? err : (long)fd;
+}
+
+static long open_simple(u32 type, u64 config, s32 group_fd)
+{
+	struct perf_attr attr = attr_of(type, config);
+
+	return fake_open(&attr, 0, -1, group_fd, 0);
+}
+
+static long value_of(long fd)
+{
+	u64 v[8];
+	long n = event_read(fake_current, (u64)fd, v, sizeof(v));
+
+	return n < 0 ? n : (long)v[0];
+}
+
+static int control(long fd, u32 cmd, u64 arg)
+{
+	return event_ioctl(fake_current, (u64)fd, cmd, arg);
+}
+
+/* The subsystem's own consistency, after anything. */
+static void expect_valid(const char *where)
+{
+	const char *why;
+
+	event_lock();
+	why = event_validate();
+	event_unlock();
+	unit_checks++;
+	if (why) {
+		unit_failures++;
+		fprintf(stderr, "%s: %s\n", where, why);
+	}
+}
+
+/* Closes everything that the task has; nothing may be left of it. */
+static void expect_empty(void)
+{
+	event_files_close_range(fake_current, 0, ~0ul);
+	expect_valid("at the end");
+	expect_long(event_count(), 0);
+}
+
+#endif
