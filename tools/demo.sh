@@ -1,0 +1,58 @@
+#!/bin/sh
+# make demo: the main job, natively and under pcl, with a word on what is seen. $1: the build directory.
+set -u
+build=$1
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+say()
+{
+	printf '\n%s\n' "$*" | fold -s -w 100
+}
+
+# Runs a command, indented, after showing it. Sets $status.
+run()
+{
+	printf '\n  $ %s\n' "$*"
+	"$@" >"$work/out" 2>&1
+	status=$?
+	sed 's/^/  | /' "$work/out"
+}
+
+expect_success()
+{
+	if [ "$status" != 0 ]; then
+		echo "demo: that should have worked (status $status)" >&2
+		failed=1
+	fi
+}
+
+say "1. A program that counts the instructions of its own printf with perf_event_open(2)."
+run "$build/demo/printf_count"
+case $status in
+0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to run:" ;;
+*) say "The kernel here has no hardware counter to offer and refuses. Under pcl the same program gets its event:" ;;
+esac
+run ./pcl "$build/demo/printf_count"
+expect_success
+say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last line is \
+the cost of the two ioctl calls around it."
+
+say "2. The unmodified perf tool on a real program: xz compressing two megabytes."
+tar cf - rt isa dbt event os /usr/include 2>/dev/null | head -c 2000000 >"$work/data"
+run sh -c "perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
+say "Where the machine offers no counters perf says <not supported>, or that it may not open events at all. The same command \
+under pcl, twice:"
+for i in 1 2; do
+	run sh -c "./pcl perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
+	expect_success
+	sed -n 's/^ *\([0-9,]*\) *\(instructions\|branches\).*/\2 \1/p' "$work/out" >"$work/counts$i"
+done
+if [ -s "$work/counts1" ] && cmp -s "$work/counts1" "$work/counts2"; then
+	say "Both runs counted the same to the unit: every instruction was counted, none estimated."
+else
+	say "The two runs should have counted the same, and did not."
+	failed=1
+fi
+exit $failed

@@ -1,0 +1,70 @@
+# make check and make bench: included by tools/build.mk.
+#
+#   make check [TESTS='count/* unit/*'] [MODE=...]
+#   make bench [BENCH='fib xz']
+#
+# Guest programs (everything under tests/ but tests/unit) are built without sanitizers in every mode: they are what pcl runs.
+
+GUESTFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-unused-parameter -D_GNU_SOURCE -I.
+T := $(O)/tests
+
+UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c))
+COUNT_TESTS := $(addprefix $(T)/count/,$(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/count/programs))
+GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted,tests/$(d)/*.c tests/$(d)/*.S))
+GUEST_TESTS := $(addprefix $(O)/,$(basename $(GUEST_SRC)))
+TEST_PROGRAMS := $(T)/count/oracle $(T)/count/counted $(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
+
+BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
+
+.PHONY: test-programs test-deps
+
+test-deps:
+	@tools/install-deps
+
+# A program that does not compile is a test that fails, not the end of all tests.
+check: test-deps
+	$(MAKE) all
+	-$(MAKE) -k test-programs
+	@tests/run $(O) $(TESTS)
+
+test-programs: $(TEST_PROGRAMS)
+
+bench: test-deps
+	$(MAKE) all $(BENCH_PROGRAMS)
+	@bench/run $(O) $(BENCH)
+
+$(UNIT_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(HOST_LIB)
+	@mkdir -p $(@D)
+	$(CC) $(HOSTFLAGS) -MMD -MP -MF $@.d -o $@ $< $(HOST_LIB) -lZydis -lpthread
+
+$(T)/count/oracle: tests/count/oracle.c tests/count/region.h
+	@mkdir -p $(@D)
+	$(CC) $(GUESTFLAGS) -O2 -o $@ $< -lZydis
+
+$(T)/count/counted: tests/count/counted.c
+	@mkdir -p $(@D)
+	$(CC) $(GUESTFLAGS) -o $@ $<
+
+# Flags come from the table.
+$(T)/count/%: tests/count/%.c tests/count/programs $(wildcard tests/count/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(GUESTFLAGS) -o $@ $< $$(awk '$$1 == "$*" { $$1 = $$2 = ""; print }' tests/count/programs)
+
+$(T)/count/%: tests/count/%.cc tests/count/programs
+	@mkdir -p $(@D)
+	$(CXX) -O1 -g -Wall -Wextra -o $@ $< $$(awk '$$1 == "$*" { $$1 = $$2 = ""; print }' tests/count/programs)
+
+# A line " * cflags: ..." in the source adds flags.
+$(O)/tests/%: tests/%.c $(wildcard tests/*/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(GUESTFLAGS) -o $@ $< -pthread -lm $$(sed -n 's/^ \* cflags: //p' $<)
+
+$(O)/tests/%: tests/%.S $(wildcard tests/*/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(GUESTFLAGS) -nostdlib -static -o $@ $< $$(sed -n 's/^ \* cflags: //p' $<)
+
+$(O)/bench/%: bench/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -o $@ $< -lm
+
+-include $(UNIT_TESTS:=.d)
