@@ -6,17 +6,19 @@
 #include "dbt/stop.h"
 #include "rt/layout.h"
 #include "rt/log.h"
+#include "rt/stats.h"
 #include "rt/sys.h"
 
 /* Capacities of one half. */
 #define MAX_FRAGS (1u << 20)
-#define MAX_ENTRIES (2u << 20)
+#define MAX_ENTRIES (1u << 20) /* at most half the slots of the largest table */
 #define MAX_EXITS (4u << 20)
 #define MAX_RECS (24u << 20)
 #define MAX_PAGES (1u << 20) /* of both: pages stay */
 #define MAX_NODES (2u << 20)
 #define STUB_MAX 32u /* bytes of an exit stub */
 
+#define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
 #define IBL_BYTES (IBL_SIZE * 4ul)
 #define CODE_START (LAYOUT_CACHE + CPU_VARIANTS * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
@@ -31,6 +33,97 @@ static long map(u64 addr, size_t size, int prot)
 {
 	return sys6(__NR_mmap, (long)addr, (long)size, prot,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static u64 hash_pc(u64 pc)
+{
+	return pc * 0x9e3779b97f4a7c15ul;
+}
+
+static u64 slot_of(u64 hash, u32 entry)
+{
+	return (hash & 0xfffffffe00000000ul) | entry;
+}
+
+static void tables_place(struct variant *v, u64 *slot)
+{
+	for (u32 i = 0; i < TABLE_SIZES; i++) {
+		v->table[i].slot = slot;
+		v->table[i].mask = (TABLE_FIRST << 2 * i) - 1;
+		slot += TABLE_FIRST << 2 * i;
+	}
+}
+
+static void table_put(struct table *t, u32 entry)
+{
+	u64 hash = hash_pc(cache.entry[entry].pc);
+	u32 i = (u32)(hash >> 32) & t->mask;
+
+	while (t->slot[i])
+		i = (i + 1) & t->mask;
+	__atomic_store_n(&t->slot[i], slot_of(hash, entry), __ATOMIC_RELEASE);
+	t->used++;
+}
+
+/* An empty table of that size. */
+static void table_clear(struct table *t)
+{
+	if (t->used)
+		memset(t->slot, 0, (t->mask + 1ul) * sizeof(u64));
+	t->used = 0;
+}
+
+/*
+ * Makes room in the variant's table: a larger one, or the largest one without what is gone, for all entries up to `last`. Who reads it meanwhile may miss
+ * an entry, and then looks again with the lock.
+ */
+static void table_renew(struct variant *v, u32 last)
+{
+	u32 level = v->level + 1 < TABLE_SIZES ? v->level + 1 : v->level;
+	struct table *t = &v->table[level];
+
+	table_clear(t);
+	for (u32 f = cache.first_frag; f < cache.nfrag; f++) {
+		const struct frag *frag = &cache.frag[f];
+
+		if (&cache.variant[frag->variant] == v && !frag->dead)
+			for (u32 i = frag->entry; i < frag->entry + frag->nentry && i <= last; i++)
+				table_put(t, i);
+	}
+	__atomic_store_n(&v->level, level, __ATOMIC_RELEASE);
+}
+
+u32 cache_find(const struct variant *v, u64 pc)
+{
+	const struct table *t = &v->table[__atomic_load_n(&v->level, __ATOMIC_ACQUIRE)];
+	u64 hash = hash_pc(pc), want = slot_of(hash, 0), slot;
+
+	for (u32 i = (u32)(hash >> 32) & t->mask;; i = (i + 1) & t->mask) {
+		slot = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
+		if (!slot)
+			return 0;
+		if (slot_of(slot, 0) == want && (u32)slot && cache.entry[(u32)slot].pc == pc)
+			return (u32)slot;
+	}
+}
+
+void cache_publish(struct variant *v, u32 entry)
+{
+	table_put(&v->table[v->level], entry);
+	if (v->table[v->level].used > v->table[v->level].mask / 2)
+		table_renew(v, entry);
+}
+
+void cache_unpublish(struct variant *v, u32 entry)
+{
+	struct table *t = &v->table[v->level];
+	u32 i = (u32)(hash_pc(cache.entry[entry].pc) >> 32) & t->mask;
+
+	for (; t->slot[i]; i = (i + 1) & t->mask)
+		if ((u32)t->slot[i] == entry) {
+			__atomic_store_n(&t->slot[i], SLOT_GONE, __ATOMIC_RELEASE);
+			return;
+		}
 }
 
 /* Starts with an empty half. Index 0 stays unused in both. */
@@ -56,6 +149,7 @@ void cache_switch_half(void)
 {
 	u32 old = cache.half;
 
+	stat_inc(cache_flushes);
 	/* Whoever is still inside the old half finds no way to stay in it. */
 	cache.nfrag_of[old] = cache.nfrag;
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
@@ -66,7 +160,8 @@ void cache_switch_half(void)
 
 		if (!v->ready)
 			continue;
-		memset(v->hash, 0, HASH_SIZE * sizeof(u32));
+		v->level = 0;
+		table_clear(&v->table[0]);
 		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
 		memset(v->ibl, 0, IBL_BYTES);
 		v->ready = false;
@@ -90,7 +185,7 @@ int cache_init(void)
 		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
 		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node)},
 		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
-		{(void **)&cache.variant[0].hash, CPU_VARIANTS * HASH_SIZE * sizeof(u32)},
+		{(void **)&cache.variant[0].table[0].slot, CPU_VARIANTS * TABLE_SLOTS * sizeof(u64)},
 		{(void **)&cache.variant[0].ibl_head, CPU_VARIANTS * IBL_SIZE * sizeof(u32)},
 	};
 	u64 at = LAYOUT_DBT;
@@ -111,7 +206,7 @@ int cache_init(void)
 	cache.npage = 1;
 	cache.epoch = 1;
 	for (u32 i = 0; i < CPU_VARIANTS; i++) {
-		cache.variant[i].hash = cache.variant[0].hash + i * HASH_SIZE;
+		tables_place(&cache.variant[i], cache.variant[0].table[0].slot + i * TABLE_SLOTS);
 		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
 		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * IBL_BYTES);
 	}
@@ -127,34 +222,6 @@ bool cache_has_room(void)
 	       cache.nfrag + 1 < h * MAX_FRAGS && cache.nentry + 64 < h * MAX_ENTRIES &&
 	       cache.nexit + FRAG_MAX_EXITS < h * MAX_EXITS && cache.nrec + FRAG_MAX_RECS < h * MAX_RECS &&
 	       cache.npage + 64 < MAX_PAGES && cache.nnode + 256 < h * MAX_NODES;
-}
-
-/* Neighbouring code shares pages of the hash table, so that a short program touches few of them. */
-static u32 hash_pc(u64 pc)
-{
-	return (u32)(pc ^ pc >> 16 ^ pc >> 32) % HASH_SIZE;
-}
-
-u32 *cache_chain(const struct variant *v, u64 pc)
-{
-	return &v->hash[hash_pc(pc)];
-}
-
-u32 cache_find(const struct variant *v, u64 pc)
-{
-	u32 i = __atomic_load_n(cache_chain(v, pc), __ATOMIC_ACQUIRE);
-
-	while (i && cache.entry[i].pc != pc)
-		i = __atomic_load_n(&cache.entry[i].next, __ATOMIC_ACQUIRE);
-	return i;
-}
-
-void cache_publish(struct variant *v, u32 entry)
-{
-	u32 *chain = cache_chain(v, cache.entry[entry].pc);
-
-	cache.entry[entry].next = *chain;
-	__atomic_store_n(chain, entry, __ATOMIC_RELEASE);
 }
 
 bool cache_contains(u64 host)

@@ -11,8 +11,8 @@
  *
  * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of everything:
  * when one is full the other is begun afresh, once no thread can be inside it any more (dbt/flush.c). Everything is written under
- * dbt_lock; entries, fragments and records may be read without it once published (release store to a hash chain, or host
- * code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB.
+ * dbt_lock; entries, fragments and records may be read without it once published (release store to a table slot, or
+ * host code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB.
  */
 #ifndef DBT_CACHE_H
 #define DBT_CACHE_H
@@ -50,7 +50,6 @@ struct entry {
 	u64 pc;
 	u32 host;	  /* cache address */
 	u32 frag;
-	u32 next;	  /* in its hash chain */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
@@ -90,16 +89,31 @@ struct page_node {
 	u32 frag, next;
 };
 
+/*
+ * Entries by pc: open addressing, at most half full. A slot is one u64, so that it can be read without a lock: the entry in
+ * the low half, a part of the hash in the other; 0 is empty, SLOT_GONE was an entry. A table that gets too full is replaced by
+ * one four times its size.
+ */
+struct table {
+	u64 *slot;
+	u32 mask; /* slots - 1 */
+	u32 used; /* with those that are gone */
+};
+
+#define TABLE_SIZES 5
+#define TABLE_FIRST 8192u
+#define SLOT_GONE (1ul << 32)
+
 /* One set of translations: all code that advances the same cells. */
 struct variant {
-	u32 *hash;   /* chains of entries by pc */
+	struct table table[TABLE_SIZES];
+	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss */
 	u32 *ibl_head; /* first entry of each index's chain of landings */
 	u8 *miss;    /* where a lookup that finds nothing goes; below all landings */
 	bool ready;
 };
 
-#define HASH_SIZE 65536u
 #define IBL_SIZE 65536u
 #define PAGE_HASH_SIZE 16384u
 
@@ -133,8 +147,8 @@ bool cache_has_room(void);		       /* for one more fragment of the largest size 
 
 /* The entry for pc, or 0. Lock-free. */
 u32 cache_find(const struct variant *v, u64 pc);
-u32 *cache_chain(const struct variant *v, u64 pc); /* head of the hash chain that pc belongs to */
-void cache_publish(struct variant *v, u32 entry);
+void cache_publish(struct variant *v, u32 entry); /* with dbt_lock, as unpublish */
+void cache_unpublish(struct variant *v, u32 entry);
 
 /* The fragment that holds host address `host`, or 0. Lock-free. */
 u32 cache_frag_at(u64 host);

@@ -4,18 +4,8 @@
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
+#include "rt/stats.h"
 #include "rt/sys.h"
-
-static void unpublish(struct variant *v, u32 entry)
-{
-	u32 *at = cache_chain(v, cache.entry[entry].pc);
-
-	while (*at && *at != entry)
-		at = &cache.entry[*at].next;
-	/* The entry's own `next` stays: a reader may be on it. */
-	if (*at)
-		__atomic_store_n(at, cache.entry[entry].next, __ATOMIC_RELEASE);
-}
 
 static void kill_frag(u32 frag)
 {
@@ -25,10 +15,11 @@ static void kill_frag(u32 frag)
 	if (f->dead)
 		return;
 	f->dead = true;
+	stat_add(blocks_dropped, f->nentry);
 	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
 		struct entry *en = &cache.entry[i];
 
-		unpublish(v, i);
+		cache_unpublish(v, i);
 		ibl_remove(v, i);
 		for (u32 x = en->in, next; x; x = next) {
 			next = cache.exit[x].next_in;
@@ -81,6 +72,7 @@ void dbt_invalidate(gva start, gva end)
 
 	if (__atomic_load_n(&cache.npage, __ATOMIC_ACQUIRE) == 1)
 		return;
+	stat_inc(invalidations);
 	lock_acquire(&dbt_lock);
 	if ((end - first) / PAGE_SIZE < cache.npage) {
 		for (u64 page = first; page < end; page += PAGE_SIZE)

@@ -8,6 +8,7 @@
 #include "dbt/invalidate.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
+#include "rt/stats.h"
 #include "rt/sys.h"
 
 _Static_assert(offsetof(struct cpu, gpr) == CPU_GPR, "cpu_offsets.h");
@@ -79,8 +80,10 @@ static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *
 
 		/* Only within the half in use, from code that is not dead. */
 		if (x->patch && !x->linked && x->variant == cpu->variant && x->target == cpu->rip &&
-		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead)
+		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
 			cache_exit_link(exit, entry);
+			stat_inc(links);
+		}
 	}
 	if (entry && indirect && !dbt_options.no_ibl)
 		ibl_install(v, entry);
@@ -128,6 +131,7 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		int left;
 
 		if (want != cpu->variant) {
+			stat_inc(variant_switches);
 			cpu->variant = want;
 			exit = 0;
 		}
@@ -151,6 +155,7 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
 			indirect = true;
+			stat_inc(lookups);
 			break;
 		default:
 			return DBT_INTERRUPT;

@@ -7,8 +7,9 @@
 #include "dbt/rewrite.h"
 #include "dbt/stop.h"
 #include "rt/log.h"
+#include "rt/stats.h"
 
-#define TRACE_BLOCKS 32u
+#define TRACE_BLOCKS 8u
 #define BLOCK_INSNS 64u
 #define TRACE_INSNS 512u
 #define LOOKAHEAD 6 /* instructions */
@@ -556,6 +557,9 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 	f->host_end = (u32)host_here();
 	f->nentry = cache.nentry - f->entry;
 	cache.hot = tr.e.p;
+	stat_add(blocks, tr.blocks);
+	stat_add(block_insns, tr.insns);
+	stat_add(block_bytes, f->host_end - f->host);
 	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
 	guest_code_commit(&tr.code, tr.frag);
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
