@@ -272,7 +272,7 @@ static void stub_make(u32 id)
 	struct emit e = {cache.cold};
 
 	x->stub = (u32)(uintptr_t)e.p;
-	/* movl $id, exit_id(%r15); jmp *leave_exit(%r15) */
+	/* movl $id, exit_id(%cpu); jmp *leave_exit(%cpu) */
 	emit8(&e, 0x41);
 	emit8(&e, 0xc7);
 	emit_cpu_mem(&e, 0, offsetof(struct cpu, exit_id));

@@ -54,19 +54,21 @@ static inline bool fits_s32(s64 v)
 	return v == (s32)v;
 }
 
-/* ModRM (and displacement) for [r15 + disp] with the given reg field. r15 as a base needs no SIB. */
+/* ModRM (and displacement) for [stolen register + disp] with the given reg field. The register needs no SIB. */
+_Static_assert(STOLEN >= 8 && (STOLEN & 7) != 4, "REX.B is set below, and there is no SIB");
+
 static inline void emit_cpu_mem(struct emit *e, unsigned reg, s32 disp)
 {
 	if (fits_s8(disp)) {
-		emit8(e, 0x47 | (reg & 7) << 3);
+		emit8(e, 0x40 | (reg & 7) << 3 | (STOLEN & 7));
 		emit8(e, (u8)disp);
 	} else {
-		emit8(e, 0x87 | (reg & 7) << 3);
+		emit8(e, 0x80 | (reg & 7) << 3 | (STOLEN & 7));
 		emit32(e, (u32)disp);
 	}
 }
 
-/* mov %reg, disp(%r15) */
+/* mov %reg, disp(%cpu), where %cpu is the stolen register, as in all that follows */
 static inline void emit_store_cpu(struct emit *e, unsigned reg, s32 disp)
 {
 	emit8(e, 0x49 | (reg >> 3) << 2);
@@ -74,7 +76,7 @@ static inline void emit_store_cpu(struct emit *e, unsigned reg, s32 disp)
 	emit_cpu_mem(e, reg, disp);
 }
 
-/* mov disp(%r15), %reg */
+/* mov disp(%cpu), %reg */
 static inline void emit_load_cpu(struct emit *e, unsigned reg, s32 disp)
 {
 	emit8(e, 0x49 | (reg >> 3) << 2);
@@ -82,7 +84,7 @@ static inline void emit_load_cpu(struct emit *e, unsigned reg, s32 disp)
 	emit_cpu_mem(e, reg, disp);
 }
 
-/* addq $n, disp(%r15); writes the status flags */
+/* addq $n, disp(%cpu); writes the status flags */
 static inline void emit_add_cpu(struct emit *e, s32 disp, s32 n)
 {
 	emit8(e, 0x49);
@@ -123,7 +125,7 @@ static inline void emit_lea_self(struct emit *e, unsigned reg, s32 disp)
 	emit32(e, (u32)disp);
 }
 
-/* jmp *disp(%r15) */
+/* jmp *disp(%cpu) */
 static inline void emit_jmp_cpu(struct emit *e, s32 disp)
 {
 	emit8(e, 0x41);

@@ -1,7 +1,7 @@
 /*
  * From a host context in the code cache to the guest's state: for faults and asynchronous signals.
  *
- * Guest registers are in their host registers everywhere in a fragment, except r15 (in struct cpu) and the registers that
+ * Guest registers are in their host registers everywhere in a fragment, except the stolen one (in struct cpu) and the registers that
  * the record names as spilled while one instruction runs.
  */
 #include "dbt/cache.h"
@@ -10,8 +10,7 @@
 #include "dbt/rewrite.h"
 
 /* Indexes of gregs in ucontext, in the order of our register numbers. */
-static const u8 greg_of[15] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6};
-#define GREG_R15 7
+static const u8 greg_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
 #define GREG_RIP 16
 #define GREG_EFL 17
 
@@ -25,7 +24,7 @@ static const struct exit *exit_at_stub(u64 pc)
 {
 	u32 id;
 
-	/* movl $id, exit_id(%r15) begins every stub: 41 c7 87 disp32 imm32 */
+	/* movl $id, exit_id(%cpu) begins every stub: three bytes, disp32, imm32 */
 	memcpy(&id, (u8 *)(uintptr_t)pc + 7, 4);
 	if (!id || id >= cache.nexit || cache.exit[id].stub != pc)
 		return NULL;
@@ -34,9 +33,9 @@ static const struct exit *exit_at_stub(u64 pc)
 
 static void take_registers(const struct cpu *cpu, const u64 *greg, u8 spills, struct cpu *out)
 {
-	for (unsigned r = 0; r < 15; r++)
+	for (unsigned r = 0; r < 16; r++)
 		out->gpr[r] = greg[greg_of[r]];
-	out->r15 = cpu->r15;
+	out->stolen = cpu->stolen;
 	if ((spills & 15) != NO_SPILL)
 		out->gpr[spills & 15] = cpu->spill[0];
 	if (spills >> 4 != NO_SPILL)
@@ -115,6 +114,6 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 		if (p.rec)
 			correct_cells(cpu, &cache.frag[cache_frag_at(pc)], p.rec);
 	}
-	greg[GREG_R15] = (u64)(uintptr_t)cpu;
+	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu;
 	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;
 }

@@ -2,11 +2,14 @@
 #include "dbt/rewrite.h"
 #include "rt/log.h"
 
-#define R15_BIT (1u << R15)
-#define R15_HOME ((s32)offsetof(struct cpu, r15))
+#define STOLEN_BIT (1u << STOLEN)
+#define HOME ((s32)offsetof(struct cpu, stolen))
 
-/* Registers that every addressing form can use as a base without a special case (not rsp, rbp, r12, r13). */
-#define PLAIN_BASES 0x4fcfu
+/*
+ * Registers that may be scratch: every addressing form can use them as a base without a special case (not rsp, rbp, r12,
+ * r13), and they can be named in rec.spills (not r15).
+ */
+#define PLAIN_BASES (0x4fcfu & ~STOLEN_BIT)
 
 /* The address that a rip-relative operand means. */
 static u64 rip_operand(const struct insn *in, u64 pc)
@@ -19,7 +22,7 @@ static u64 rip_operand(const struct insn *in, u64 pc)
 /* A register that the instruction does not use. Prefers those that are least often live. */
 static unsigned pick_scratch(u32 used)
 {
-	static const u8 order[] = {R11, R10, RCX, R9, R8, RDX, RSI, RDI, RAX, R14, RBX};
+	static const u8 order[] = {R10, R9, R8, RCX, RDX, RSI, RDI, RAX, R14, RBX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (!(used >> order[i] & 1))
@@ -31,51 +34,53 @@ static unsigned pick_scratch(u32 used)
 /* A destination that is written whole and not read can hold an address until it is written. */
 static unsigned pick_address_reg(const struct insn *in, u32 used)
 {
-	u32 dead = in->writes & ~in->reads & PLAIN_BASES & ~R15_BIT;
+	u32 dead = in->writes & ~in->reads & PLAIN_BASES;
 
 	if (in->map == 0 && in->opcode == 0x8b && in->opsize >= 4 && dead)
 		return (unsigned)__builtin_ctz(dead);
 	return pick_scratch(used);
 }
 
-/* push and pop of r15 itself become push and pop of its home. */
-static bool push_pop_r15(struct emit *e, const struct insn *in)
+/* push and pop of the stolen register itself become push and pop of its home. */
+static bool push_pop_stolen(struct emit *e, const struct insn *in)
 {
 	if (in->enc != ISA_LEGACY || in->map != 0 || !(in->rex & 1) || (in->legacy & 1))
 		return false;
-	if (in->opcode == 0x57)
-		emit8(e, 0x41), emit8(e, 0xff), emit_cpu_mem(e, 6, R15_HOME);
-	else if (in->opcode == 0x5f)
-		emit8(e, 0x41), emit8(e, 0x8f), emit_cpu_mem(e, 0, R15_HOME);
+	if (in->opcode == (0x50 | (STOLEN & 7)))
+		emit8(e, 0x41), emit8(e, 0xff), emit_cpu_mem(e, 6, HOME);
+	else if (in->opcode == (0x58 | (STOLEN & 7)))
+		emit8(e, 0x41), emit8(e, 0x8f), emit_cpu_mem(e, 0, HOME);
 	else
 		return false;
 	return true;
 }
 
-/* op %r15, %reg and op %reg, %r15 become op home, %reg and op %reg, home. Returns false if the form does not allow it. */
-static bool r15_as_memory(struct emit *e, const u8 *bytes, const struct insn *in)
+/*
+ * op %stolen, %reg and op %reg, %stolen become op home, %reg and op %reg, home. Returns false if the form does not allow it.
+ */
+static bool stolen_as_memory(struct emit *e, const u8 *bytes, const struct insn *in)
 {
 	u8 buf[ISA_MAX_LEN + 1];
 	struct insn copy = *in;
-	bool reg_is_r15 = (in->attr & ISA_REG_GPR) && (in->modrm >> 3 & 7) == 7 && (in->rex & 4);
-	bool rm_is_r15 = (in->attr & ISA_RM_GPR) && (in->modrm & 7) == 7 && (in->rex & 1);
+	bool in_reg = (in->attr & ISA_REG_GPR) && (in->modrm >> 3 & 7) == (STOLEN & 7) && (in->rex & 4);
+	bool in_rm = (in->attr & ISA_RM_GPR) && (in->modrm & 7) == (STOLEN & 7) && (in->rex & 1);
 
-	if (in->enc != ISA_LEGACY || !in->modrm_off || in->modrm < 0xc0 || reg_is_r15 == rm_is_r15)
+	if (in->enc != ISA_LEGACY || !in->modrm_off || in->modrm < 0xc0 || in_reg == in_rm)
 		return false;
 	memcpy(buf, bytes, in->len);
-	if (reg_is_r15) {
-		/* The mirrored form has r15 in rm. A 32-bit write would not clear the upper half of the home. */
-		if (!(in->attr & ISA_SWAP_DIR) || ((in->writes & R15_BIT) && in->opsize == 4))
+	if (in_reg) {
+		/* The mirrored form has it in rm. A 32-bit write would not clear the upper half of the home. */
+		if (!(in->attr & ISA_SWAP_DIR) || ((in->writes & STOLEN_BIT) && in->opsize == 4))
 			return false;
 		buf[in->opcode_off] ^= 2;
-		buf[in->modrm_off] = 0xc0 | (in->modrm & 7) << 3 | 7;
+		buf[in->modrm_off] = 0xc0 | (in->modrm & 7) << 3 | (STOLEN & 7);
 		buf[in->prefix_off] = (u8)((in->rex & ~5) | (in->rex & 1) << 2 | 1);
 		if (isa_decode(buf, in->len, &copy) != in->len)
 			return false;
 	}
-	if ((copy.attr & ISA_NO_MEM_RM) || ((copy.writes & R15_BIT) && copy.opsize == 4))
+	if ((copy.attr & ISA_NO_MEM_RM) || ((copy.writes & STOLEN_BIT) && copy.opsize == 4))
 		return false;
-	emit_bytes(e, buf, (size_t)isa_set_mem(buf, &copy, R15, R15_HOME));
+	emit_bytes(e, buf, (size_t)isa_set_mem(buf, &copy, STOLEN, HOME));
 	return true;
 }
 
@@ -83,30 +88,30 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 {
 	u8 buf[ISA_MAX_LEN + 1];
 	struct insn copy;
-	u32 used = in->reads | in->writes | R15_BIT | 1u << RSP;
+	u32 used = in->reads | in->writes | STOLEN_BIT | 1u << RSP;
 	unsigned spilled[2] = {NO_SPILL, NO_SPILL};
 	unsigned n = 0, sub = NO_SPILL;
-	bool uses_r15 = (in->reads | in->writes) & R15_BIT;
+	bool uses_it = (in->reads | in->writes) & STOLEN_BIT;
 
-	if (!uses_r15 && !(in->attr & ISA_RIP_REL)) {
+	if (!uses_it && !(in->attr & ISA_RIP_REL)) {
 		emit_bytes(e, bytes, in->len);
 		return SPILLS_NONE;
 	}
-	if (uses_r15 && (push_pop_r15(e, in) || r15_as_memory(e, bytes, in)))
+	if (uses_it && (push_pop_stolen(e, in) || stolen_as_memory(e, bytes, in)))
 		return SPILLS_NONE;
 
 	memcpy(buf, bytes, in->len);
 	copy = *in;
-	if (uses_r15) {
-		bool in_address = in->base == R15 || in->index == R15;
+	if (uses_it) {
+		bool in_address = in->base == STOLEN || in->index == STOLEN;
 
-		sub = in_address && !(in->writes & R15_BIT) ? pick_address_reg(in, used) : pick_scratch(used);
+		sub = in_address && !(in->writes & STOLEN_BIT) ? pick_address_reg(in, used) : pick_scratch(used);
 		used |= 1u << sub;
 		spilled[n] = sub;
 		emit_store_cpu(e, sub, offsetof(struct cpu, spill) + 8 * n++);
-		if (in->reads & R15_BIT)
-			emit_load_cpu(e, sub, R15_HOME);
-		check(isa_rename(buf, &copy, R15, sub) > 0);
+		if (in->reads & STOLEN_BIT)
+			emit_load_cpu(e, sub, HOME);
+		check(isa_rename(buf, &copy, STOLEN, sub) > 0);
 	}
 	if (in->attr & ISA_RIP_REL) {
 		u64 addr = rip_operand(in, pc);
@@ -126,8 +131,8 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 		}
 	}
 	emit_bytes(e, buf, copy.len);
-	if (sub != NO_SPILL && (in->writes & R15_BIT))
-		emit_store_cpu(e, sub, R15_HOME);
+	if (sub != NO_SPILL && (in->writes & STOLEN_BIT))
+		emit_store_cpu(e, sub, HOME);
 	for (unsigned i = 0; i < n; i++)
 		if (!((in->writes & ~in->reads) >> spilled[i] & 1))
 			emit_load_cpu(e, spilled[i], offsetof(struct cpu, spill) + 8 * i);
@@ -142,8 +147,8 @@ void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *
 	unsigned rm = (in->modrm & 7) | (in->rex & 1) << 3;
 
 	if (in->modrm >= 0xc0) {
-		if (rm == R15)
-			emit_load_cpu(e, RCX, R15_HOME);
+		if (rm == STOLEN)
+			emit_load_cpu(e, RCX, HOME);
 		else if (rm != RCX) {
 			emit8(e, 0x48 | (rm >> 3) << 2);
 			emit8(e, 0x89);
@@ -176,11 +181,11 @@ void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *
 			emit_mov_imm(e, RCX, addr);
 			isa_set_mem(buf, &copy, RCX, 0);
 		}
-	} else if (copy.reads & R15_BIT) {
+	} else if (copy.reads & STOLEN_BIT) {
 		unsigned sub = in->base == RDX || in->index == RDX ? RCX : RDX;
 
-		emit_load_cpu(e, sub, R15_HOME);
-		check(isa_rename(buf, &copy, R15, sub) > 0);
+		emit_load_cpu(e, sub, HOME);
+		check(isa_rename(buf, &copy, STOLEN, sub) > 0);
 	}
 	emit_bytes(e, buf, copy.len);
 }

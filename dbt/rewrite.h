@@ -1,6 +1,6 @@
 /*
  * Emitting one guest instruction that is not a control transfer, so that it does in the code cache what it does at its
- * own address: rip-relative operands are re-aimed, and the stolen register r15 is replaced by its home in struct cpu or by a
+ * own address: rip-relative operands are re-aimed, and the stolen register is replaced by its home in struct cpu or by a
  * scratch register.
  */
 #ifndef DBT_REWRITE_H

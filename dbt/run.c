@@ -19,6 +19,8 @@ _Static_assert(offsetof(struct cpu, target) == CPU_TARGET, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, rt_rsp) == CPU_RT_RSP, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, pending) == CPU_PENDING, "cpu_offsets.h");
 
+_Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
+
 #define RFLAGS_TF 0x100u
 #define RFLAGS_FIXED 0x202u
 
@@ -100,8 +102,8 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	switch ((enum exit_kind)x->kind) {
 	case EXIT_SYSCALL:
 		/* What the instruction itself does. */
-		cpu->gpr[RCX] = cpu->rip;
-		cpu->gpr[R11] = cpu->rflags;
+		cpu_set_gpr(cpu, RCX, cpu->rip);
+		cpu_set_gpr(cpu, R11, cpu->rflags);
 		*stop = DBT_SYSCALL;
 		return true;
 	case EXIT_SYSENTER:

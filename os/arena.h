@@ -28,7 +28,7 @@ enum task_state {
 };
 
 struct task {
-	struct cpu cpu;	     /* first: translated code's r15 points here */
+	struct cpu cpu;	     /* first: the stolen register points here */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
