@@ -33,16 +33,17 @@ enum cell {
 };
 
 /* Instrumentation variants of translated code: which groups of cells a block advances. */
-#define CPU_WANT_INSTRUCTIONS 1u /* CELL_INSTRUCTIONS */
-#define CPU_WANT_BRANCHES 2u	 /* CELL_BRANCHES */
-#define CPU_WANT_CYCLES 4u	 /* CELL_CYCLES */
-#define CPU_WANT_KINDS 8u	 /* all the others */
-#define CPU_VARIANTS 16
+#define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
+#define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
+#define CPU_WANT_KINDS 4u  /* all the others */
+#define CPU_VARIANTS 8
 
 static inline u32 cpu_want_bit(enum cell c)
 {
-	return c <= CELL_CYCLES ? 1u << c : CPU_WANT_KINDS;
+	return c <= CELL_BRANCHES ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
 }
+
+#define CPU_BLOCK_INSNS 32 /* instructions in a basic block, at most */
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
@@ -52,11 +53,18 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
  */
 #define STOLEN R11
 
+/*
+ * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks of
+ * n instructions were run, with a branch at the end (b = 0) or without (1). Their sum is weighted when it is read. So both
+ * counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS] and
+ * cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle.
+ */
 struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
 	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
-	u64 cell[CELL_NR]; /* the counter bank */
+	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
+	u64 cell[CELL_NR];
 
 	u64 gpr[16];	   /* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
@@ -72,7 +80,20 @@ struct cpu {
 	u32 slot;	   /* number of this cpu's task slot */
 } __attribute__((aligned(64)));
 
-_Static_assert(offsetof(struct cpu, cell) + CELL_NR * 8 <= 128, "cells are reached with 8-bit displacements");
+/* Where blocks of n instructions are counted, for code generation. */
+static inline size_t cpu_blocks_offset(u32 row, u32 n)
+{
+	return offsetof(struct cpu, blocks) + (row * CPU_BLOCK_INSNS + n - 1) * 8;
+}
+
+/* A new thread begins with nothing counted. */
+static inline void cpu_clear_bank(struct cpu *cpu)
+{
+	for (u32 i = 0; i < CPU_BLOCK_INSNS; i++)
+		cpu->blocks[0][i] = cpu->blocks[1][i] = 0;
+	for (u32 i = 0; i < CELL_NR; i++)
+		cpu->cell[i] = 0;
+}
 
 static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)
 {
@@ -93,9 +114,21 @@ static inline size_t cpu_cell_offset(enum cell c)
 	return offsetof(struct cpu, cell) + 8 * c;
 }
 
+/* What a cell has counted since the thread began. */
 static inline u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
 {
-	return __atomic_load_n(&cpu->cell[c], __ATOMIC_RELAXED);
+	u64 sum = __atomic_load_n(&cpu->cell[c], __ATOMIC_RELAXED);
+
+	if (c == CELL_INSTRUCTIONS || c == CELL_BRANCHES)
+		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++) {
+			u64 with = __atomic_load_n(&cpu->blocks[0][n], __ATOMIC_RELAXED);
+
+			if (c == CELL_BRANCHES)
+				sum += with;
+			else
+				sum += (n + 1) * (with + __atomic_load_n(&cpu->blocks[1][n], __ATOMIC_RELAXED));
+		}
+	return sum;
 }
 
 #endif

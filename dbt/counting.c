@@ -81,11 +81,35 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 			k->d[i - CELL_COND] = (s8)delta(c, i);
 }
 
-void counting_add_keeping_flags(struct emit *e, enum cell cell, s32 n)
+/* The cells that blocks[] stands for. */
+#define BLOCK_CELLS (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES)
+
+bool counting_next(const struct counting *c, struct increment *out)
+{
+	for (enum cell cell = 0; cell < CELL_NR; cell++) {
+		u32 bit = 1u << cell;
+
+		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
+			continue;
+		if (bit & BLOCK_CELLS) {
+			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
+
+			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
+			out->disp = (s32)cpu_blocks_offset(row, (u32)c->total[CELL_INSTRUCTIONS]);
+		} else {
+			*out = (struct increment){.cells = bit, .n = c->total[cell]};
+			out->disp = (s32)cpu_cell_offset(cell);
+		}
+		return true;
+	}
+	return false;
+}
+
+void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
 {
 	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(e, RCX, (s32)cpu_cell_offset(cell));
+	emit_load_cpu(e, RCX, disp);
 	emit_lea_self(e, RCX, n);
-	emit_store_cpu(e, RCX, (s32)cpu_cell_offset(cell));
+	emit_store_cpu(e, RCX, disp);
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 }

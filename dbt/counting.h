@@ -28,17 +28,21 @@ static inline bool counting_any(const struct counting *c)
 	return c->cells;
 }
 
-static inline bool counting_due(const struct counting *c, enum cell cell)
+/* An increment of struct cpu that the block has to make. */
+struct increment {
+	u32 cells; /* bit per cell that is right afterwards */
+	s32 disp, n;
+};
+
+/* The next one; false: no more. */
+bool counting_next(const struct counting *c, struct increment *out);
+
+static inline void counting_made(struct counting *c, const struct increment *inc)
 {
-	return (c->cells >> cell & 1) && c->total[cell];
+	c->flushed |= inc->cells;
 }
 
-static inline void counting_flushed(struct counting *c, enum cell cell)
-{
-	c->flushed |= 1u << cell;
-}
-
-/* Adds n to a cell of the running thread without touching the flags. */
-void counting_add_keeping_flags(struct emit *e, enum cell cell, s32 n);
+/* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
+void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 #endif

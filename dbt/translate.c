@@ -10,7 +10,7 @@
 #include "rt/stats.h"
 
 #define TRACE_BLOCKS 8u
-#define BLOCK_INSNS 64u
+#define BLOCK_INSNS CPU_BLOCK_INSNS
 #define TRACE_INSNS 512u
 #define LOOKAHEAD 6 /* instructions */
 
@@ -267,7 +267,7 @@ static void conditional_exit(u64 target, u8 *patch)
 	}
 	tr.e.p = cache.cold;
 	emit_patch_rel32(patch, tr.e.p);
-	counting_add_keeping_flags(&tr.e, CELL_TAKEN, 1);
+	counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	emit_align_rel32(&tr.e, 1);
 	emit8(&tr.e, 0xe9);
 	emit32(&tr.e, 0);
@@ -458,17 +458,17 @@ static void emit_check(void)
 
 /* ---- blocks and traces ---- */
 
-static void emit_flush(u64 pc, bool flags_dead)
+static void emit_counting(u64 pc, bool flags_dead)
 {
-	for (enum cell c = 0; c < CELL_NR; c++) {
-		if (!counting_due(&tr.count, c))
-			continue;
+	struct increment inc;
+
+	while (counting_next(&tr.count, &inc)) {
 		rec_add(pc);
 		if (flags_dead)
-			emit_add_cpu(&tr.e, (s32)cpu_cell_offset(c), tr.count.total[c]);
+			emit_add_cpu(&tr.e, inc.disp, inc.n);
 		else
-			counting_add_keeping_flags(&tr.e, c, tr.count.total[c]);
-		counting_flushed(&tr.count, c);
+			counting_add_keeping_flags(&tr.e, inc.disp, inc.n);
+		counting_made(&tr.count, &inc);
 	}
 }
 
@@ -497,13 +497,13 @@ static u64 emit_block(void)
 		struct guest_insn *gi = &tr.insn[k];
 
 		if ((int)k == place)
-			emit_flush(gi->pc, safe);
+			emit_counting(gi->pc, safe);
 		next = emit_insn(gi);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in);
 	}
 	if (place == (int)tr.n)
-		emit_flush(next, safe);
+		emit_counting(next, safe);
 	tr.insns += tr.n;
 	tr.blocks++;
 	return next;

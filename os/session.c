@@ -207,7 +207,7 @@ struct task *session_task_new(struct task *parent)
 		return NULL;
 	slot = (u32)(task - arena()->tasks);
 	task->cpu = parent->cpu;
-	memset(task->cpu.cell, 0, sizeof(task->cpu.cell));
+	cpu_clear_bank(&task->cpu);
 	task->cpu.slot = slot;
 	task->cpu.pending = 0;
 	task->cpu.want = 0;

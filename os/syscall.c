@@ -6,6 +6,7 @@
 #include "os/process.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/vfile.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -62,7 +63,7 @@ static void uncount(struct cpu *cpu)
 	static const u8 bytes[SYSCALL_LEN] = {0x0f, 0x05};
 	struct insn in;
 
-	if (cpu->variant & CPU_WANT_INSTRUCTIONS)
+	if (cpu->variant & CPU_WANT_BLOCKS)
 		cpu->cell[CELL_INSTRUCTIONS]--;
 	if (cpu->variant & CPU_WANT_KINDS)
 		cpu->cell[CELL_SYSCALLS]--;
@@ -97,6 +98,12 @@ static bool may_not_return(u64 nr)
 	return nr == __NR_exit || nr == __NR_exit_group || nr == __NR_execve || nr == __NR_execveat;
 }
 
+/* The second return of a fork: the parent prints the call. */
+static bool is_new_process(const struct thread *t, long ret)
+{
+	return ret == 0 && t->regs_replaced && t->nr != __NR_rt_sigreturn;
+}
+
 static void go_back(struct thread *t)
 {
 	t->cpu->rip -= SYSCALL_LEN;
@@ -127,12 +134,17 @@ void syscall_dispatch(struct thread *t)
 	t->regs_replaced = 0;
 	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
-	ret = row->handler(t, t->args);
+	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats && (row->formats[0] == 'f' || row->formats[0] == 'a'))
+		ret = refuse(EBADF, "pcl's own descriptor");
+	else
+		ret = row->handler(t, t->args);
+	stat_inc(syscalls);
+	stat_add(refusals, ret < 0 && t->refusal.why);
 	if (ret == SYSCALL_AGAIN) {
 		go_back(t);
 		return;
 	}
-	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0))
+	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0) && !is_new_process(t, ret))
 		print_call(t, row, ret, false);
 	if (!t->regs_replaced)
 		cpu_set_gpr(t->cpu, RAX, (u64)ret);
