@@ -1,9 +1,9 @@
 /*
  * isa_decode(): see insn.h. The tables are generated (tables.h says what they mean); this file finds the fields.
  *
- * Constraint: decode_at() reads up to 15 bytes of an instruction that has at most three legacy prefixes (one before XOP),
- * and more of a longer one. isa_decode() therefore copies what is too close to the end, or has too many prefixes, into a
- * padded buffer first.
+ * Constraint: decode_at() reads up to 15 bytes of an instruction that has at most three legacy prefixes (one before
+ * XOP), and more of a longer one. isa_decode() therefore copies what is too close to the end, or has too many prefixes,
+ * into a padded buffer first.
  */
 #include "isa/insn.h"
 #include "isa/tables.h"
@@ -11,28 +11,32 @@
 
 #include "isa_tables.h"
 
-#define PAD 48		/* 15 prefixes and the longest instruction after them */
-#define NEED_PAD (-2)	/* decode_at(): call again with a padded copy */
+#define LOCKED_WEIGHT 64   /* gen_isa.c says what weights mean */
+#define PAD	      48   /* 15 prefixes and the longest instruction after them */
+#define NEED_PAD      (-2) /* decode_at(): call again with a padded copy */
+
+/* Bits of insn.legacy. */
+#define PFX_66	    0x01
+#define PFX_F2	    0x02
+#define PFX_F3	    0x04
+#define PFX_67	    0x08
+#define PFX_LOCK    0x10
+#define PFX_SEG	    0x20
+#define PFX_NOT_VEX (PFX_66 | PFX_F2 | PFX_F3 | PFX_LOCK) /* VEX, EVEX and XOP do not suffer these before them */
 
 /* What is known of an instruction before its ModRM byte. Extension bits are as numbers: 1 extends. */
 struct fields {
 	const u8 *p;
 	u32 key;	/* ISA_KEY_*, without ModRM */
-	u8 r, x, b, r2;	/* 8 (r2: 16) or 0: to be added to a field */
+	u32 ctx;	/* ISA_CTX_*: legacy maps only */
+	u8 r, x, b, r2; /* 8 (r2: 16) or 0: to be added to a field */
 	u8 vvvv, v2;
 	u8 aaa, z;
 };
 
-static inline u64 load64(const u8 *p)
-{
-	u64 v;
-
-	__builtin_memcpy(&v, p, 8);
-	return v;
-}
-
 static inline s64 load_signed(const u8 *p, unsigned size)
 {
+	s64 v8;
 	s32 v4;
 	s16 v2;
 
@@ -46,7 +50,8 @@ static inline s64 load_signed(const u8 *p, unsigned size)
 		__builtin_memcpy(&v4, p, 4);
 		return v4;
 	case 8:
-		return load64(p);
+		__builtin_memcpy(&v8, p, 8);
+		return v8;
 	default:
 		return 0;
 	}
@@ -76,7 +81,7 @@ static bool violates(const struct insn *in, const struct isa_desc *d, const stru
 	bad |= f->r2 ? ISA_C_R2 : 0;
 	bad |= f->aaa ? ISA_C_MASK : ISA_C_NO_MASK;
 	bad |= f->z ? ISA_C_Z | (f->aaa ? 0 : ISA_C_Z_NO_MASK) : 0;
-	bad |= in->legacy & 8 ? ISA_C_A32 : 0;
+	bad |= in->legacy & PFX_67 ? ISA_C_A32 : 0;
 	if (in->modrm >= 0xc0) {
 		unsigned rm = (in->modrm & 7) + f->b;
 
@@ -166,33 +171,19 @@ static unsigned set_memory(struct insn *in, const struct isa_desc *d, const stru
 	return n + in->disp_size;
 }
 
+/* No instruction; `looked_at` bytes were needed to know. */
 static int fail(struct insn *in, unsigned looked_at)
 {
 	in->len = looked_at;
 	return 0;
 }
 
-/* From the opcode's cell on: everything behind in->opcode_off. */
-static int finish(struct insn *in, unsigned cell, const struct fields *f)
+static inline void copy_desc(struct insn *in, const struct isa_desc *d)
 {
-	unsigned off = in->opcode_off + 1u;
-	unsigned modrm = f->p[off];
-	bool mod3 = modrm >= 0xc0;
-	const struct isa_desc *d;
-
-	if (!cell)
-		return fail(in, off);
-	cell = walk(cell, f->key | modrm);
-	d = &isa_descs[cell];
-	if (!cell)
-		return fail(in, off + 1);
-	if (d->fields & ISA_F_MODRM)
-		d += mod3;
-	if (d->fields & ISA_F_INVALID)
-		return fail(in, off + 1);
 	in->kind = d->kind;
 	in->opsize = d->opsize;
 	in->rm_size = d->rm_size;
+	in->imm_size = d->imm_size;
 	in->reads = d->reads;
 	in->writes = d->writes;
 	in->fl_reads = d->fl_reads;
@@ -203,33 +194,61 @@ static int finish(struct insn *in, unsigned cell, const struct fields *f)
 	in->modrm_off = in->modrm = in->sib_off = in->sib = in->disp_off = in->disp_size = 0;
 	in->base = in->index = 0xff;
 	in->disp = 0;
+}
+
+/* What only some instructions need to have checked or set. Returns false if that makes it invalid. */
+static bool finish_rare(struct insn *in, const struct isa_desc *d, const struct fields *f)
+{
+	if (d->check && violates(in, d, f))
+		return false;
+	if (in->legacy & PFX_LOCK) {
+		if (!(d->fields & ISA_F_LOCK))
+			return false;
+		in->attr |= ISA_LOCK;
+		in->weight = LOCKED_WEIGHT;
+	}
+	if ((d->fields & ISA_F_INT) && (u8)in->imm == 0x80)
+		in->kind = ISA_SYSENTER;
+	return true;
+}
+
+/* From the opcode's cell on: all that follows in->opcode_off. */
+static int finish(struct insn *in, unsigned cell, const struct fields *f)
+{
+	unsigned off = in->opcode_off + 1u;
+	unsigned modrm = f->p[off];
+	const struct isa_desc *d;
+
+	if (!cell)
+		return fail(in, off);
+	cell = walk(cell, f->key | modrm);
+	if (!cell)
+		return fail(in, off + 1);
+	d = &isa_descs[cell];
+	if (d->fields & ISA_F_MODRM)
+		d += modrm >= 0xc0;
+	if (d->fields & ISA_F_INVALID)
+		return fail(in, off + 1);
+	copy_desc(in, d);
 	if (d->fields & ISA_F_MODRM) {
-		in->modrm_off = off;
+		in->modrm_off = off++;
 		in->modrm = modrm;
-		off++;
-		if (!mod3 && !(d->fields & ISA_F_MOD3))
+		if (modrm < 0xc0 && !(d->fields & ISA_F_MOD3))
 			off += set_memory(in, d, f);
 	} else if (d->fields & ISA_F_MOFFS) {
 		in->disp_off = off;
-		in->disp_size = in->legacy & 8 ? 4 : 8;
+		in->disp_size = in->legacy & PFX_67 ? 4 : 8;
 		in->disp = load_signed(f->p + off, in->disp_size);
 		off += in->disp_size;
 	}
 	set_registers(in, d, f);
-	in->imm_size = d->imm_size;
 	in->imm_off = d->imm_size ? off : 0;
 	in->imm = load_signed(f->p + off, d->imm_first);
 	off += d->imm_size;
-	if (off > ISA_MAX_LEN || (d->check && violates(in, d, f)))
-		return fail(in, MIN(off, ISA_MAX_LEN));
-	if (in->legacy & 0x10) {
-		if (!(d->fields & ISA_F_LOCK))
-			return fail(in, off);
-		in->attr |= ISA_LOCK;
-		in->weight = 64;
-	}
-	if ((d->fields & ISA_F_INT) && (u8)in->imm == 0x80)
-		in->kind = ISA_SYSENTER;
+	if (off > ISA_MAX_LEN)
+		return fail(in, ISA_MAX_LEN);
+	if ((d->check | (in->legacy & PFX_LOCK) | (d->fields & ISA_F_INT)) && !finish_rare(in, d, f))
+		return fail(in, off);
 	in->len = off;
 	return off;
 }
@@ -248,7 +267,6 @@ static int decode_vex(struct insn *in, struct fields *f, unsigned off, unsigned 
 	const u8 *p = f->p + off;
 
 	in->enc = ISA_VEX;
-	in->prefix_off = off;
 	in->map = 1;
 	if (first == 0xc4) {
 		in->map = p[1] & 0x1f;
@@ -259,7 +277,7 @@ static int decode_vex(struct insn *in, struct fields *f, unsigned off, unsigned 
 	}
 	in->opcode_off = off + 2;
 	in->opcode = f->p[off + 2];
-	if ((in->legacy & 0x17) || in->map < 1 || in->map > 3)
+	if (in->map < 1 || in->map > 3)
 		return fail(in, off + 2);
 	return finish(in, isa_prefixed[ISA_ROW_VEX + in->map - 1][in->opcode], f);
 }
@@ -269,12 +287,11 @@ static int decode_xop(struct insn *in, struct fields *f, unsigned off)
 	const u8 *p = f->p + off;
 
 	in->enc = ISA_XOP;
-	in->prefix_off = off;
 	in->map = p[1] & 0x1f;
 	set_prefix3(f, p[1], p[2]);
 	in->opcode_off = off + 3;
 	in->opcode = p[3];
-	if ((in->legacy & 0x17) || in->map > 10)
+	if (in->map > 10)
 		return fail(in, off + 3);
 	return finish(in, isa_prefixed[ISA_ROW_XOP + in->map - 8][in->opcode], f);
 }
@@ -284,7 +301,6 @@ static int decode_evex(struct insn *in, struct fields *f, unsigned off)
 	const u8 *p = f->p + off;
 
 	in->enc = ISA_EVEX;
-	in->prefix_off = off;
 	in->map = p[1] & 7;
 	set_prefix3(f, p[1], p[2] & ~4u);
 	f->r2 = p[1] & 0x10 ? 0 : 16;
@@ -294,7 +310,7 @@ static int decode_evex(struct insn *in, struct fields *f, unsigned off)
 	f->key |= (p[3] >> 5 & 3) << ISA_KEY_LL | (p[3] >> 4 & 1) << ISA_KEY_BC;
 	in->opcode_off = off + 4;
 	in->opcode = p[4];
-	if ((in->legacy & 0x17) || (p[1] & 8) || !(p[2] & 4) || in->map < 1 || in->map > 6)
+	if ((p[1] & 8) || !(p[2] & 4) || in->map < 1 || in->map > 6)
 		return fail(in, off + 4);
 	return finish(in, isa_prefixed[ISA_ROW_EVEX + in->map - 1][in->opcode], f);
 }
@@ -320,101 +336,98 @@ static int decode_3dnow(struct insn *in, struct fields *f, unsigned off)
 	return cell ? finish(in, cell, f) : fail(in, MIN(suffix + 1, ISA_MAX_LEN));
 }
 
-/* Reads the legacy prefixes and the last REX. Returns the offset after them. */
-static unsigned prefixes(const u8 *p, struct insn *in, struct fields *f, unsigned *ctx)
-{
-	unsigned off = 0;
-	unsigned rex = 0;
+/* What a byte is as a prefix: PFX_* bits, or one of these. */
+#define PFX_REX	  0x40
+#define PFX_FS_GS 0x80
 
+static const u8 prefix_kind[256] = {
+	[0x26] = PFX_SEG,
+	[0x2e] = PFX_SEG,
+	[0x36] = PFX_SEG,
+	[0x3e] = PFX_SEG,
+	[0x40 ... 0x4f] = PFX_REX,
+	[0x64] = PFX_SEG | PFX_FS_GS,
+	[0x65] = PFX_SEG | PFX_FS_GS,
+	[0x66] = PFX_66,
+	[0x67] = PFX_67,
+	[0xf0] = PFX_LOCK,
+	[0xf2] = PFX_F2,
+	[0xf3] = PFX_F3,
+};
+
+/* Reads the legacy prefixes and REX, which counts only as the last of them. Returns the offset after them. */
+static inline unsigned prefixes(struct insn *in, struct fields *f)
+{
+	unsigned legacy = 0;
+	unsigned off = 0;
+
+	in->seg = in->rex = 0;
 	for (; off < ISA_MAX_LEN; off++) {
-		switch (p[off]) {
-		case 0x66:
-			in->legacy |= 1;
-			*ctx |= ISA_CTX_66;
+		u8 b = f->p[off];
+		u8 kind = prefix_kind[b];
+
+		if (!kind)
 			break;
-		case 0xf2:
-			in->legacy |= 2;
-			*ctx = (*ctx & ISA_CTX_66) | ISA_CTX_F2;
-			break;
-		case 0xf3:
-			in->legacy |= 4;
-			*ctx = (*ctx & ISA_CTX_66) | ISA_CTX_F3;
-			break;
-		case 0x67:
-			in->legacy |= 8;
-			f->key |= 1u << ISA_KEY_A32;
-			break;
-		case 0xf0:
-			in->legacy |= 0x10;
-			break;
-		case 0x64:
-		case 0x65:
-			in->seg = p[off];
-			in->legacy |= 0x20;
-			break;
-		case 0x26:
-		case 0x2e:
-		case 0x36:
-		case 0x3e:
-			in->legacy |= 0x20;
-			break;
-		case 0x40 ... 0x4f:
-			rex = p[off];
-			continue;
-		default:
-			goto done;
-		}
-		rex = 0;
+		in->rex = kind & PFX_REX ? b : 0;
+		in->seg = kind & PFX_FS_GS ? b : in->seg;
+		f->ctx = kind == PFX_F2 ? ISA_CTX_F2 : kind == PFX_F3 ? ISA_CTX_F3 : f->ctx;
+		legacy |= kind;
 	}
-done:
-	in->rex = rex;
+	in->legacy = legacy & ~(PFX_REX | PFX_FS_GS);
+	f->ctx |= legacy & PFX_66 ? ISA_CTX_66 : 0;
+	f->key |= legacy & PFX_67 ? 1u << ISA_KEY_A32 : 0;
+	if (in->rex) {
+		f->r = in->rex << 1 & 8;
+		f->x = in->rex << 2 & 8;
+		f->b = in->rex << 3 & 8;
+		f->key |= (in->rex >> 2 & 1) << ISA_KEY_R | (in->rex & 1) << ISA_KEY_B;
+		f->ctx |= in->rex & 8 ? ISA_CTX_W : 0;
+	}
 	return off;
 }
 
-static int decode_at(const u8 *p, bool padded, struct insn *in)
+static int decode_legacy(struct insn *in, struct fields *f, unsigned off)
 {
-	struct fields f = { .p = p };
-	unsigned ctx = 0;
-	unsigned off;
-	unsigned b;
+	unsigned b = f->p[off];
 
-	in->seg = in->legacy = in->map = in->enc = 0;
-	off = prefixes(p, in, &f, &ctx);
-	if (off >= ISA_MAX_LEN)
-		return fail(in, ISA_MAX_LEN);
-	if (!padded && off - !!in->rex > 3)
-		return NEED_PAD;
-	b = p[off];
-	in->prefix_off = in->rex ? off - 1 : off;
-	if (in->rex) {
-		f.r = in->rex << 1 & 8;
-		f.x = in->rex << 2 & 8;
-		f.b = in->rex << 3 & 8;
-		f.key |= (in->rex >> 2 & 1) << ISA_KEY_R | (in->rex & 1) << ISA_KEY_B;
-		ctx |= in->rex & 8 ? ISA_CTX_W : 0;
-	}
-	if (b == 0xc4 || b == 0xc5 || b == 0x62 || (b == 0x8f && (p[off + 1] & 0x1f) >= 8)) {
-		if (in->rex)
-			return fail(in, off + 1);
-		if (b == 0x62)
-			return decode_evex(in, &f, off);
-		if (b != 0x8f)
-			return decode_vex(in, &f, off, b);
-		return padded || off <= 1 ? decode_xop(in, &f, off) : NEED_PAD;
-	}
+	in->map = 0;
 	if (b == 0x0f) {
 		in->map = 1;
-		b = p[++off];
+		b = f->p[++off];
 		if (b == 0x0f)
-			return decode_3dnow(in, &f, off);
+			return decode_3dnow(in, f, off);
 		if (b == 0x38 || b == 0x3a) {
 			in->map = b == 0x38 ? 2 : 3;
-			b = p[++off];
+			b = f->p[++off];
 		}
 	}
 	in->opcode = b;
 	in->opcode_off = off;
-	return finish(in, isa_legacy[in->map][ctx][b], &f);
+	return finish(in, isa_legacy[in->map][f->ctx][b], f);
+}
+
+static int decode_at(const u8 *p, bool padded, struct insn *in)
+{
+	struct fields f = {.p = p};
+	unsigned off = prefixes(in, &f);
+	unsigned b;
+
+	if (off >= ISA_MAX_LEN)
+		return fail(in, ISA_MAX_LEN);
+	b = p[off];
+	if (!padded && off - !!in->rex > 3)
+		return NEED_PAD;
+	in->prefix_off = in->rex ? off - 1 : off;
+	in->enc = ISA_LEGACY;
+	if (likely(b != 0xc4 && b != 0xc5 && b != 0x62 && (b != 0x8f || (p[off + 1] & 0x1f) < 8)))
+		return decode_legacy(in, &f, off);
+	if (in->rex || (in->legacy & PFX_NOT_VEX))
+		return fail(in, off + 1);
+	if (b == 0x62)
+		return decode_evex(in, &f, off);
+	if (b != 0x8f)
+		return decode_vex(in, &f, off, b);
+	return padded || off <= 1 ? decode_xop(in, &f, off) : NEED_PAD;
 }
 
 int isa_decode(const u8 *bytes, size_t avail, struct insn *in)

@@ -5,7 +5,7 @@
 #include "isa/insn.h"
 #include "rt/string.h"
 
-/* Extension bits, where REX has them. VEX, EVEX and XOP have them inverted in the top three bits of their second byte. */
+/* Extension bits, where REX has them. VEX, EVEX and XOP have them inverted, in the top three bits of byte 1. */
 #define EXT_B 1u
 #define EXT_X 2u
 #define EXT_R 4u
@@ -102,7 +102,7 @@ struct named {
 
 static struct named find(const u8 *buf, const struct insn *in, unsigned from)
 {
-	struct named n = { 0 };
+	struct named n = {0};
 	bool mod3 = in->modrm_off && !(in->attr & ISA_MEM);
 
 	n.reg = (in->attr & ISA_REG_GPR) && field(buf, in, in->modrm >> 3, EXT_R) == from;
@@ -168,8 +168,8 @@ int isa_rename(u8 *buf, struct insn *in, unsigned from, unsigned to)
 }
 
 /*
- * Makes address-size prefixes harmless: the new address is a 64-bit one. They are overwritten, not taken away, because a REX
- * before one would come to life. ds: means nothing in 64-bit mode, nor does a second fs: or gs:.
+ * Makes address-size prefixes harmless: the new address is a 64-bit one. They are overwritten, not taken away, because
+ * a REX before one would come to life. ds: means nothing in 64-bit mode, nor does a second fs: or gs:.
  */
 static void drop_addr32(u8 *buf, const struct insn *in)
 {

@@ -41,9 +41,10 @@ all: pcl
 pcl: $(O)/pcl $(O)/pclrt
 	ln -sfn $(O)/pcl pcl
 
-$(O)/gen/isa_tables.h: tools/gen_isa.c isa/insn.h isa/tables.h
+GEN_SRC := tools/gen_isa.c $(wildcard tools/gen_isa/*.c)
+$(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/tables.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O1 -I. -o $(O)/gen/gen_isa tools/gen_isa.c -lZydis
+	$(CC) -std=gnu11 -O1 -I. -o $(O)/gen/gen_isa $(GEN_SRC) -lZydis
 	$(O)/gen/gen_isa > $@.tmp && mv $@.tmp $@
 
 $(O)/rt/%.o: % | $(GEN)

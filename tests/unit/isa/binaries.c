@@ -1,6 +1,6 @@
 /*
- * Every instruction of real programs, found by a linear sweep over their .text, decoded by isa_decode() and by Zydis. Prints
- * also how long isa_decode() takes, which decides nothing. Arguments: other files instead.
+ * Every instruction of real programs, found by a linear sweep over their .text, decoded by isa_decode() and by Zydis.
+ * Prints also how long isa_decode() takes, which decides nothing. Arguments: other files instead.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "tests/unit/isa/oracle.h"
 
-#define MAX_BAD 50
+#define MAX_BAD	  50
 #define MAX_INSNS 900000 /* of one file: keeps the test in seconds */
 
 static const char *const files[] = {
@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 		printf("none of the programs is here\n");
 		return 77;
 	}
-	printf("%lu instructions, %u differences; isa_decode %.1f ns per instruction\n", checked, bad, decode_ns / checked);
+	printf("%lu instructions, %u differences; isa_decode %.1f ns per instruction\n", checked, bad,
+	       decode_ns / checked);
 	return bad ? 1 : 0;
 }

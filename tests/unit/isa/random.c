@@ -1,6 +1,6 @@
 /*
- * Random and structured bytes, decoded by isa_decode() and by Zydis: valid or not, and every field. Repeatable: the seed is
- * fixed, or argv[1]; argv[2] is the count.
+ * Random and structured bytes, decoded by isa_decode() and by Zydis: valid or not, and every field. Repeatable: the
+ * seed is fixed, or argv[1]; argv[2] is the count.
  */
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* Repeatable random instructions for this room's tests: prefixes, opcode map, opcode and ModRM chosen so that most are valid. */
+/* Repeatable random instructions for this room's tests: prefixes, opcode map, opcode and ModRM chosen so that most are
+ * valid. */
 #ifndef TESTS_UNIT_ISA_RANDOM_INSN_H
 #define TESTS_UNIT_ISA_RANDOM_INSN_H
 
@@ -26,7 +27,8 @@ static inline bool one_in(unsigned n)
 
 static inline unsigned random_prefixes(u8 *p)
 {
-	static const u8 prefix[] = { 0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x64, 0x65, 0x2e, 0x36, 0x3e, 0x26, 0x66, 0xf2, 0xf3, 0x66, 0x48 };
+	static const u8 prefix[] = {0x66, 0x67, 0xf2, 0xf3, 0xf0, 0x64, 0x65, 0x2e,
+				    0x36, 0x3e, 0x26, 0x66, 0xf2, 0xf3, 0x66, 0x48};
 	unsigned n = 0;
 
 	while (n < 14 && one_in(n ? 3 : 2))

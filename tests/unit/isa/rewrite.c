@@ -1,13 +1,13 @@
 /*
- * isa_rename() and isa_set_mem() on random instructions: the result, decoded by Zydis, must be the same instruction with
- * the same operands but for the register or the address that was to change.
+ * isa_rename() and isa_set_mem() on random instructions: the result, decoded by Zydis, must be the same instruction
+ * with the same operands but for the register or the address that was to change.
  */
 #include <stdlib.h>
 
 #include "tests/unit/isa/oracle.h"
 #include "tests/unit/isa/random_insn.h"
 
-#define ROUNDS 4000000
+#define ROUNDS	4000000
 #define MAX_BAD 40
 
 static unsigned bad;
@@ -70,7 +70,8 @@ static bool describes(const struct insn *in, const u8 *buf, int len)
 	struct insn again;
 
 	return isa_decode(buf, ISA_MAX_LEN, &again) == len && again.reads == in->reads && again.writes == in->writes &&
-	       again.attr == in->attr && again.disp_off == in->disp_off && again.imm_off == in->imm_off && in->len == len;
+	       again.attr == in->attr && again.disp_off == in->disp_off && again.imm_off == in->imm_off &&
+	       in->len == len;
 }
 
 /* The registers that fields name, as opposed to implicit operands. */
@@ -114,7 +115,8 @@ static void check_rename(const u8 *bytes, const struct insn *in, const struct or
 	memcpy(buf, bytes, 16);
 	len = isa_rename(buf, &copy, from, to);
 	if (len < 0) {
-		/* The translator counts on this: r15 can always be renamed to a register that needs no special base form. */
+		/* The translator counts on this: r15 can always be renamed to a register that needs no special base
+		 * form. */
 		if (from == 15 && (0x4fcfu >> to & 1))
 			wrong("r15 not renamed", bytes, buf, in->len);
 		rename_refused++;
@@ -146,7 +148,7 @@ static bool same_but_moved(const struct oracle *a, const struct oracle *b, unsig
 		} else if (x->type != y->type) {
 			return false;
 		} else if (x->type == ZYDIS_OPERAND_TYPE_REGISTER && x->reg.value != y->reg.value) {
-			/* A REX that was added turns nothing but ah..bh, which is refused, and names spl..dil the same. */
+			/* A REX that was added must not have changed what the others name. */
 			return false;
 		} else if (x->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && x->imm.value.u != y->imm.value.u) {
 			return false;
@@ -211,7 +213,7 @@ int main(int argc, char **argv)
 		check_rename(bytes, &in, &o);
 		check_set_mem(bytes, &in, &o);
 	}
-	printf("renamed %lu (refused %lu), moved %lu (refused %lu), of them from registers %lu: %u wrong\n", renamed, rename_refused,
-	       moved, move_refused, made_memory, bad);
+	printf("renamed %lu (refused %lu), moved %lu (refused %lu), of them from registers %lu: %u wrong\n", renamed,
+	       rename_refused, moved, move_refused, made_memory, bad);
 	return bad || !renamed || !made_memory ? 1 : 0;
 }
