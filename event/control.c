@@ -86,6 +86,9 @@ static int modify(const struct perf_attr *old, u64 arg)
 		return err;
 	if (new.type != old->type)
 		return refuse(EINVAL, "attr.type cannot be modified");
+	/* Linux quirk: the clocks have moved to PMUs of their own, whose type is not the one that they were opened with. */
+	if (old->type == PERF_TYPE_SOFTWARE && old->config <= PERF_COUNT_SW_TASK_CLOCK)
+		return refuse(EINVAL, "clock events cannot be modified");
 	return refuse(EOPNOTSUPP, "only breakpoints can be modified");
 }
 

@@ -27,6 +27,17 @@ static u64 source_now(const struct event *e)
 	return pmu_by_number(e->pmu)->read(e->task, e->source.source);
 }
 
+/*
+ * What the source has advanced by. One that the host reads stands at less than before if the task was killed and
+ * is gone: nobody knows then what it did since it was last asked.
+ */
+static u64 passed(const struct event *e, const struct event_tally *t)
+{
+	u64 now = source_now(e);
+
+	return now > t->prev ? now - t->prev : 0;
+}
+
 u64 event_clock(const struct event *e)
 {
 	return e->task ? host_task_clock(e->task) : host_clock_mono();
@@ -43,14 +54,13 @@ static s64 effective_state(const struct event *e)
 static void tally_time(const struct event *e, struct event_tally *t, u64 now)
 {
 	s64 state = effective_state(e);
-	u64 passed = now > t->stamp ? now - t->stamp : 0;
+	u64 ns = now > t->stamp ? now - t->stamp : 0;
 
 	if (state >= PERF_STATE_INACTIVE)
-		t->enabled += passed;
+		t->enabled += ns;
 	if (state == PERF_STATE_ACTIVE)
-		t->running += passed;
-	if (now > t->stamp)
-		t->stamp = now;
+		t->running += ns;
+	t->stamp += ns;
 }
 
 static void update_time(struct event *e, u64 now)
@@ -121,7 +131,7 @@ static void sched_out(struct event *e, s64 state, u64 now)
 	struct event_tally *t = tally_begin(e);
 
 	tally_time(e, t, now);
-	t->count += source_now(e) - t->prev;
+	t->count += passed(e, t);
 	t->state = state;
 	tally_commit(e);
 	unit_use(e, -1);
@@ -151,6 +161,12 @@ static bool on_its_cpu(const struct event *e)
 	return e->cpu < 0 || !e->task || event_ctx(e->task)->cpu == e->cpu;
 }
 
+void event_see_cpu(task_id task)
+{
+	if (!event_ctx(task)->cpu_bound)
+		event_ctx(task)->cpu = (s32)host_task_cpu(task);
+}
+
 static void sched_one(struct event *e, bool group_on, u64 now)
 {
 	s64 state = event_tally(e)->state;
@@ -160,9 +176,8 @@ static void sched_one(struct event *e, bool group_on, u64 now)
 	set_state(e, group_on && on_its_cpu(e) ? PERF_STATE_ACTIVE : PERF_STATE_INACTIVE, now);
 }
 
-void event_sched_group(struct event *leader)
+void event_sched_group(struct event *leader, u64 now)
 {
-	u64 now = event_clock(leader);
 	bool on = event_tally(leader)->state >= PERF_STATE_INACTIVE;
 	struct event *s;
 
@@ -195,7 +210,7 @@ void event_enable(struct event *e)
 	now = event_clock(e);
 	before_leader_changes(e, now);
 	set_state(e, PERF_STATE_INACTIVE, now);
-	event_sched_group(event_leader(e));
+	event_sched_group(event_leader(e), now);
 }
 
 static void disable(struct event *e)
@@ -282,33 +297,45 @@ void event_reset_family(struct event *e)
 
 /* ---- reading ---- */
 
-static u64 own_count(const struct event *e)
+/* What was read once of another task's clocks is not forgotten when that task is killed. */
+static u64 own_count(struct event *e)
 {
-	const struct event_tally *t = event_tally(e);
+	struct event_tally *t;
+	u64 n;
 
-	return t->state == PERF_STATE_ACTIVE ? t->count + source_now(e) - t->prev : t->count;
+	if (event_tally(e)->state != PERF_STATE_ACTIVE)
+		return event_tally(e)->count;
+	n = passed(e, event_tally(e));
+	if (!event_is_measured(e) || e->task == host_current())
+		return event_tally(e)->count + n;
+	t = tally_begin(e);
+	t->count += n;
+	t->prev += n;
+	tally_commit(e);
+	return t->count;
 }
 
-static void own_times(const struct event *e, struct event_total *sum)
+/* The same. */
+static void own_times(struct event *e, struct event_total *sum)
 {
-	struct event_tally t = *event_tally(e);
+	struct event_tally *t = tally_begin(e);
 
 	if (effective_state(e) >= PERF_STATE_INACTIVE)
-		tally_time(e, &t, event_clock(e));
-	sum->enabled += t.enabled;
-	sum->running += t.running;
+		tally_time(e, t, event_clock(e));
+	sum->enabled += t->enabled;
+	sum->running += t->running;
+	tally_commit(e);
 }
 
 void event_read_total(struct event *e, bool with_times, struct event_total *out)
 {
-	const struct event_tally *t = event_tally(e);
 	struct event *c;
 
-	*out = (struct event_total){own_count(e) + t->child_count, 0, 0};
+	*out = (struct event_total){own_count(e) + event_tally(e)->child_count, 0, 0};
 	if (with_times) {
 		own_times(e, out);
-		out->enabled += t->child_enabled;
-		out->running += t->child_running;
+		out->enabled += event_tally(e)->child_enabled;
+		out->running += event_tally(e)->child_running;
 	}
 	for_each_child(c, e) {
 		out->count += own_count(c);
@@ -352,8 +379,10 @@ static void join_ctx(struct event *e)
 	struct event_ctx *ctx = event_ctx(e->task);
 
 	elist_add(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
-	if (e->task && e->cpu >= 0)
-		ctx->cpu_bound++;
+	if (e->task) {
+		ctx->cpu_bound += e->cpu >= 0;
+		ctx->measured += event_is_measured(e);
+	}
 }
 
 void event_attach(struct event *e)
@@ -371,12 +400,14 @@ static void leave_ctx(struct event *e)
 	struct event_ctx *ctx = event_ctx(e->task);
 
 	elist_del(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
-	if (e->task && e->cpu >= 0)
-		ctx->cpu_bound--;
+	if (e->task) {
+		ctx->cpu_bound -= e->cpu >= 0;
+		ctx->measured -= event_is_measured(e);
+	}
 }
 
 /* The kernel's perf_group_detach: siblings of a leader that goes become leaders of groups of one. */
-static void leave_group(struct event *e)
+static void leave_group(struct event *e, u64 now)
 {
 	struct event *s;
 
@@ -387,12 +418,12 @@ static void leave_group(struct event *e)
 		e->leader_id = e->id;
 		return;
 	}
-	update_group_time(e, event_clock(e));
+	update_group_time(e, now);
 	for_each_sibling(s, e) {
 		elist_del(&e->siblings, event_nr(s), LINK_GROUP);
 		s->leader = event_nr(s);
 		s->leader_id = s->id;
-		event_sched_group(s);
+		event_sched_group(s, now);
 		if (!s->task)
 			event_sched_system(s);
 	}
@@ -429,7 +460,7 @@ static void remove_child(struct event *e, enum event_slot_state how)
 
 	before_leader_changes(e, now);
 	set_state(e, PERF_STATE_EXIT, now);
-	leave_group(e);
+	leave_group(e, now);
 	__atomic_store_n(&e->slot, how, __ATOMIC_RELEASE);
 	if (how == SLOT_FOLDING)
 		event_fold(e);
@@ -454,14 +485,15 @@ void event_exit(struct event *e)
 
 void event_release(struct event *e)
 {
-	struct event *c;
 	bool in_ctx = event_tally(e)->state != PERF_STATE_EXIT;
+	u64 now = event_clock(e);
+	struct event *c;
 
 	for_each_child(c, e)
 		remove_child(c, SLOT_DYING);
 	if (in_ctx)
-		set_state(e, PERF_STATE_EXIT, event_clock(e));
-	leave_group(e);
+		set_state(e, PERF_STATE_EXIT, now);
+	leave_group(e, now);
 	__atomic_store_n(&e->slot, SLOT_DYING, __ATOMIC_RELEASE);
 	if (in_ctx)
 		leave_ctx(e);

@@ -37,8 +37,13 @@ static inline struct event *event_leader(const struct event *e)
 /* The context's clock for an event. */
 u64 event_clock(const struct event *e);
 
-/* Schedules every event of the group in or out as it should be. */
-void event_sched_group(struct event *leader);
+/*
+ * Schedules every event of the group in or out as it should be. now: the context's clock; the same as in the change
+ * that led to it, so that no time is enabled but not running.
+ */
+void event_sched_group(struct event *leader, u64 now);
+/* Before the first CPU-bound event of a task: where it is. From then on event_task_moved() follows it. */
+void event_see_cpu(task_id task);
 /* For a root per-CPU event: its children follow its state. */
 void event_sched_system(struct event *e);
 

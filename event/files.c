@@ -93,15 +93,18 @@ static u32 find_free(void)
 {
 	struct event_space *s = event_space;
 
-	for (u32 i = 0; i < EVENT_FILES; i++) {
-		u32 f = (s->files_hint + i) % EVENT_FILES;
-
-		if (f && !s->files[f].users) {
-			s->files_hint = f;
-			return f;
-		}
+	if (s->files[s->files_hint].users) {
+		for (s->files_hint = 1; s->files_hint < s->files_high; s->files_hint++)
+			if (!s->files[s->files_hint].users)
+				break;
 	}
-	return 0;
+	if (s->files_hint == EVENT_FILES) {
+		s->files_hint = 1;
+		return 0;
+	}
+	if (s->files_hint == s->files_high)
+		s->files_high++;
+	return s->files_hint;
 }
 
 static void copy_table(u32 to, u32 from)

@@ -7,6 +7,12 @@
 /* Adds a SLOT_FOLDING child to its parent; once, wherever the last one who tried was stopped. */
 void event_fold(struct event *e);
 
+/* Its source is what host_task_count() tells. */
+static inline bool event_is_measured(const struct event *e)
+{
+	return pmu_by_number(e->pmu)->capabilities & PMU_SOFTWARE;
+}
+
 /* The event belongs on its context's list. */
 bool event_in_ctx(const struct event *e);
 

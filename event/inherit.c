@@ -54,7 +54,7 @@ static int inherit_group(struct event *leader, task_id child)
 		e->leader_id = new_leader->id;
 		event_attach(e);
 	}
-	event_sched_group(new_leader);
+	event_sched_group(new_leader, 0);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ int inherit_system_event(struct event *e, task_id task)
 		return -ENOMEM;
 	c->tally[0].stamp = event_clock(c);
 	event_attach(c);
-	event_sched_group(c);
+	event_sched_group(c, c->tally[0].stamp);
 	return 0;
 }
 

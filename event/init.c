@@ -8,7 +8,8 @@ int event_space_init(void *mem)
 	slock_init(&s->lock, RANK_EVENT);
 	s->slots_high = 1;
 	s->ctx_high = 2;
-	s->files_hint = 2;
+	s->files_high = 2;
+	s->files_hint = 1;
 	s->next_id = 1;
 	s->sysctl = (struct event_sysctl){
 		.paranoid = 2,

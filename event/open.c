@@ -222,14 +222,17 @@ static int install(struct opening *o, u64 fd, u64 inode)
 	e = fill(o, inode);
 	if (!e)
 		return refuse(ENOMEM, "all event slots of the session are taken");
+	if (o->task && e->cpu >= 0)
+		event_see_cpu(o->task);
 	event_attach(e);
 	event_files_install_locked(o->r->caller, fd, e);
-	if (o->task && e->cpu >= 0)
-		event_ctx(o->task)->cpu = host_task_cpu(o->task);
-	event_sched_group(event_leader(e));
-	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++)
-		if (event_ctx(task)->live)
-			err = inherit_system_event(e, task);
+	event_sched_group(event_leader(e), e->tally[0].stamp);
+	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++) {
+		if (!event_ctx(task)->live)
+			continue;
+		event_see_cpu(task);
+		err = inherit_system_event(e, task);
+	}
 	if (err) {
 		event_files_uninstall_locked(o->r->caller, fd);
 		return refuse(ENOMEM, "all event slots of the session are taken");

@@ -5,6 +5,9 @@
 #include "rt/log.h"
 #include "rt/refuse.h"
 
+#pragma weak hw_pmu_init
+#pragma weak sw_pmu_init
+
 static const struct pmu *pmus[PMU_MAX];
 static u32 nr_pmus;
 
@@ -79,18 +82,12 @@ int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out)
 	return refuse_type(attr->type);
 }
 
-__attribute__((weak)) void hw_pmu_init(void)
-{
-}
-
-__attribute__((weak)) void sw_pmu_init(void)
-{
-}
-
 void pmu_init(void)
 {
 	if (nr_pmus)
 		return;
-	sw_pmu_init();
-	hw_pmu_init();
+	if (sw_pmu_init)
+		sw_pmu_init();
+	if (hw_pmu_init)
+		hw_pmu_init();
 }

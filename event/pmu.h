@@ -7,7 +7,7 @@
  * each unit of each task and tells the driver which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
- * by number. hw_pmu_init() and sw_pmu_init() are weak and do nothing unless pmu/ (or a test) defines them.
+ * by number. hw_pmu_init() and sw_pmu_init() are weak: an architecture or a test that has none leaves them out.
  *
  * Context: event_init without locks, everything else with the event lock held. None of them may block.
  */

@@ -54,14 +54,14 @@ static void count_files(void)
 {
 	struct event_space *s = event_space;
 
-	for (u32 f = 0; f < EVENT_FILES; f++)
+	for (u32 f = 0; f < s->files_high; f++)
 		s->files[f].users = 0;
 	for (u32 task = 1; task < s->ctx_high; task++)
 		if (s->ctx[task].live)
 			s->files[s->ctx[task].files].users++;
 	for (u32 nr = 1; nr < s->slots_high; nr++)
 		event_slot(nr)->refs = 0;
-	for (u32 f = 1; f < EVENT_FILES; f++) {
+	for (u32 f = 1; f < s->files_high; f++) {
 		for (u32 fd = 0; fd < s->files[f].high; fd++) {
 			u32 nr = s->fd[f][fd];
 
@@ -100,7 +100,7 @@ static void clear_lists(void)
 	s->free = s->system = (struct elist){0, 0};
 	for (u32 task = 0; task < s->ctx_high; task++) {
 		s->ctx[task].events = (struct elist){0, 0};
-		s->ctx[task].cpu_bound = 0;
+		s->ctx[task].cpu_bound = s->ctx[task].measured = 0;
 		memset(s->ctx[task].unit_users, 0, sizeof(s->ctx[task].unit_users));
 	}
 	for (u32 nr = 1; nr < s->slots_high; nr++) {
@@ -116,8 +116,10 @@ static void link_event(struct event *e)
 
 	if (event_in_ctx(e)) {
 		elist_add_by_id(e->task ? &s->ctx[e->task].events : &s->system, nr, LINK_CTX);
-		if (e->task && e->cpu >= 0)
-			s->ctx[e->task].cpu_bound++;
+		if (e->task) {
+			s->ctx[e->task].cpu_bound += e->cpu >= 0;
+			s->ctx[e->task].measured += event_is_measured(e);
+		}
 	}
 	if (e->parent)
 		elist_add_by_id(&event_slot(e->parent)->children, nr, LINK_FAMILY);
@@ -158,7 +160,7 @@ static void reschedule(void)
 		struct event *e = event_slot(nr);
 
 		if (e->slot == SLOT_LIVE && event_is_leader(e))
-			event_sched_group(e);
+			event_sched_group(e, event_clock(e));
 	}
 	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
 		struct event *e = event_slot(nr);

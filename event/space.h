@@ -79,6 +79,7 @@ struct event_ctx {
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
 	s32 cpu;	  /* where it was seen last */
 	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
+	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 units;	  /* derived: what the drivers were told */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct elist events; /* derived: LIVE events of this task that have not exited */
@@ -99,7 +100,8 @@ struct event_space {
 	u32 opened;	   /* [any] an event was opened in this session */
 	u32 slots_high;	   /* event slots ever used + 1 */
 	u32 ctx_high;	   /* task slots ever used + 1 */
-	u32 files_hint;	   /* where to look for a free table first */
+	u32 files_high;	   /* descriptor tables ever used + 1 */
+	u32 files_hint;	   /* where to look for a free one first */
 	u64 next_id;
 	struct elist free;	/* derived */
 	struct elist system;	/* derived: per-CPU events */

@@ -104,7 +104,7 @@ void event_task_moved_slow(task_id task)
 	ctx->cpu = cpu;
 	for_each_in_ctx(e, ctx)
 		if (e->cpu >= 0 && event_is_leader(e))
-			event_sched_group(e);
+			event_sched_group(e, event_clock(e));
 	event_unlock();
 }
 

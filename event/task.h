@@ -37,6 +37,12 @@ static inline void event_task_moved(task_id task)
 		event_task_moved_slow(task);
 }
 
+/* True if the final host_task_count() of the task will be asked for; its final clock always may be. */
+static inline bool event_task_measured(task_id task)
+{
+	return __atomic_load_n(&event_space->ctx[task].measured, __ATOMIC_RELAXED) != 0;
+}
+
 /* True if anything is counted for the task at present. */
 bool event_task_counted(task_id task);
 

@@ -46,7 +46,7 @@ static const char *check_ctx(u32 task, u32 *members)
 {
 	struct event_ctx *ctx = event_ctx(task);
 	u16 users[EVENT_UNITS] = {0};
-	u32 n = list_length(&ctx->events, LINK_CTX), bound = 0, units = 0;
+	u32 n = list_length(&ctx->events, LINK_CTX), bound = 0, measured = 0, units = 0;
 	struct event *e;
 
 	if (n == ~0u)
@@ -56,6 +56,7 @@ static const char *check_ctx(u32 task, u32 *members)
 		if (e->slot != SLOT_LIVE || e->task != task)
 			return "a context has an event that is not its own";
 		bound += e->cpu >= 0;
+		measured += event_is_measured(e);
 		if (event_tally(e)->state == PERF_STATE_ACTIVE && e->source.unit != EVENT_UNIT_NONE)
 			users[e->source.unit]++;
 	}
@@ -66,7 +67,7 @@ static const char *check_ctx(u32 task, u32 *members)
 	}
 	if (ctx->live && units != ctx->units)
 		return "the drivers were told of other units than are used";
-	return bound == ctx->cpu_bound ? NULL : "CPU-bound events are miscounted";
+	return bound == ctx->cpu_bound && measured == ctx->measured ? NULL : "a context's events of a kind are miscounted";
 }
 
 static const char *check_members(void)
@@ -105,7 +106,7 @@ static const char *check_files(void)
 	struct event_space *s = event_space;
 	u64 refs = 0, entries = 0, users = 0, tasks = 0;
 
-	for (u32 f = 1; f < EVENT_FILES; f++) {
+	for (u32 f = 1; f < s->files_high; f++) {
 		users += s->files[f].users;
 		for (u32 fd = 0; fd < s->files[f].high; fd++) {
 			u32 nr = s->fd[f][fd];

@@ -5,11 +5,11 @@
  */
 #include <asm-generic/errno.h>
 #include "event/pmu.h"
+#include "model/cycles.h"
 #include "pmu/events.h"
 #include "rt/refuse.h"
 
 #define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded */
-#define CYCLES_SHIFT 2		   /* CELL_CYCLES is in quarter cycles */
 
 static int find_row(const struct perf_attr *attr, const struct pmu_event **out)
 {
@@ -46,7 +46,7 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 		return 0;
 	out->source = row->source;
 	out->unit = (u8)__builtin_ctz(cpu_want_bit((enum cell)row->source));
-	out->shift = row->source == CELL_CYCLES ? CYCLES_SHIFT : 0;
+	out->shift = row->source == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
 	return 0;
 }
 

@@ -194,12 +194,12 @@ static void test_formats(u64 format)
 
 static void test_ioctl_errors(void)
 {
-	struct perf_attr attr = attr_of(PERF_TYPE_SOFTWARE, 0);
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
 	u64 id;
 	long fd;
 
 	fake_session();
-	fd = open_simple(PERF_TYPE_SOFTWARE, 0, -1);
+	fd = open_simple(PERF_TYPE_RAW, 0, -1);
 	expect_long(control(fd, PERF_EVENT_IOC_REFRESH, 1), -EINVAL);
 	expect_long(control(fd, PERF_EVENT_IOC_PERIOD, (u64)&id), -EINVAL);
 	expect_long(control(fd, PERF_EVENT_IOC_SET_OUTPUT, (u64)-1), 0);

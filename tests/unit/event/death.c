@@ -1,0 +1,210 @@
+/*
+ * A member dies at any instruction of any operation: a child process is single-stepped through it, and after each step
+ * a copy of the session's memory, as the child would leave it if it were killed now, is repaired and checked.
+ *
+ * Skipped where ptrace is not permitted.
+ */
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/unit/event/fake.h"
+
+#define STEPS_MAX 2000000
+#ifdef PCL_DEBUG
+#define STRIDE 16 /* the lock's own validation makes many more steps */
+#else
+#define STRIDE 1
+#endif
+
+static struct event_space *world; /* what the child works on */
+static struct event_space *copy;  /* what is repaired */
+
+/* The parts of the space that these tests use. */
+static void copy_world(void)
+{
+	size_t head = offsetof(struct event_space, ctx) + 8 * sizeof(struct event_ctx);
+
+	memcpy(copy, world, head);
+	memcpy(copy->event, world->event, 40 * sizeof(struct event));
+	memcpy(copy->files, world->files, sizeof(world->files));
+	for (u32 f = 0; f < 8; f++)
+		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
+}
+
+/* What every survivor must find, whatever the dead was doing. Set by the test. */
+static void (*expect_after)(void);
+
+/* The counts that the other member's event must show: it was never touched. */
+static const char *repaired(void)
+{
+	copy_world();
+	event_space = copy;
+	if (copy->lock.word) {
+		copy->lock.word = copy->lock.tgid = 0;
+		event_repair();
+	}
+	return event_validate();
+}
+
+static bool step_through(const char *name, void (*operation)(void))
+{
+	int status, failures_before = unit_failures;
+	pid_t child = fork();
+	u32 steps = 0;
+
+	if (!child) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		operation();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (!WIFSTOPPED(status))
+		return false;
+	while (steps++ < STEPS_MAX) {
+		const char *why;
+
+		if (ptrace(PTRACE_SINGLESTEP, child, 0, 0) || waitpid(child, &status, 0) < 0)
+			return false;
+		if (!WIFSTOPPED(status))
+			break;
+		if (steps % STRIDE || (!world->lock.word && steps % 16)) /* nothing is half done outside the lock */
+			continue;
+		why = repaired();
+		if (!why && expect_after)
+			expect_after();
+		if (why) {
+			fprintf(stderr, "%s, step %u: %s\n", name, steps, why);
+			unit_failures++;
+		}
+		unit_checks++;
+		event_space = world;
+		if (unit_failures > failures_before + 5)
+			break;
+	}
+	if (WIFSTOPPED(status))
+		kill(child, SIGKILL), waitpid(child, &status, 0);
+	else
+		expect_long(status, 0);
+	expect(steps > 100);
+	return true;
+}
+
+/* Task 1 watches (slot 1, inherited by task 2 with 30 counted); task 2 does things and dies. */
+static long watched, group[2];
+
+static void setup(void)
+{
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+
+	fake_session();
+	world = event_space;
+	attr.inherit = 1;
+	watched = fake_open(&attr, 0, -1, -1, 0);
+	run(1, 100);
+	fake_fork(1, 2, 0);
+	fake_fork(1, 3, CLONE_FILES);
+	run(2, 30);
+	run(3, 3);
+	fake_current = 2;
+	group[0] = open_simple(PERF_TYPE_RAW, 0, -1);
+	group[1] = open_simple(PERF_TYPE_RAW, 1, (s32)group[0]);
+	run(2, 8);
+}
+
+/* 100 of task 1, 38 of task 2, 3 of task 3, whether or not those have been folded. */
+static void expect_watched(void)
+{
+	struct event_total total;
+	u32 nr = event_space->fd[event_ctx(1)->files][watched];
+
+	expect(nr);
+	event_read_total(event_slot(nr), false, &total);
+	expect_long(total.count, 141);
+}
+
+static void op_open(void)
+{
+	open_simple(PERF_TYPE_RAW, 2, (s32)group[0]);
+}
+
+static void op_close_leader(void)
+{
+	event_files_close(2, (u64)group[0]);
+}
+
+static void op_disable_group(void)
+{
+	control(group[1], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+}
+
+static void op_reset_group(void)
+{
+	control(group[1], PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+}
+
+static void op_switch(void)
+{
+	event_switch_owned(2, false);
+	event_switch_owned(2, true);
+}
+
+static void op_fork(void)
+{
+	fake_fork(2, 4, 0);
+}
+
+static void op_exit(void)
+{
+	event_task_exit(2);
+}
+
+static void op_exit_thread(void)
+{
+	event_task_exit(3);
+}
+
+static void op_dup(void)
+{
+	event_files_dup(2, (u64)group[0], 20);
+	event_files_dup(2, 0, (u64)group[0]);
+}
+
+static void op_unshare(void)
+{
+	event_files_unshare(3);
+}
+
+static void op_close_watched(void)
+{
+	event_files_close(3, (u64)watched);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*operation)(void);
+		void (*after)(void);
+	} ops[] = {
+		{"open", op_open, expect_watched},	     {"close a leader", op_close_leader, expect_watched},
+		{"disable", op_disable_group, expect_watched}, {"reset", op_reset_group, expect_watched},
+		{"prctl", op_switch, expect_watched},	     {"fork", op_fork, expect_watched},
+		{"exit", op_exit, expect_watched},	     {"exit of a thread", op_exit_thread, expect_watched},
+		{"dup", op_dup, expect_watched},	     {"unshare", op_unshare, expect_watched},
+		{"close of an inherited event", op_close_watched, NULL},
+	};
+
+	copy = fake_space_map();
+	for (u32 i = 0; i < ARRAY_SIZE(ops); i++) {
+		setup();
+		expect_after = ops[i].after;
+		if (!step_through(ops[i].name, ops[i].operation)) {
+			fprintf(stderr, "ptrace is not permitted\n");
+			return 77;
+		}
+		event_space = world;
+	}
+	return unit_result();
+}

@@ -1,0 +1,228 @@
+/*
+ * Random calls against a model that is too simple to be wrong: per task and root event one number and one flag. Seeded: a failure
+ * prints its seed, which can be given as the argument.
+ */
+#include "tests/unit/event/fake.h"
+
+#define TASKS 12
+#define ROOTS 24
+#define STEPS 3000
+
+/* One root event and what each task must have added to it. */
+static struct model {
+	bool open, inherit;
+	task_id opener;
+	long fd;
+	u32 leader;		 /* index of its leader, or its own */
+	bool enabled[FAKE_TASKS]; /* its event on the task, if it has one */
+	bool on[FAKE_TASKS];	 /* it has one */
+	u64 live[FAKE_TASKS], gone;
+} model[ROOTS];
+static u64 seed;
+
+static u32 pick(u32 n)
+{
+	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+	return (u32)(seed >> 33) % n;
+}
+
+static bool counts(const struct model *m, task_id t)
+{
+	const struct model *leader = &model[m->leader];
+
+	return m->on[t] && m->enabled[t] && leader->enabled[t];
+}
+
+static void do_run(void)
+{
+	task_id t = 1 + pick(TASKS);
+	u64 n = 1 + pick(1000);
+
+	if (!fake[t].alive)
+		return;
+	for (u32 i = 0; i < ROOTS; i++)
+		if (model[i].open && counts(&model[i], t))
+			model[i].live[t] += n;
+	run(t, n);
+}
+
+static struct model *pick_open(void)
+{
+	struct model *m = &model[pick(ROOTS)];
+
+	return m->open ? m : NULL;
+}
+
+/* All descriptors are in one table: every task shares task 1's. */
+static void do_open(void)
+{
+	struct model *m = &model[pick(ROOTS)], *leader = pick(2) ? pick_open() : NULL;
+	struct perf_attr a = attr_of(PERF_TYPE_RAW, 0);
+	task_id t = 1 + pick(TASKS);
+	long fd;
+
+	if (m->open || !fake[t].alive)
+		return;
+	if (leader && (leader->leader != (u32)(leader - model) || !leader->on[t] || leader->opener != t))
+		leader = NULL;
+	a.inherit = leader ? leader->inherit : pick(2);
+	a.disabled = pick(2);
+	fd = fake_open(&a, (s32)t + 1000, -1, leader ? (s32)leader->fd : -1, 0);
+	expect(fd >= 0);
+	*m = (struct model){.open = true, .inherit = a.inherit, .opener = t, .fd = fd};
+	m->leader = (u32)((leader ? leader : m) - model);
+	m->on[t] = true;
+	m->enabled[t] = !a.disabled;
+}
+
+static void do_close(void)
+{
+	struct model *m = pick_open();
+
+	if (!m)
+		return;
+	event_files_close(1, (u64)m->fd);
+	m->open = false;
+	for (u32 i = 0; i < ROOTS; i++)
+		if (model[i].open && model[i].leader == (u32)(m - model))
+			model[i].leader = i;
+}
+
+static void switch_one(struct model *m, u32 cmd)
+{
+	for (task_id t = 1; t <= TASKS; t++) {
+		if (cmd == PERF_EVENT_IOC_RESET)
+			m->live[t] = 0;
+		else if (m->on[t])
+			m->enabled[t] = cmd == PERF_EVENT_IOC_ENABLE;
+	}
+}
+
+static void do_control(void)
+{
+	static const u32 cmds[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_RESET};
+	struct model *m = pick_open();
+	u32 cmd = cmds[pick(3)];
+
+	if (!m)
+		return;
+	if (pick(2)) {
+		expect_long(control(m->fd, cmd, 0), 0);
+		switch_one(m, cmd);
+		return;
+	}
+	expect_long(control(m->fd, cmd, PERF_IOC_FLAG_GROUP), 0);
+	for (u32 i = 0; i < ROOTS; i++)
+		if (model[i].open && model[i].leader == m->leader)
+			switch_one(&model[i], cmd);
+}
+
+static void do_fork(void)
+{
+	task_id parent = 1 + pick(TASKS), child = 2 + pick(TASKS - 1);
+
+	if (!fake[parent].alive || fake[child].alive)
+		return;
+	expect_long(fake_fork(parent, child, CLONE_FILES), 0);
+	for (u32 i = 0; i < ROOTS; i++) {
+		struct model *m = &model[i];
+
+		/* Siblings go with their leader; all of a group have the same attr.inherit. */
+		if (m->open && m->inherit && m->on[parent] && model[m->leader].on[parent]) {
+			m->on[child] = true;
+			m->enabled[child] = m->enabled[parent];
+		}
+	}
+}
+
+static void check_values(void)
+{
+	for (u32 i = 0; i < ROOTS; i++) {
+		u64 sum = model[i].gone;
+
+		if (!model[i].open)
+			continue;
+		for (task_id t = 1; t <= TASKS; t++)
+			sum += model[i].live[t];
+		expect_long(value_of(model[i].fd), sum);
+	}
+}
+
+/* The model would mix up the root of a task that has exited and an event of the slot's next task: such roots are closed. */
+static void close_roots_of_the_dead(void)
+{
+	for (u32 i = 0; i < ROOTS; i++) {
+		struct model *m = &model[i];
+
+		if (!m->open || m->on[m->opener])
+			continue;
+		event_files_close(1, (u64)m->fd);
+		m->open = false;
+		for (u32 j = 0; j < ROOTS; j++)
+			if (model[j].open && model[j].leader == i)
+				model[j].leader = j;
+	}
+}
+
+static void do_exit(void)
+{
+	task_id t = 2 + pick(TASKS - 1);
+
+	if (!fake[t].alive)
+		return;
+	fake_exit(t);
+	for (u32 i = 0; i < ROOTS; i++) {
+		struct model *m = &model[i];
+
+		if (!m->open || !m->on[t])
+			continue;
+		m->on[t] = false;
+		if (m->opener == t)
+			continue; /* the root itself: what it has can still be reset */
+		m->gone += m->live[t];
+		m->live[t] = 0;
+	}
+	check_values();
+	close_roots_of_the_dead();
+}
+
+static void session(u64 start)
+{
+	static void (*const deeds[])(void) = {do_run, do_run, do_run, do_open, do_open, do_close, do_control, do_control,
+					      do_fork, do_fork, do_exit};
+	int before = unit_failures;
+
+	seed = start;
+	memset(model, 0, sizeof(model));
+	fake_session();
+	for (u32 step = 0; step < STEPS && unit_failures == before; step++) {
+		deeds[pick(ARRAY_SIZE(deeds))]();
+		if (step % 16 == 0) {
+			check_values();
+			expect_valid("random calls");
+		}
+		/* Survivors of a death inside the lock find the same values after a repair. */
+		if (step % 64 == 0) {
+			event_lock();
+			event_repair();
+			event_unlock();
+			check_values();
+		}
+	}
+	for (task_id t = 2; t <= TASKS; t++)
+		if (fake[t].alive)
+			fake_exit(t);
+	expect_empty();
+	if (unit_failures != before)
+		fprintf(stderr, "seed %lu\n", (unsigned long)start);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		session(strtoul(argv[1], NULL, 0));
+	else
+		for (u64 s = 1; s <= 40; s++)
+			session(s);
+	return unit_result();
+}

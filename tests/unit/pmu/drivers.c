@@ -1,0 +1,162 @@
+/* The drivers: which attrs they take, which they refuse with what, and what their sources read. */
+#include "tests/unit/pmu/fake.h"
+
+static struct perf_attr attr_of(u32 type, u64 config)
+{
+	return (struct perf_attr){.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
+}
+
+/* pmu_find: 0 or -errno. */
+static int find(struct perf_attr a, const struct pmu **pmu, struct event_source *s)
+{
+	u32 nr;
+	int err = pmu_find(&a, &nr, s);
+
+	if (!err)
+		*pmu = pmu_by_number(nr);
+	return err;
+}
+
+static int try(struct perf_attr a)
+{
+	const struct pmu *pmu;
+	struct event_source s;
+
+	return find(a, &pmu, &s);
+}
+
+/* Every row of the table is taken by the driver of its type and reads its own source. */
+static void test_every_row(void)
+{
+	for (u32 i = 0; i < pmu_nr_events; i++) {
+		const struct pmu_event *row = &pmu_events[i];
+		struct perf_attr a = attr_of(row->type, row->config);
+		const struct pmu *pmu = NULL;
+		struct event_source s;
+		u64 before;
+
+		a.exclude_kernel = row->type != PERF_TYPE_SOFTWARE;
+		expect_long(find(a, &pmu, &s), 0);
+		expect_long(pmu->type == PERF_TYPE_SOFTWARE, row->type == PERF_TYPE_SOFTWARE);
+		before = pmu->read(1, s.source);
+		if (row->type == PERF_TYPE_SOFTWARE) {
+			fake_clock += 3;
+			for (u32 c = 0; c < HOST_COUNTS; c++)
+				fake_counts[c] += c + 10;
+			expect_long(pmu->read(1, s.source) > before, row->source != SW_NEVER);
+			expect_long(s.unit, EVENT_UNIT_NONE);
+		} else {
+			fake_bank.cell[row->source] += 8;
+			expect_long(pmu->read(1, s.source), before + 8);
+			expect_long(1u << s.unit, cpu_want_bit((enum cell)row->source));
+			expect_long(s.shift, row->source == CELL_CYCLES ? 2 : 0);
+		}
+	}
+	expect(pmu_nr_events > 20);
+}
+
+static void test_software_sources(void)
+{
+	const struct pmu *pmu;
+	struct event_source s;
+	static const struct { u64 config; u64 value; } expected[] = {
+		{PERF_COUNT_SW_CPU_CLOCK, 77}, {PERF_COUNT_SW_TASK_CLOCK, 77}, {PERF_COUNT_SW_PAGE_FAULTS, 11},
+		{PERF_COUNT_SW_PAGE_FAULTS_MIN, 1}, {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 10}, {PERF_COUNT_SW_CONTEXT_SWITCHES, 100},
+		{PERF_COUNT_SW_CPU_MIGRATIONS, 1000}, {PERF_COUNT_SW_DUMMY, 0}, {PERF_COUNT_SW_ALIGNMENT_FAULTS, 0},
+	};
+
+	fake_clock = 77;
+	fake_mono = 55;
+	fake_counts[HOST_FAULTS_MIN] = 1;
+	fake_counts[HOST_FAULTS_MAJ] = 10;
+	fake_counts[HOST_SWITCHES] = 100;
+	fake_counts[HOST_MIGRATIONS] = 1000;
+	for (u32 i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct perf_attr a = attr_of(PERF_TYPE_SOFTWARE, expected[i].config);
+
+		a.exclude_kernel = 0;
+		expect_long(find(a, &pmu, &s), 0);
+		expect_long(pmu->read(1, s.source), expected[i].value);
+		if (expected[i].config <= PERF_COUNT_SW_TASK_CLOCK)
+			expect_long(pmu->read(0, s.source), 55); /* of a CPU */
+	}
+}
+
+/* :u of what happens in the kernel counts nothing; :k of faults cannot be told. */
+static void test_modes(void)
+{
+	struct perf_attr a = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	const struct pmu *pmu;
+	struct event_source s;
+
+	expect_long(find(a, &pmu, &s), 0);
+	expect_long(pmu->read(1, s.source), 0);
+	a.config = PERF_COUNT_SW_PAGE_FAULTS;
+	expect_long(find(a, &pmu, &s), 0);
+	expect(pmu->read(1, s.source) > 0);
+	a.exclude_user = 1;
+	expect_long(find(a, &pmu, &s), 0);
+	expect_long(pmu->read(1, s.source), 0);
+	a.exclude_kernel = 0;
+	expect_long(try(a), -EOPNOTSUPP);
+	a.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	expect_long(try(a), 0);
+	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	a.exclude_user = 1;
+	expect_long(find(a, &pmu, &s), 0);
+	expect_long(pmu->read(1, s.source), 0);
+	expect_long(s.unit, EVENT_UNIT_NONE);
+	a.exclude_kernel = 0;
+	expect_long(try(a), -EOPNOTSUPP);
+}
+
+static void test_refusals(void)
+{
+	struct perf_attr a;
+
+	expect_long(try(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_MAX)), -EINVAL);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, 0)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_RAW, 0xc0)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_RAW, 0x101)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_TRACEPOINT, 1)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_BREAKPOINT, 0)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_SOFTWARE, 99)), -ENOENT);
+	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	a.precise_ip = 1;
+	expect_long(try(a), -EINVAL);
+	a.precise_ip = 0;
+	a.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	expect_long(try(a), -EOPNOTSUPP);
+	a.type = PERF_TYPE_SOFTWARE;
+	expect_long(try(a), -EOPNOTSUPP);
+}
+
+static void test_want(void)
+{
+	const struct pmu *pmu;
+	struct event_source s;
+	u32 kicks = fake_kicks;
+
+	find(attr_of(PERF_TYPE_HARDWARE, 0), &pmu, &s);
+	pmu->want(1, CPU_WANT_CYCLES | CPU_WANT_KINDS);
+	expect_long(fake_bank.want, CPU_WANT_CYCLES | CPU_WANT_KINDS);
+	expect_long(fake_kicks, kicks + 1);
+	pmu->want(1, 0);
+	expect_long(fake_bank.want, 0);
+}
+
+int main(void)
+{
+	fake_session();
+	expect(pmu_type_user_only(PERF_TYPE_HARDWARE) && pmu_type_user_only(PERF_TYPE_RAW));
+	expect(!pmu_type_user_only(PERF_TYPE_SOFTWARE) && !pmu_type_user_only(99));
+	test_every_row();
+	test_software_sources();
+	test_modes();
+	test_refusals();
+	test_want();
+	return unit_result();
+}

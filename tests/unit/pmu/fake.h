@@ -1,0 +1,123 @@
+/* The drivers' world: one task with a counter bank and counts that the test sets. Included once by each test program. */
+#ifndef TESTS_UNIT_PMU_FAKE_H
+#define TESTS_UNIT_PMU_FAKE_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "cpu/cpu.h"
+#include "event/host.h"
+#include "event/pmu.h"
+#include "event/space.h"
+#include "pmu/events.h"
+#include "rt/refuse.h"
+#include "tests/unit/unit.h"
+
+static struct cpu fake_bank;
+static u64 fake_counts[HOST_COUNTS], fake_clock, fake_mono;
+static u32 fake_kicks;
+
+struct refusal *refuse_slot(void)
+{
+	static struct refusal r;
+	return &r;
+}
+
+u64 host_clock_mono(void)
+{
+	return fake_mono;
+}
+
+u64 host_task_clock(task_id task)
+{
+	return fake_clock;
+}
+
+u64 host_task_count(task_id task, enum host_count what)
+{
+	return fake_counts[what];
+}
+
+task_id host_current(void)
+{
+	return 1;
+}
+
+task_id host_find_task(s32 pid)
+{
+	return 0;
+}
+
+bool host_task_alive(task_id task)
+{
+	return true;
+}
+
+s32 host_task_tgid(task_id task)
+{
+	return 1;
+}
+
+s32 host_task_tid(task_id task)
+{
+	return 1;
+}
+
+u32 host_task_generation(task_id task)
+{
+	return 1;
+}
+
+bool host_may_observe(task_id task)
+{
+	return true;
+}
+
+bool host_perfmon_capable(void)
+{
+	return true;
+}
+
+u32 host_nr_cpus(void)
+{
+	return 1;
+}
+
+bool host_cpu_online(u32 cpu)
+{
+	return cpu == 0;
+}
+
+u32 host_task_cpu(task_id task)
+{
+	return 0;
+}
+
+struct cpu *host_task_bank(task_id task)
+{
+	return &fake_bank;
+}
+
+bool host_fd_open(s32 fd)
+{
+	return false;
+}
+
+void host_kick(task_id task)
+{
+	fake_kicks++;
+}
+
+static void fake_session(void)
+{
+	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (mem == MAP_FAILED)
+		abort();
+	event_space_attach(mem);
+}
+
+/* event/ refers to the drivers weakly, which does not link them from an archive: this does. */
+static void (*const drivers[])(void) __attribute__((used)) = {hw_pmu_init, sw_pmu_init};
+
+#endif
