@@ -30,7 +30,7 @@ check: test-deps
 test-programs: $(TEST_PROGRAMS)
 
 bench: test-deps
-	$(MAKE) all $(BENCH_PROGRAMS)
+	$(MAKE) all $(BENCH_PROGRAMS) $(T)/count/counted
 	@bench/run $(O) $(BENCH)
 
 $(UNIT_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(HOST_LIB)

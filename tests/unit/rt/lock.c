@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "rt/lock.h"
@@ -82,10 +81,9 @@ static void test_processes(void)
 	expect_long(shared->lock.word, 0);
 }
 
-static void *take_and_exit(void *arg)
+static void *take_and_end(void *arg)
 {
 	slock_acquire(&shared->lock);
-	syscall(SYS_exit, 0);
 	return NULL;
 }
 
@@ -116,7 +114,7 @@ static void test_dead_owners(void)
 	expect(!slock_acquire(&shared->lock));
 	slock_release(&shared->lock);
 
-	pthread_create(&t, NULL, take_and_exit, NULL);
+	pthread_create(&t, NULL, take_and_end, NULL);
 	pthread_join(t, NULL);
 	expect(slock_acquire(&shared->lock));
 	slock_release(&shared->lock);

@@ -1,0 +1,71 @@
+/* Events and descriptors across exec: enable_on_exec, remove_on_exec, close-on-exec, dup. */
+#include "tests/abi/errno/perf.h"
+
+static long event(unsigned on_exec, unsigned remove, unsigned long flags)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_TASK_CLOCK);
+
+	a.disabled = a.enable_on_exec = on_exec;
+	a.remove_on_exec = remove;
+	return perf_open(&a, 0, -1, -1, flags);
+}
+
+static void spin(void)
+{
+	for (volatile int i = 0; i < 3000000; i++)
+		;
+}
+
+/* After exec: descriptors 10 enabled by exec, 11 removed by exec, 12 close-on-exec, 13 a duplicate of 10. */
+static int second_image(void)
+{
+	long v;
+
+	spin();
+	v = perf_value(10);
+	expect(v > 0, 1);
+	expect(perf_value(13) >= v, 1);
+	v = perf_value(11);
+	expect(v >= 0, 1);
+	spin();
+	expect(perf_value(11), v); /* it counts no more */
+	expect(perf_ioctl(11, PERF_EVENT_IOC_ENABLE, 0), 0);
+	spin();
+	expect(perf_value(11), v);
+	expect(perf_value(12), -EBADF);
+	expect(fcntl(12, F_GETFD) < 0 ? errno : 0, EBADF);
+	expect(perf_ioctl(13, PERF_EVENT_IOC_DISABLE, 0), 0);
+	v = perf_value(10);
+	spin();
+	expect(perf_value(10), v);
+	return perf_result();
+}
+
+int main(int argc, char **argv)
+{
+	char *again[] = {argv[0], "again", NULL};
+	long fd[3];
+
+	if (argc > 1)
+		return second_image();
+	fd[0] = event(1, 0, 0);
+	fd[1] = event(0, 1, 0);
+	fd[2] = event(0, 0, PERF_FLAG_FD_CLOEXEC);
+	if (fd[0] < 0)
+		return perf_result();
+	expect(fcntl((int)fd[0], F_GETFD), 0);
+	expect(fcntl((int)fd[2], F_GETFD), FD_CLOEXEC);
+	spin();
+	expect(perf_value(fd[0]), 0);
+	expect(dup2((int)fd[0], 10), 10);
+	expect(dup2((int)fd[1], 11), 11);
+	expect(fcntl((int)fd[2], F_DUPFD_CLOEXEC, 12), 12);
+	expect(dup2(10, 13), 13);
+	for (int i = 0; i < 3; i++)
+		close((int)fd[i]);
+	expect(perf_value(13), 0);
+	if (perf_result())
+		return perf_result();
+	execv("/proc/self/exe", again);
+	return 1;
+}

@@ -1,0 +1,1 @@
+#include "tests/count/hello_static.c"

@@ -1,0 +1,1 @@
+#include "tests/count/vdso.c"

@@ -1,0 +1,10 @@
+# Limits on memory: pcl's own mappings do not count.
+$RUN bash -c 'ulimit -v 300000; ls -d /tmp; ulimit -v; ulimit -Hv; bash -c "ulimit -v"'
+$RUN bash -c 'ulimit -d 300000; ls -d /tmp; ulimit -d'
+$RUN bash -c 'ulimit -v 300000; /usr/bin/python3 -c "
+try: bytearray(400 << 20)
+except MemoryError: print(\"no memory\")"'
+$RUN bash -c 'ulimit -s 100000; ls -d /tmp; ulimit -s'
+$RUN bash -c 'ulimit -s unlimited; ls -d /tmp; ulimit -s'
+$RUN bash -c 'ulimit -n 20; ls -d /tmp; ls /proc/self/fd | wc -l'
+$RUN bash -c 'ulimit -l 64; ls -d /tmp; ulimit -l'

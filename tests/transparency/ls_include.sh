@@ -1,0 +1,3 @@
+# A large recursive listing.
+$RUN ls -lR /usr/include | sha256sum
+$RUN ls -lR /usr/include | wc -l

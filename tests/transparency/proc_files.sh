@@ -1,0 +1,26 @@
+# What /proc says about the program, by itself and by its relatives.
+mapped='{ sub(/^[^ ]* /, ""); sub(/ .* /, " "); print $1, $2 }'
+$RUN readlink /proc/self/exe /proc/thread-self/exe //proc/./self/../self/exe
+$RUN bash -c 'readlink /proc/$$/exe /proc/$$/task/$$/exe; echo $(< /proc/$$/comm); tr "\0" " " < /proc/$$/cmdline | head -c 20'
+$RUN stat -L -c '%n %s %i' /proc/self/exe
+$RUN stat -c '%F' /proc/self/exe
+$RUN cmp /proc/self/exe /usr/bin/cmp
+$RUN bash -c '[ -x /proc/self/exe ] && /proc/self/exe -c "echo again"'
+$RUN grep -E ' /usr/bin/grep| \[(heap|stack|vdso)\]' /proc/self/maps | awk "$mapped" | sort
+$RUN grep -c -E 'pclrt|memfd' /proc/self/maps
+$RUN grep -c -E 'pclrt|memfd' /proc/self/smaps
+$RUN bash -c 'cat /proc/$$/maps' | grep -c -E 'pclrt|memfd'
+$RUN ls /proc/self/fd /proc/self/fdinfo
+$RUN head -c 0 /proc/self/fd/1022 /proc/self/fd/19998 2>&1
+$RUN python3 -c '
+import ctypes, os, struct
+libc = ctypes.CDLL(None)
+data = open("/proc/self/auxv", "rb").read()
+aux = dict(struct.iter_unpack("QQ", data))
+libc.getauxval.restype = ctypes.c_ulong
+print(sorted(aux), all(libc.getauxval(k) == v for k, v in aux.items() if k))
+stat = open("/proc/self/stat").read().split()
+print(int(stat[25]) < int(stat[26]), int(stat[44]) <= int(stat[45]), int(stat[47]) < int(stat[48]))
+print(open("/proc/self/environ").read().count("\0") == len(os.environ))'
+cd /proc/self && $RUN readlink exe && $RUN grep -c pclrt maps
+$RUN find /proc/self/ -maxdepth 1 -name exe -printf '%l\n'

@@ -1,0 +1,47 @@
+#!/bin/bash
+# Signals sent to pcl reach the guest, with and without --stats (where pcl stays as the parent); so do stops and timeout(1).
+set -u
+failed=0
+
+complain()
+{
+	echo "$*"
+	failed=1
+}
+
+# Runs a guest that answers signals in the background and waits until it is ready.
+start()
+{
+	ready=$(mktemp -u)
+	mkfifo "$ready"
+	"$PCL" $1 bash -c 'trap "exit 41" TERM; trap "exit 42" USR1; trap "exit 43" HUP; echo >"$0"; while :; do read -t 1 <> <(:); done' \
+		"$ready" 2>/dev/null &
+	read -r _ <"$ready"
+	rm -f "$ready"
+}
+
+for options in '' --stats; do
+	for case in TERM:41 USR1:42 HUP:43; do
+		start "$options"
+		kill -"${case%:*}" $!
+		wait $!
+		got=$?
+		[ $got = "${case#*:}" ] || complain "pcl $options: SIG${case%:*} gives status $got, expected ${case#*:}"
+	done
+	timeout 0.5 "$PCL" $options sleep 20 2>/dev/null
+	got=$?
+	[ $got = 124 ] || complain "timeout pcl $options: status $got"
+
+	"$PCL" $options bash -c 'kill -STOP $$; exit 9' 2>/dev/null &
+	for _ in $(seq 100); do
+		state=$(sed 's/.*) \(.\).*/\1/' /proc/$!/stat)
+		[ "$state" = T ] && break
+		sleep 0.05
+	done
+	[ "$state" = T ] || complain "pcl $options: a stopped guest leaves pcl in state $state"
+	kill -CONT $!
+	wait $!
+	got=$?
+	[ $got = 9 ] || complain "pcl $options: status after a stop is $got"
+done
+exit $failed

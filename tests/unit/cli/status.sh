@@ -1,0 +1,74 @@
+#!/bin/bash
+# Programs that are missing or broken: pcl says what bash says and ends with its status. Good ones: their own status.
+set -u
+failed=0
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+
+touch not_executable && printf '#!/no/such/interpreter\n' >no_interpreter && printf '\177ELF' >truncated_elf
+cp /bin/true other_machine && printf '\267\0' | dd of=other_machine bs=1 seek=18 conv=notrunc 2>/dev/null
+printf 'echo "script $0 $*"; exit 5\n' >no_first_line
+: >empty
+chmod +x no_interpreter truncated_elf other_machine no_first_line empty
+
+# same PROGRAM [ARGUMENTS]: status and message as when bash runs it, the shell's own name apart.
+same()
+{
+	want=$(bash -c '"$@"' bash "$@" 2>&1)
+	want_status=$?
+	got=$("$PCL" "$@" 2>&1)
+	got_status=$?
+	want=$(echo "$want" | sed 's/^bash: \(line [0-9]*: \)*/pcl: /')
+	if [ "$got_status" != "$want_status" ] || [ "$got" != "$want" ]; then
+		printf '%s: status %s, text: %s\nbash: status %s, text: %s\n' "$*" "$got_status" "$got" "$want_status" "$want"
+		failed=1
+	fi
+}
+
+same no-such-program
+same ./no-such-program
+same /tmp
+same ./not_executable
+same ./no_interpreter
+same ./other_machine
+same ./not_executable/below
+same ./no_first_line one two
+same ./empty
+same sh -c 'exit 0'
+same sh -c 'exit 77'
+same sh -c 'exit 255'
+same true
+same false
+PATH=/nowhere:$PWD:/usr/bin:/bin same no_first_line 3
+PATH=$PWD:/usr/bin:/bin same not_executable
+mkdir directory
+PATH=$PWD:/usr/bin:/bin same directory
+
+# status WANTED COMMAND...
+status()
+{
+	want=$1
+	shift
+	got=$( ("$@" >/dev/null 2>&1) 2>/dev/null; echo $?)
+	[ "$got" = "$want" ] || { echo "$*: status $got, expected $want"; failed=1; }
+}
+
+status 126 "$PCL" ./truncated_elf
+status 125 "$PCL"
+status 125 "$PCL" --no-such-option true
+status 125 "$PCL" --paranoid=9 true
+status 125 "$PCL" --paranoid true
+status 125 "$PCL" --strace=how true
+status 0 "$PCL" --help
+status 0 "$PCL" --version
+status 0 "$PCL" list
+status 127 "$PCL" -- list
+status 3 "$PCL" -- sh -c 'exit 3'
+status 3 "$PCL" --stats sh -c 'exit 3'
+status 4 "$PCL" "$PCL" sh -c 'exit 4'
+status 5 "$PCL" sh -c '"$PCL" --stats ./no_first_line'
+for sig in TERM KILL SEGV USR1 PIPE; do
+	status $((128 + $(kill -l $sig))) "$PCL" sh -c "kill -$sig \$\$"
+	status $((128 + $(kill -l $sig))) "$PCL" --stats sh -c "kill -$sig \$\$"
+done
+exit $failed

@@ -1,0 +1,207 @@
+/* The guest's memory map: random changes against a table of single pages, and placement. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "os/vma.c"
+#include "tests/unit/unit.h"
+
+#define PAGES 64
+#define FIRST 0x700000000000ul
+#define ROUNDS 20000
+
+struct page {
+	bool mapped;
+	u32 prot, flags, kind;
+	u64 offset, ino;
+};
+
+static struct page model[PAGES];
+
+static gva address(unsigned page)
+{
+	return FIRST + page * PAGE_SIZE;
+}
+
+static void model_insert(const struct vma *v)
+{
+	for (gva at = v->start; at < v->end; at += PAGE_SIZE) {
+		struct page *p = &model[(at - FIRST) / PAGE_SIZE];
+
+		*p = (struct page){true, v->prot, v->flags, v->kind, 0, v->ino};
+		if (v->flags & VMA_FILE)
+			p->offset = v->offset + (at - v->start);
+	}
+}
+
+static void compare(void)
+{
+	for (unsigned i = 0; i < PAGES; i++) {
+		const struct page *p = &model[i];
+		struct vma v;
+		int ret = vma_lookup(address(i) + 17, &v);
+
+		expect_long(ret, p->mapped && p->kind != VMA_HOST ? 0 : -EFAULT);
+		if (ret)
+			continue;
+		expect(v.start <= address(i) && v.end > address(i));
+		expect(v.prot == p->prot && v.flags == p->flags && v.kind == p->kind && v.ino == p->ino);
+		if (v.flags & VMA_FILE)
+			expect_long(v.offset + (address(i) - v.start), p->offset);
+	}
+	for (u32 i = 0; i < mm.count; i++) {
+		expect(table[i].start < table[i].end);
+		expect(!i || table[i - 1].end <= table[i].start);
+		expect(!i || !mergeable(&table[i - 1], &table[i]));
+	}
+}
+
+static bool model_all(unsigned from, unsigned to, bool (*is)(const struct page *))
+{
+	for (; from < to; from++)
+		if (!is(&model[from]))
+			return false;
+	return true;
+}
+
+static bool page_free(const struct page *p)
+{
+	return !p->mapped;
+}
+
+static bool page_guest(const struct page *p)
+{
+	return p->mapped && p->kind != VMA_HOST;
+}
+
+static bool page_no_exec(const struct page *p)
+{
+	return !p->mapped || !(p->prot & PROT_EXEC);
+}
+
+static void ask(unsigned from, unsigned to)
+{
+	expect_long(vma_free_locked(address(from), address(to)), model_all(from, to, page_free));
+	expect_long(vma_covered_locked(address(from), address(to)), model_all(from, to, page_guest));
+	expect_long(vma_exec_locked(address(from), address(to)), !model_all(from, to, page_no_exec));
+}
+
+static void change(unsigned from, unsigned to)
+{
+	struct vma v = {.start = address(from), .end = address(to), .prot = rand() & 7};
+
+	switch (rand() % 4) {
+	case 0:
+		if (rand() & 1) {
+			v.flags = VMA_FILE;
+			v.ino = 1 + rand() % 2;
+			v.offset = from * PAGE_SIZE; /* so that neighbours often join */
+		}
+		v.kind = rand() % 20 ? VMA_PLAIN : VMA_HOST;
+		vma_insert_locked(&v);
+		model_insert(&v);
+		break;
+	case 1:
+		vma_remove_locked(v.start, v.end);
+		for (unsigned i = from; i < to; i++)
+			model[i] = (struct page){0};
+		break;
+	default:
+		vma_protect_locked(v.start, v.end, v.prot);
+		for (unsigned i = from; i < to; i++)
+			if (model[i].kind != VMA_HOST)
+				model[i].prot = model[i].mapped ? v.prot : 0;
+	}
+}
+
+static void test_random(void)
+{
+	expect_long(vma_init(), 0);
+	srand(1);
+	for (int i = 0; i < ROUNDS && !unit_failures; i++) {
+		unsigned from = rand() % PAGES, to = from + 1 + rand() % (PAGES - from);
+
+		change(from, to);
+		ask(rand() % 32, 32 + rand() % 33);
+		compare();
+	}
+}
+
+static void occupy(gva start, u64 len, u32 flags)
+{
+	struct vma v = {.start = start, .end = start + len, .prot = PROT_READ, .flags = flags};
+
+	vma_insert_locked(&v);
+}
+
+static void test_places(void)
+{
+	const gva top = LAYOUT_GUEST_MMAP_TOP;
+
+	expect_long(vma_init(), 0);
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x3000, PAGE_SIZE), LAYOUT_NEAR);
+	occupy(LAYOUT_NEAR, 0x3000, 0);
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x1000, PAGE_SIZE), LAYOUT_NEAR + 0x3000);
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x1000, 0x200000), LAYOUT_NEAR + 0x200000);
+	occupy(LAYOUT_NEAR + 0x4000, 0x1000, 0);
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x2000, PAGE_SIZE), LAYOUT_NEAR + 0x5000);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x3000, PAGE_SIZE), LAYOUT_NEAR_END - 0x3000);
+	occupy(LAYOUT_NEAR_END - 0x3000, 0x3000, 0);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, PAGE_SIZE), LAYOUT_NEAR_END - 0x4000);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, 0x200000), LAYOUT_NEAR_END - 0x200000);
+	/* What does not fit near goes to the top. */
+	expect_long(vma_find_free_locked(PLACE_NEAR, LAYOUT_NEAR_END - LAYOUT_NEAR, PAGE_SIZE),
+		    top - (LAYOUT_NEAR_END - LAYOUT_NEAR));
+
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x5000, PAGE_SIZE), top - 0x5000);
+	occupy(top - 0x5000, 0x5000, 0);
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x1000, PAGE_SIZE), top - 0x6000);
+	occupy(top - 0x8000, 0x1000, 0);
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x2000, PAGE_SIZE), top - 0x7000);
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x3000, PAGE_SIZE), top - 0xb000);
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x1000, 0x200000), ALIGN_DOWN(top - 0x9000, 0x200000));
+	/* A stack that grows down keeps its distance. */
+	occupy(top - 0x10000000, 0x1000, VMA_GROWSDOWN);
+	occupy(top - 0x10000000 + 0x1000, 0x10000000 - 0x1000, 0);
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x1000, PAGE_SIZE), top - 0x10000000 - STACK_GUARD_GAP - 0x1000);
+
+	expect_long(vma_find_free_locked(PLACE_32BIT, 0x1000, PAGE_SIZE), LAYOUT_LOW_END);
+	occupy(LAYOUT_LOW_END, 0x80000000 - LAYOUT_LOW_END, 0);
+	expect_long(vma_find_free_locked(PLACE_32BIT, 0x1000, PAGE_SIZE), 0);
+	expect_long(vma_find_free_locked(PLACE_TOP, 1ul << 47, PAGE_SIZE), 0);
+	/* Too wide for what is above pcl's region, but not for what is below. */
+	expect_long(vma_find_free_locked(PLACE_TOP, 0x400000000000, PAGE_SIZE), LAYOUT_BASE - 0x400000000000);
+}
+
+static void test_reserved(void)
+{
+	gva at = 0x20000000, end = 0x70000000;
+
+	expect(vma_reserved(LAYOUT_CACHE, LAYOUT_CACHE + 1));
+	expect(!vma_reserved(LAYOUT_CACHE - PAGE_SIZE, LAYOUT_CACHE));
+	expect(vma_reserved(0, ~0ul));
+	expect(!vma_reserved(LAYOUT_END, LAYOUT_END + PAGE_SIZE));
+	expect_long(vma_piece(&at, end), LAYOUT_CACHE);
+	at = LAYOUT_CACHE;
+	expect_long(vma_piece(&at, end), end);
+	expect_long(at, LAYOUT_CACHE + LAYOUT_CACHE_SIZE);
+	at = end;
+	expect_long(vma_piece(&at, end), 0);
+	at = LAYOUT_BASE;
+	expect_long(vma_piece(&at, LAYOUT_END), 0);
+}
+
+static void test_protection(void)
+{
+	expect_long(vma_host_prot(PROT_READ | PROT_EXEC), PROT_READ);
+	expect_long(vma_host_prot(PROT_EXEC), PROT_READ);
+	expect_long(vma_host_prot(PROT_NONE), PROT_NONE);
+	expect_long(vma_host_prot(PROT_WRITE | PROT_EXEC), PROT_WRITE);
+}
+
+int main(void)
+{
+	test_random();
+	test_places();
+	test_reserved();
+	test_protection();
+	return unit_result();
+}
