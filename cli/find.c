@@ -18,6 +18,13 @@
 #define NOT_FOUND 127
 #define NOT_EXECUTABLE 126
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int find_report(const char *path, int err)
 {
 	struct stat st;
@@ -28,7 +35,7 @@ int find_report(const char *path, int err)
 	}
 	if (err == ENOEXEC)
 		fprintf(stderr, "pcl: %s: cannot execute binary file: Exec format error\n", path);
-	else if (err == EACCES && !stat(path, &st) && S_ISDIR(st.st_mode))
+	else if (err == EACCES && is_directory(path))
 		fprintf(stderr, "pcl: %s: Is a directory\n", path);
 	else
 		fprintf(stderr, "pcl: %s: %s\n", path, strerror(err));
@@ -126,7 +133,7 @@ static bool goes_on(int err)
 int find_program(const char *name, struct program *out)
 {
 	const char *dir = getenv("PATH"), *end;
-	bool denied = false;
+	char denied[sizeof(out->path)] = "";
 	int err;
 
 	if (strchr(name, '/')) {
@@ -142,16 +149,15 @@ int find_program(const char *name, struct program *out)
 		err = len < (int)sizeof(out->path) ? check_file(out->path) : ENOENT;
 		if (!err)
 			return accept_path(out->path, out);
-		denied |= err == EACCES;
+		if (err == EACCES && !*denied && !is_directory(out->path))
+			memcpy(denied, out->path, sizeof(denied));
 		if (!goes_on(err))
 			return find_report(out->path, err);
 		if (!*end)
 			break;
 	}
-	if (denied) {
-		fprintf(stderr, "pcl: %s: Permission denied\n", name);
-		return NOT_EXECUTABLE;
-	}
+	if (*denied)
+		return find_report(denied, EACCES);
 	fprintf(stderr, "pcl: %s: command not found\n", name);
 	return NOT_FOUND;
 }

@@ -72,6 +72,17 @@ static int make_arena(void)
 	return fd;
 }
 
+/* Only in a guest is the arena's place taken: this program has nothing there of its own. */
+static bool is_inside(void)
+{
+	void *at = mmap((void *)LAYOUT_ARENA, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return errno == EEXIST;
+	munmap(at, PAGE_SIZE);
+	return false;
+}
+
 static bool is_free(int fd)
 {
 	return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
@@ -130,8 +141,11 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 
 int launch_session(const struct options *options)
 {
-	int runtime = open_runtime(), memory, number;
+	int runtime, memory, number;
 
+	if (is_inside())
+		return LAUNCH_INSIDE;
+	runtime = open_runtime();
 	if (runtime < 0)
 		return -1;
 	memory = make_arena();
@@ -182,23 +196,41 @@ static char **shell_argv(const char *path, char **argv)
 	return out;
 }
 
+/* What is executed and with which argv. Returns NULL after a message. */
+static char **resolve(const struct program *program, char **argv, const char **path)
+{
+	*path = program->path;
+	if (!program->by_shell)
+		return argv;
+	*path = "/bin/sh";
+	argv = shell_argv(program->path, argv);
+	if (!argv)
+		complain("cannot start the shell");
+	return argv;
+}
+
 int launch_guest(const struct program *program, char **argv)
 {
-	const char *path = program->path;
-	int runtime_fd = arena()->config.runtime_fd;
+	const char *path;
 
-	if (program->by_shell) {
-		argv = shell_argv(path, argv);
-		path = "/bin/sh";
-		if (!argv) {
-			complain("cannot start the shell");
-			return LAUNCH_FAILED;
-		}
-	}
+	argv = resolve(program, argv, &path);
+	if (!argv)
+		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
-	syscall(SYS_execveat, runtime_fd, "", argv, environ, AT_EMPTY_PATH);
+	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, environ, AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
 	complain("cannot start the runtime");
 	return LAUNCH_FAILED;
+}
+
+int launch_inside(const struct program *program, char **argv)
+{
+	const char *path;
+
+	argv = resolve(program, argv, &path);
+	if (!argv)
+		return LAUNCH_FAILED;
+	execv(path, argv);
+	return find_report(path, errno);
 }

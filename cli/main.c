@@ -2,7 +2,8 @@
  * pcl [options] [--] program [args...]: makes a session and becomes its first guest.
  *
  * The process itself turns into the guest, so that process id, parent, terminal, job control, signals and exit status
- * are the guest's own. Only --stats keeps pcl as a parent.
+ * are the guest's own. Only --stats keeps pcl as a parent. In a guest the command runs its program in the session that is there;
+ * its options are the outer session's affair then and are not used.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,10 @@ static int run(const struct options *options, char **argv)
 
 	if (status)
 		return status;
-	if (launch_session(options))
+	status = launch_session(options);
+	if (status == LAUNCH_INSIDE)
+		return launch_inside(&program, argv);
+	if (status)
 		return LAUNCH_FAILED;
 	if (options->stats && stay_as_parent(print_stats))
 		return LAUNCH_FAILED;

@@ -67,6 +67,7 @@ static void __attribute__((noreturn)) serve(pid_t child, const sigset_t *all, vo
 
 int stay_as_parent(void (*at_end)(void))
 {
+	void (*on_child)(int) = signal(SIGCHLD, SIG_DFL); /* ignored, the child would leave no status */
 	sigset_t all, before;
 	pid_t child;
 
@@ -76,10 +77,11 @@ int stay_as_parent(void (*at_end)(void))
 	if (child < 0)
 		fprintf(stderr, "pcl: cannot fork: %s\n", strerror(errno));
 	if (child <= 0) {
+		signal(SIGCHLD, on_child);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		return (int)child;
 	}
-	/* An ignored signal would not be taken by sigwaitinfo(), and children of who ignores SIGCHLD leave no status. */
+	/* Ignored signals would not be taken by sigwaitinfo(). */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	look_at_child(child, at_end);

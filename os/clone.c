@@ -20,6 +20,7 @@
 #include "os/syscall.h"
 #include "os/vma.h"
 #include "rt/guest.h"
+#include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -128,9 +129,16 @@ static long call_clone_vm(struct thread *child, struct request *rq)
 	return clone3_onto(a, rq->size, stack_top(child), child);
 }
 
-/* A vfork child runs on its own area, which it cannot give back: it is gone from this memory when the call returns. */
+/*
+ * A vfork child is gone from this memory when the call returns. Unless it got as far as thread_exit(), what it had here is
+ * still its own: it cannot give back what it runs on when it executes another program or is killed.
+ */
 static void finish_vfork(struct thread *t, struct thread *child)
 {
+	if (child->state == THREAD_EXITED) {
+		child->tid = 0;
+		return;
+	}
 	sighand_put(t, child->sighand);
 	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
 		process_page_free(t->proc, child->group);
@@ -169,8 +177,12 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 void clone_child(struct thread *t)
 {
 	t->tid = (s32)sys0(__NR_gettid);
-	if (!(t->clone_flags & CLONE_THREAD))
+	if (t->clone_flags & CLONE_THREAD) {
+		stat_inc(threads);
+	} else {
+		stat_inc(forks);
 		t->group->pid = (s32)sys0(__NR_getpid);
+	}
 	session_task_begin(t->task);
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
@@ -195,6 +207,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->cpu = &task->cpu;
 	t->tid = (s32)sys0(__NR_gettid);
 	t->group->pid = (s32)sys0(__NR_getpid);
+	stat_inc(forks);
 	t->group->nr_threads = 1;
 	t->group->refs = 1;
 	t->group->quiesce = 0;

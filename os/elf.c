@@ -111,8 +111,10 @@ int elf_probe(int fd, char *interp)
 int elf_probe_interp(int fd)
 {
 	struct phdrs p;
+	Elf64_Ehdr eh;
+	int ret = read_exactly(fd, &eh, sizeof(eh), 0);
 
-	return open_phdrs(&p, fd, ELIBBAD);
+	return ret ? refuse(-ret, "the interpreter is shorter than an ELF header") : open_phdrs(&p, fd, ELIBBAD);
 }
 
 /* What the segments span, and the alignment that they ask for. */
@@ -216,7 +218,7 @@ static void note_segment(const Elf64_Ehdr *eh, const Elf64_Phdr *ph, struct elf_
 		out->data_end = start + ph->p_filesz;
 }
 
-static int load_locked(struct phdrs *p, struct elf_image *out)
+static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *out)
 {
 	struct span span;
 	struct stat st;
@@ -228,7 +230,7 @@ static int load_locked(struct phdrs *p, struct elf_image *out)
 	if (ret)
 		return ret;
 	if (p->eh.e_type == ET_DYN) {
-		gva at = vma_find_free_locked(PLACE_NEAR, span.high - span.low, span.align);
+		gva at = vma_find_free_locked(place, span.high - span.low, span.align);
 
 		if (!at)
 			return refuse(ENOMEM, "no room for the image");
@@ -256,7 +258,7 @@ static int load_locked(struct phdrs *p, struct elf_image *out)
 	return 0;
 }
 
-int elf_load(int fd, struct elf_image *out)
+int elf_load(int fd, enum vma_place place, struct elf_image *out)
 {
 	struct phdrs p;
 	int ret = open_phdrs(&p, fd, ENOEXEC);
@@ -266,7 +268,7 @@ int elf_load(int fd, struct elf_image *out)
 	if (ret)
 		return ret;
 	vma_lock();
-	ret = load_locked(&p, out);
+	ret = load_locked(&p, place, out);
 	vma_unlock();
 	return ret;
 }

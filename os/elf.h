@@ -8,6 +8,7 @@
 #define OS_ELF_H
 
 #include "abi/types.h"
+#include "os/vma.h"
 
 #define ELF_INTERP_MAX 4096
 
@@ -29,6 +30,6 @@ int elf_probe(int fd, char *interp);
 int elf_probe_interp(int fd);
 
 /* Maps a probed image: 0 or -errno. */
-int elf_load(int fd, struct elf_image *out);
+int elf_load(int fd, enum vma_place place, struct elf_image *out);
 
 #endif

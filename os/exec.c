@@ -255,7 +255,7 @@ static long execute(struct thread *t, struct exec *x, int dirfd, gva path, gva a
 		return ret;
 	if (!x->path[0] && !(flags & AT_EMPTY_PATH))
 		return -ENOENT;
-	if (vfile_fd_hidden(t, dirfd) && x->path[0] != '/')
+	if (vfile_fd_hidden(dirfd) && x->path[0] != '/')
 		return -EBADF;
 	set_name(x, dirfd);
 	copy_path(x->open_path, x->path);

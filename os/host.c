@@ -44,7 +44,7 @@ task_id host_current(void)
 {
 	struct thread *t = thread_current();
 
-	return t ? t->cpu->slot : 0;
+	return t && t->cpu ? t->cpu->slot : 0;
 }
 
 static bool is_dead_state(const struct task *task)
@@ -127,9 +127,25 @@ u64 host_task_count(task_id id, enum host_count what)
 	return count_at_exit(task, what);
 }
 
+static bool somebody_is_new(void)
+{
+	for (u32 slot = 1; slot < arena()->tasks_high; slot++)
+		if (__atomic_load_n(&arena()->tasks[slot].state, __ATOMIC_ACQUIRE) == TASK_NEW)
+			return true;
+	return false;
+}
+
+/* A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited for. */
 task_id host_find_task(s32 pid)
 {
-	return session_find_tid(pid);
+	static const struct { s64 sec, nsec; } pause = {0, 100000};
+	task_id id = session_find_tid(pid);
+
+	for (int i = 0; !id && i < 10000 && somebody_is_new() && !sys_is_error(sys2(__NR_tkill, pid, 0)); i++) {
+		sys2(__NR_nanosleep, &pause, 0);
+		id = session_find_tid(pid);
+	}
+	return id;
 }
 
 bool host_task_alive(task_id id)

@@ -18,6 +18,8 @@
 #include "os/signal.h"
 #include "os/stack.h"
 #include "os/sys_mm.h"
+#include "os/sys_rlimit.h"
+#include "os/vfile.h"
 #include "os/vma.h"
 #include "rt/fmt.h"
 #include "rt/layout.h"
@@ -32,6 +34,7 @@
 #define STACK_RANDOM 0x400000ul /* the stack, */
 #define BRK_RANDOM 0x2000000ul /* and the brk area */
 #define SPECIALS 8
+#define DELETED " (deleted)" /* in /proc/PID/exe after the path of a file that has none any more */
 #define EXIT_NOT_FOUND 127
 #define EXIT_NOT_EXECUTABLE 126
 
@@ -110,7 +113,20 @@ static u32 perms_prot(const char *perms)
 	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Without /proc the map only knows the vDSO's first page and nothing is moved. */
+/* Without /proc: how far the vDSO reaches, from its own headers. Its data pages are not code, so nobody asks for them. */
+static void measure_vdso_locked(struct loading *ld)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ld->vdso;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(ld->vdso + eh->e_phoff);
+	struct vma vma = {.start = ld->vdso, .prot = PROT_READ | PROT_EXEC, .kind = VMA_VDSO};
+
+	for (unsigned i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD)
+			vma.end = MAX(vma.end, ALIGN_UP(ld->vdso + ph[i].p_vaddr + ph[i].p_memsz, PAGE_SIZE));
+	if (vma.end)
+		vma_insert_locked(&vma);
+}
+
 static void read_kernel_maps(struct loading *ld)
 {
 	struct kernel_maps *m = &ld->maps;
@@ -167,19 +183,20 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 	vma_insert_locked(&vma);
 }
 
-/* vDSO and its data pages move together to the top of the mmap area, or stay where they are. */
+/*
+ * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go below
+ * them, which ld.so's table of objects, sorted by address, shows in the instruction count.
+ */
 static void place_vdso_locked(struct loading *ld)
 {
 	struct kernel_maps *m = &ld->maps;
 	gva low, high, to = 0;
 	u64 delta;
 
-	if (!m->specials)
-		return;
 	low = m->special[0].start;
 	high = m->special[m->specials - 1].end;
 	if (high - low < 0x100000)
-		to = vma_find_free_locked(PLACE_TOP, high - low, PAGE_SIZE);
+		to = vma_find_free_locked(PLACE_NEAR, high - low, PAGE_SIZE);
 	if (!to || (to < high && low < to + (high - low)))
 		to = low;
 	delta = to - low;
@@ -226,6 +243,7 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	ret = vma_init();
 	if (ret)
 		return ret;
+	rlimit_note_own();
 	read_kernel_maps(ld);
 	ret = release_kernel_stack(ld, kernel_sp);
 	if (ret)
@@ -235,7 +253,6 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	randomize(ld);
 	vma_lock();
 	note_host_locked(&ld->maps);
-	place_vdso_locked(ld);
 	vma_unlock();
 	return 0;
 }
@@ -258,6 +275,7 @@ static void note_exe(struct task *task, int fd)
 	n = sys4(__NR_readlinkat, AT_FDCWD, link, task->exec_path, ARENA_PATH - 1);
 	if (n > 0)
 		task->exec_path[n] = 0;
+	vfile_set_exe(task->exec_path);
 }
 
 static int load_images(struct loading *ld, int fd)
@@ -267,14 +285,15 @@ static int load_images(struct loading *ld, int fd)
 
 	if (ret)
 		return ret;
-	ret = elf_load(fd, &ld->program);
+	/* What is its own interpreter goes where Linux puts interpreters. */
+	ret = elf_load(fd, ld->path[0] ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
 	if (ret || !ld->path[0])
 		return ret;
 	interp_fd = exec_open_interp(ld->path);
 	if (interp_fd < 0)
 		return interp_fd;
 	ld->has_interp = true;
-	ret = elf_load(interp_fd, &ld->interp);
+	ret = elf_load(interp_fd, PLACE_NEAR, &ld->interp);
 	sys1(__NR_close, interp_fd);
 	return ret;
 }
@@ -311,11 +330,26 @@ static void tell_kernel(const struct loading *ld, const struct stack_built *buil
 	vma_unlock();
 }
 
+/*
+ * The kernel names a process after the last part of the path that was executed. For a program named by descriptor, 6.14 and
+ * later take the file's own name: then this image, which is executed so, is not called after its descriptor's number.
+ */
 static void set_comm(struct task *task)
 {
-	const char *slash = strrchr(task->exec_name, '/');
+	static const char by_fd[] = "/dev/fd/";
+	const char *name = task->exec_name;
+	char comm[sizeof(task->comm)];
 
-	sys5(__NR_prctl, PR_SET_NAME, slash ? slash + 1 : task->exec_name, 0, 0, 0);
+	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
+	if (!strncmp(name, by_fd, sizeof(by_fd) - 1) && !strchr(name + sizeof(by_fd) - 1, '/') &&
+	    (task->comm[0] < '0' || task->comm[0] > '9'))
+		name = task->exec_path;
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	rt_snprintf(comm, sizeof(comm), "%s", name);
+	if (name > task->exec_path && name < task->exec_path + ARENA_PATH && strstr(name, DELETED))
+		comm[MIN((size_t)(strstr(name, DELETED) - name), sizeof(comm) - 1)] = 0;
+	sys5(__NR_prctl, PR_SET_NAME, comm, 0, 0, 0);
 	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
 }
 
@@ -336,6 +370,12 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 
 	if (ret)
 		return ret;
+	vma_lock();
+	if (ld->maps.specials)
+		place_vdso_locked(ld);
+	else if (ld->vdso)
+		measure_vdso_locked(ld); /* there is no /proc */
+	vma_unlock();
 	prog.exec_name = task->exec_name;
 	prog.phdr = ld->program.phdr;
 	prog.phnum = ld->program.phnum;
@@ -376,8 +416,8 @@ void load_program(struct thread *t, const u64 *kernel_sp, u64 *vdso)
 		ret = load(ld, task, fd, t->cpu);
 	if (ret)
 		fail(t, first, task->exec_path, ret);
-	set_comm(task);
 	note_exe(task, fd);
+	set_comm(task);
 	sys1(__NR_close, fd);
 	*vdso = ld->vdso;
 	scratch_free(ld, sizeof(*ld));

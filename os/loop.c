@@ -16,7 +16,11 @@
 /* As the processor and the kernel would report that the instruction at cpu->rip cannot be executed. */
 static void raise_fetch_fault(struct thread *t, const struct dbt_fault *f)
 {
-	if (f->signo == SIGILL)
+	u64 high = f->addr >> 47;
+
+	if (high != 0 && high != 0x1ffff) /* not canonical: a general protection fault */
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+	else if (f->signo == SIGILL)
 		signal_fault(t, SIGILL, f->code, f->addr, TRAP_INVALID_OPCODE, 0);
 	else
 		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));

@@ -24,6 +24,7 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
+#include "show/syscall.h"
 
 #define EXIT_FAILED 126
 #define FD_PREFIX "/dev/fd/"
@@ -73,6 +74,13 @@ static void set_up_log(s32 runtime_fd)
 	log_fd = c->log_fd;
 }
 
+static u64 *locks_held(void)
+{
+	struct thread *t = thread_current();
+
+	return t ? &t->locks_held : NULL;
+}
+
 u64 main_prepare(const u64 *kernel_sp)
 {
 	s32 fd = runtime_descriptor(kernel_sp);
@@ -84,12 +92,25 @@ u64 main_prepare(const u64 *kernel_sp)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
 	stats_place = &arena()->stats;
+	stat_inc(execs);
 	the_process.runtime_fd = fd;
+	lock_set_held(locks_held);
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);
 	if (!t)
 		fail("cannot allocate the first thread", -ENOMEM);
 	return thread_area(t) + THREAD_RT_TOP;
+}
+
+/* The line of --strace for the call that began this image; its arguments are gone with the old one. */
+static void log_exec(const struct thread *t)
+{
+	char line[ARENA_PATH + 64];
+	size_t len = rt_append(line, sizeof(line), 0, "[%d] execve(", t->tid);
+
+	len = show_quoted(line, sizeof(line), len, t->task->exec_path, strlen(t->task->exec_path), false);
+	len = rt_append(line, sizeof(line), len, ", ...) = 0\n");
+	log_write(line, len);
 }
 
 static void find_task(struct thread *t)
@@ -105,10 +126,12 @@ static void find_task(struct thread *t)
 	t->group->pid = t->task->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
+	if (arena()->config.strace)
+		log_exec(t);
 }
 
 /* The first member makes the event tables; the others find them. */
-static void attach_events(struct thread *t)
+static void attach_events(void)
 {
 	struct arena *a = arena();
 	int ret;
@@ -126,10 +149,6 @@ static void attach_events(struct thread *t)
 		a->events_ready = 1;
 	}
 	pmu_init();
-	ret = perf_after_exec(t);
-	if (ret)
-		fail("cannot take the event descriptors over", ret);
-	event_task_exec(t->cpu->slot);
 }
 
 static void start_translator(struct thread *t)
@@ -152,6 +171,7 @@ void main_run(const u64 *kernel_sp)
 	struct thread *t = thread_current();
 	int ret;
 
+	attach_events();
 	find_task(t);
 	ret = sigframe_init();
 	if (ret)
@@ -161,6 +181,9 @@ void main_run(const u64 *kernel_sp)
 		fail("cannot set up signals", ret);
 	start_translator(t);
 	load_program(t, kernel_sp, &t->proc->vdso);
-	attach_events(t);
+	ret = perf_after_exec(t);
+	if (ret)
+		fail("cannot take the event descriptors over", ret);
+	event_task_exec(t->cpu->slot);
 	loop_run(t);
 }

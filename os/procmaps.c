@@ -86,14 +86,21 @@ static bool parse_line(const char *s, struct procmaps_line *line)
 	return true;
 }
 
+enum procmaps_what procmaps_next_any(struct procmaps *pm, struct procmaps_line *line, const char **other)
+{
+	*other = next_line(pm);
+	if (!*other)
+		return PROCMAPS_END;
+	return parse_line(*other, line) ? PROCMAPS_MAPPING : PROCMAPS_OTHER;
+}
+
 bool procmaps_next(struct procmaps *pm, struct procmaps_line *line)
 {
-	for (;;) {
-		const char *text = next_line(pm);
+	enum procmaps_what what;
+	const char *other;
 
-		if (!text)
-			return false;
-		if (parse_line(text, line))
-			return true;
-	}
+	do
+		what = procmaps_next_any(pm, line, &other);
+	while (what == PROCMAPS_OTHER);
+	return what == PROCMAPS_MAPPING;
 }

@@ -27,6 +27,10 @@ struct procmaps_line {
 int procmaps_open(struct procmaps *pm, const char *path, char *buffer);
 /* False at the end. Lines that are not of the form of a mapping are skipped. */
 bool procmaps_next(struct procmaps *pm, struct procmaps_line *line);
+
+/* For smaps: a line that is no mapping is given as it is, without its newline, until the next call. */
+enum procmaps_what { PROCMAPS_END, PROCMAPS_MAPPING, PROCMAPS_OTHER };
+enum procmaps_what procmaps_next_any(struct procmaps *pm, struct procmaps_line *line, const char **other);
 void procmaps_close(struct procmaps *pm);
 
 #endif

@@ -243,6 +243,8 @@ static void task_final(struct task *task)
 	u32 slot = task->cpu.slot;
 
 	task->cputime_at_exit = host_task_clock(slot);
+	if (!event_task_measured(slot))
+		return;
 	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
 	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
 	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
@@ -282,6 +284,18 @@ void session_group_end(struct task *self)
 			end_task(task);
 	}
 	session_task_end(self);
+}
+
+void session_process_gone(s32 pid)
+{
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task->state == TASK_ALIVE && task->pid == pid)
+			session_task_end(task);
+	}
 }
 
 void session_task_free(struct task *task)

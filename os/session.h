@@ -44,6 +44,9 @@ void session_exec_failed(struct task *task);
 /* Finds tasks that died without a word and ends them. Called lazily, e.g. when slots are short. */
 void session_reap(void);
 
+/* A process has ended, its parent has not waited for it yet: its tasks end with the clocks and counts that the zombie still has. */
+void session_process_gone(s32 pid);
+
 /* True if the kernel thread behind an ALIVE slot still exists. */
 bool session_task_exists(const struct task *task);
 

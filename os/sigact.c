@@ -56,6 +56,21 @@ void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out)
 	lock_release(&sh->lock);
 }
 
+void sighand_sets(struct sighand *sh, u64 *caught, u64 *ignored)
+{
+	int signo;
+
+	*caught = *ignored = 0;
+	lock_acquire(&sh->lock);
+	for (signo = 1; signo <= SIG_NUMBERS; signo++) {
+		const struct ksigaction *act = action_locked(sh, signo);
+
+		*caught |= act->handler > ACTION_IGN ? SIG_BIT(signo) : 0;
+		*ignored |= act->handler == ACTION_IGN ? SIG_BIT(signo) : 0;
+	}
+	lock_release(&sh->lock);
+}
+
 static int host_action_locked(struct sighand *sh, int signo)
 {
 	const struct ksigaction *act = action_locked(sh, signo);

@@ -9,6 +9,7 @@
 #include "os/syscall.h"
 #include "rt/guest.h"
 #include "rt/log.h"
+#include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -78,6 +79,7 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 		t->altstack.sp = t->altstack.size = 0;
 		t->altstack.flags = SS_DISABLE_;
 	}
+	stat_inc(signals);
 	t->sigmask = mask & ~SIG_UNBLOCKABLE;
 	t->call_mask_on = 0;
 	t->host_blocked = 1;

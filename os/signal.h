@@ -105,6 +105,8 @@ void signal_host_mask(u64 mask);
 
 /* os/sigact.c */
 void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);
+/* The signals with a handler of the guest's, and those that it ignores. */
+void sighand_sets(struct sighand *sh, u64 *caught, u64 *ignored);
 void sighand_reset_action(struct sighand *sh, int signo); /* to SIG_DFL, after SA_RESETHAND */
 int signal_host_action(struct sighand *sh, int signo); /* installs in the kernel what sh says; -errno */
 /* What the default action does. */

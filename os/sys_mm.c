@@ -6,13 +6,13 @@
  * treat them as not mapped. Rules on order and protection are in vma.h.
  */
 #include <errno.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
-#include "os/syscall.h"
 #include "os/sys_mm.h"
+#include "os/sys_perf.h"
+#include "os/syscall.h"
 #include "os/vma.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -119,19 +119,6 @@ static long map_anywhere_locked(const struct mm_map *m)
 	return ret;
 }
 
-static long map_fixed_locked(const struct mm_map *m)
-{
-	gva start = m->addr, end = m->addr + ALIGN_UP(m->len, PAGE_SIZE);
-	bool noreplace = (m->flags & MAP_FIXED_NOREPLACE) == MAP_FIXED_NOREPLACE;
-
-	if ((start & (PAGE_SIZE - 1)) || end > MM_HIGHEST || end < start)
-		return host_mmap(m, start, noreplace ? MAP_FIXED_NOREPLACE : 0); /* the kernel refuses it */
-	if (vma_reserved(start, end) || vma_host_locked(start, end))
-		return noreplace ? refuse(EEXIST, "pcl's own memory is there") :
-				   refuse(ENOMEM, "MAP_FIXED over pcl's own memory");
-	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
-}
-
 static void note_mapping_locked(const struct mm_map *m, gva start)
 {
 	struct vma vma = {
@@ -155,6 +142,46 @@ static void note_mapping_locked(const struct mm_map *m, gva start)
 	vma_insert_locked(&vma);
 }
 
+/*
+ * Address space that is only to be kept free, as ThreadSanitizer does with wide ranges: what is free around pcl's
+ * memory is mapped. The rest is unusable anyway until mprotect, which refuses.
+ */
+static long reserve_around_locked(const struct mm_map *m, gva end)
+{
+	gva at, stop;
+
+	for (at = m->addr; (stop = vma_piece(&at, end)); at = stop) {
+		struct mm_map part = *m;
+		long ret;
+
+		if (!vma_room_locked())
+			return -ENOMEM;
+		part.addr = at;
+		part.len = stop - at;
+		ret = host_mmap(&part, at, 0);
+		if (sys_is_error(ret))
+			return ret;
+		note_mapping_locked(&part, at);
+	}
+	return m->addr;
+}
+
+static long map_fixed_locked(const struct mm_map *m)
+{
+	gva start = m->addr, end = m->addr + ALIGN_UP(m->len, PAGE_SIZE);
+	bool noreplace = (m->flags & MAP_FIXED_NOREPLACE) == MAP_FIXED_NOREPLACE;
+
+	if ((start & (PAGE_SIZE - 1)) || end > MM_HIGHEST || end < start)
+		return host_mmap(m, start, noreplace ? MAP_FIXED_NOREPLACE : 0); /* the kernel refuses it */
+	if (!noreplace && m->prot == PROT_NONE && (m->flags & MAP_ANONYMOUS) && vma_reserved(start, end) &&
+	    !vma_host_locked(start, end))
+		return reserve_around_locked(m, end);
+	if (vma_reserved(start, end) || vma_host_locked(start, end))
+		return noreplace ? refuse(EEXIST, "pcl's own memory is there") :
+				   refuse(ENOMEM, "MAP_FIXED over pcl's own memory");
+	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
+}
+
 long mm_map(const struct mm_map *m)
 {
 	bool fixed = m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE), had_code = false;
@@ -173,7 +200,7 @@ long mm_map(const struct mm_map *m)
 	if (fixed)
 		had_code = vma_exec_locked(m->addr, m->addr + len);
 	ret = fixed ? map_fixed_locked(m) : map_anywhere_locked(m);
-	if (!sys_is_error(ret))
+	if (!sys_is_error(ret) && !vma_reserved(ret, ret + len))
 		note_mapping_locked(m, ret);
 	vma_unlock();
 	if (had_code)
@@ -192,6 +219,8 @@ long sys_mmap(struct thread *t, const u64 *a)
 		.offset = a[5],
 	};
 
+	if (!(m.flags & MAP_ANONYMOUS) && perf_is_event(t, (u32)m.fd))
+		return perf_mmap(t, a);
 	return mm_map(&m);
 }
 

@@ -1,7 +1,6 @@
-/* prctl and ptrace: what concerns pcl itself; the rest is the kernel's. */
+/* prctl: what concerns pcl itself; the rest is the kernel's. */
 #include <asm/errno.h>
 #include <linux/prctl.h>
-#include <linux/ptrace.h>
 #include "os/process.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
@@ -33,13 +32,4 @@ long process_prctl(struct thread *t, const u64 *a)
 	default:
 		return syscall_pass(t, a);
 	}
-}
-
-/*
- * A tracer would see the runtime's registers and memory in place of the guest's. EPERM is what a kernel says that does not
- * allow tracing (Yama, seccomp profiles), so debuggers explain it.
- */
-long sys_ptrace(struct thread *t, const u64 *a)
-{
-	return refuse(EPERM, "tracing of programs under pcl is not supported");
 }

@@ -92,10 +92,10 @@ static void print_call(struct thread *t, const struct syscall_row *row, long ret
 	log_write(line, len + 1);
 }
 
-/* Calls that do not come back when they succeed. */
+/* Calls that do not come back. An execve that succeeds is printed by the new image. */
 static bool may_not_return(u64 nr)
 {
-	return nr == __NR_exit || nr == __NR_exit_group || nr == __NR_execve || nr == __NR_execveat;
+	return nr == __NR_exit || nr == __NR_exit_group;
 }
 
 /* The second return of a fork: the parent prints the call. */

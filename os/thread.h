@@ -75,6 +75,7 @@ struct thread {
 	u32 again_entered;    /* with SYSCALL_AGAIN: the kernel was entered, the instruction counts */
 	u32 kicked;	      /* the call ended with EINTR only because of host_kick() */
 	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
+	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 };
 

@@ -1,13 +1,227 @@
-/* Virtual files: see vfile.h. */
-#include "os/process.h"
+/* Which paths are virtual files: see vfile.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include "os/session.h"
 #include "os/vfile.h"
+#include "pmu/sysfs.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
 
-bool vfile_fd_hidden(const struct thread *t, int fd)
+#define DEVICES "/sys/bus/event_source/devices"
+
+static char exe_path[ARENA_PATH]; /* of this process; set before the guest runs */
+
+void vfile_set_exe(const char *path)
 {
-	return fd == the_process.runtime_fd || fd == the_process.runtime_fd + 1;
+	rt_snprintf(exe_path, sizeof(exe_path), "%s", path);
+}
+
+bool vfile_interesting(gva path)
+{
+	char head[8]; /* of "/proc/..." or "/sys/...", or all of a short name */
+
+	if (guest_read(head, path, 2))
+		return false;
+	if (likely(head[0] != '/' && head[0] != 'e' && head[0] != 'm' && head[0] != 's'))
+		return false;
+	if (head[0] == '/' && head[1] != 'p' && head[1] != 's')
+		return head[1] == '/' || head[1] == '.'; /* written in an unusual way */
+	memset(head, 0, sizeof(head));
+	guest_read_str(head, path, sizeof(head));
+	if (head[0] == '/')
+		return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5);
+	return !strcmp(head, "exe") || !strcmp(head, "maps") || !strcmp(head, "smaps");
+}
+
+bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
+{
+	char first, link[32];
+	long n;
+
+	if (guest_read(&first, path, 1) || first == '/')
+		return false;
+	if (dirfd == AT_FDCWD)
+		rt_snprintf(link, sizeof(link), "/proc/self/cwd");
+	else
+		rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", dirfd);
+	n = sys4(__NR_readlinkat, AT_FDCWD, link, dir, ARENA_PATH - 1);
+	dir[n > 0 ? n : 0] = 0;
+	return !strncmp(dir, "/proc/", 6);
+}
+
+/* Joins and normalises lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes up. */
+static void normalise(char *path)
+{
+	char *out = path, *in = path;
+
+	while (*in) {
+		char *end;
+		size_t len;
+
+		while (*in == '/')
+			in++;
+		end = strchr(in, '/');
+		len = end ? (size_t)(end - in) : strlen(in);
+		if (len == 2 && in[0] == '.' && in[1] == '.') {
+			while (out > path && *--out != '/')
+				;
+		} else if (len && !(len == 1 && *in == '.')) {
+			*out++ = '/';
+			memmove(out, in, len);
+			out += len;
+		}
+		in += len;
+	}
+	*out = 0;
+	if (out == path) {
+		path[0] = '/';
+		path[1] = 0;
+	}
+}
+
+/* Takes a part "text" or "text/" off the front of a path. */
+static bool take(const char **path, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(*path, text, len) || ((*path)[len] && (*path)[len] != '/'))
+		return false;
+	*path += len + ((*path)[len] == '/');
+	return true;
+}
+
+static bool take_number(const char **path, s32 *out)
+{
+	const char *p = *path;
+	u64 value = 0;
+
+	while (*p >= '0' && *p <= '9' && value < 0x7fffffff)
+		value = value * 10 + *p++ - '0';
+	if (p == *path || (*p && *p != '/'))
+		return false;
+	*path = p + (*p == '/');
+	*out = (s32)value;
+	return true;
+}
+
+/* The slot of the process that a thread id belongs to, NULL: not of the session. */
+static struct task *process_task(s32 tid)
+{
+	u32 slot = session_find_tid(tid);
+	struct task *task = slot ? session_task(slot) : NULL;
+
+	if (task && task->pid != task->tid) {
+		slot = session_find_tid(task->pid);
+		task = slot ? session_task(slot) : task;
+	}
+	return task;
+}
+
+static void find_exe(struct vfile *v, bool own, s32 pid)
+{
+	struct task *task;
+
+	if (own) {
+		v->kind = exe_path[0] ? VFILE_EXE : VFILE_NONE;
+		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
+		return;
+	}
+	task = process_task(pid);
+	if (!task || !task->exec_path[0])
+		return;
+	v->kind = VFILE_EXE;
+	rt_snprintf(v->path, sizeof(v->path), "%s", task->exec_path);
+}
+
+/* What is below /proc. */
+static void find_proc(struct thread *t, const char *p, struct vfile *v)
+{
+	s32 pid = t->group->pid, tid, fd;
+	bool own;
+
+	if (!take(&p, "self") && !take(&p, "thread-self") && !take_number(&p, &pid)) {
+		if (pmu_sysfs_find(v->path, &v->mode) == PMU_NODE_FILE)
+			v->kind = VFILE_FILE;
+		return;
+	}
+	if (take(&p, "task") && !take_number(&p, &tid))
+		return;
+	own = pid == t->group->pid || pid == t->tid;
+	v->pid = pid;
+	if (!strcmp(p, "exe"))
+		find_exe(v, own, pid);
+	else if (!strcmp(p, "status"))
+		v->kind = own ? VFILE_STATUS : VFILE_NONE;
+	else if (!strcmp(p, "maps"))
+		v->kind = own || process_task(pid) ? VFILE_MAPS : VFILE_NONE;
+	else if (!strcmp(p, "smaps"))
+		v->kind = own || process_task(pid) ? VFILE_SMAPS : VFILE_NONE;
+	else if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) &&
+		 (own || process_task(pid)))
+		v->kind = VFILE_ABSENT;
+}
+
+static void find_sys(struct vfile *v)
+{
+	enum pmu_node node = pmu_sysfs_find(v->path, &v->mode);
+	const char *p = v->path;
+
+	if (node != PMU_NODE_NONE)
+		v->kind = node == PMU_NODE_DIR ? VFILE_DIR : VFILE_FILE;
+	else if (take(&p, DEVICES))
+		v->kind = VFILE_ABSENT;
+}
+
+static void find_normalised(struct thread *t, struct vfile *v)
+{
+	const char *p = v->path;
+
+	v->kind = VFILE_NONE;
+	if (take(&p, "/proc"))
+		find_proc(t, p, v);
+	else if (take(&p, "/sys"))
+		find_sys(v);
+}
+
+int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
+{
+	size_t at = 0;
+	long len;
+
+	if (dir) {
+		at = strlen(dir);
+		memcpy(out->path, dir, at);
+		out->path[at++] = '/';
+	}
+	len = guest_read_str(out->path + at, path, sizeof(out->path) - at);
+	if (len < 0)
+		return (int)len;
+	out->kind = VFILE_NONE;
+	if (dir && (!len || out->path[at] == '/'))
+		return 0;
+	normalise(out->path);
+	find_normalised(t, out);
+	return 0;
+}
+
+void vfile_find_path(struct thread *t, const char *path, struct vfile *out)
+{
+	rt_snprintf(out->path, sizeof(out->path), "%s", path);
+	normalise(out->path);
+	find_normalised(t, out);
 }
 
 bool vfile_follow_exe(struct thread *t, char *path)
 {
-	return false;
+	struct vfile v;
+
+	if (strncmp(path, "/proc/", 6))
+		return false;
+	vfile_find_path(t, path, &v);
+	if (v.kind != VFILE_EXE)
+		return false;
+	memcpy(path, v.path, strlen(v.path) + 1);
+	return true;
 }

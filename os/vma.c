@@ -22,7 +22,7 @@ static struct {
 	struct lock lock;
 	u32 seq;
 	u32 count;
-	gva near_base, top; /* bounds of placement */
+	gva near_base, near_top, top; /* bounds of placement */
 } mm;
 
 static struct vma *const table = (struct vma *)LAYOUT_MM;
@@ -38,6 +38,7 @@ int vma_init(void)
 	mm.seq = 0;
 	mm.count = 0;
 	mm.near_base = LAYOUT_NEAR;
+	mm.near_top = LAYOUT_NEAR_END;
 	mm.top = LAYOUT_GUEST_MMAP_TOP;
 	return 0;
 }
@@ -45,6 +46,7 @@ int vma_init(void)
 void vma_set_random(u64 near, u64 top)
 {
 	mm.near_base = LAYOUT_NEAR + ALIGN_DOWN(near, PAGE_SIZE);
+	mm.near_top = LAYOUT_NEAR_END - ALIGN_DOWN(near, PAGE_SIZE);
 	mm.top -= ALIGN_DOWN(top, PAGE_SIZE);
 }
 
@@ -351,8 +353,10 @@ gva vma_find_free_locked(enum vma_place place, u64 len, u64 align)
 		return 0;
 	if (place == PLACE_32BIT)
 		return find_upwards(LAYOUT_LOW_END, 0x80000000ul, len, align);
+	if (place == PLACE_PROGRAM)
+		at = find_upwards(mm.near_base, mm.near_top, len, align);
 	if (place == PLACE_NEAR)
-		at = find_upwards(mm.near_base, LAYOUT_NEAR_END, len, align);
+		at = find_downwards(mm.near_base, mm.near_top, len, align);
 	if (!at)
 		at = find_downwards(LAYOUT_END, mm.top, len, align);
 	if (!at)

@@ -48,7 +48,9 @@ struct vma {
 
 /* Where a mapping without a fixed address goes. */
 enum vma_place {
-	PLACE_NEAR,  /* code: LAYOUT_NEAR bottom up, beside the code cache */
+	/* Beside the code cache, in the order that Linux gives them: the program below, libraries downwards from the top. */
+	PLACE_PROGRAM,
+	PLACE_NEAR,
 	PLACE_TOP,   /* from the top of the mmap area downwards */
 	PLACE_32BIT, /* MAP_32BIT: below 2 GiB */
 };

@@ -10,6 +10,7 @@
 #include "rt/fmt.h"
 #include "rt/lock.h"
 #include "rt/log.h"
+#include "rt/stats.h"
 #include "rt/sys.h"
 
 #define WAITERS 0x80000000u
@@ -153,6 +154,7 @@ bool slock_acquire(struct slock *l)
 		check((seen & ~WAITERS) != self);
 		if (round && owner_is_dead(seen & ~WAITERS, tgid, round) && take_over(l, seen, tgid, self)) {
 			repaired = true;
+			stat_inc(lock_takeovers);
 			break;
 		}
 		wanted = self | WAITERS;

@@ -85,6 +85,23 @@ static const struct show_flag prctl_options[] = {
 	{0x53564d41, "PR_SET_VMA"}, {0x59616d61, "PR_SET_PTRACER"}, {0, NULL},
 };
 
+/* linux/perf_event.h, asm-generic/ioctls.h */
+static const struct show_flag ioctl_requests[] = {
+	{0x2400, "PERF_EVENT_IOC_ENABLE"}, {0x2401, "PERF_EVENT_IOC_DISABLE"}, {0x2402, "PERF_EVENT_IOC_REFRESH"},
+	{0x2403, "PERF_EVENT_IOC_RESET"}, {0x40082404, "PERF_EVENT_IOC_PERIOD"}, {0x2405, "PERF_EVENT_IOC_SET_OUTPUT"},
+	{0x40082406, "PERF_EVENT_IOC_SET_FILTER"}, {0x80082407, "PERF_EVENT_IOC_ID"}, {0x40042408, "PERF_EVENT_IOC_SET_BPF"},
+	{0x40042409, "PERF_EVENT_IOC_PAUSE_OUTPUT"}, {0xc008240a, "PERF_EVENT_IOC_QUERY_BPF"},
+	{0x4008240b, "PERF_EVENT_IOC_MODIFY_ATTRIBUTES"}, {0x5401, "TCGETS"}, {0x5402, "TCSETS"}, {0x5403, "TCSETSW"},
+	{0x5404, "TCSETSF"}, {0x540f, "TIOCGPGRP"}, {0x5410, "TIOCSPGRP"}, {0x5413, "TIOCGWINSZ"}, {0x5421, "FIONBIO"},
+	{0x541b, "FIONREAD"}, {0x5450, "FIONCLEX"}, {0x5451, "FIOCLEX"}, {0, NULL},
+};
+
+/* asm/prctl.h */
+static const struct show_flag arch_prctl_codes[] = {
+	{0x1001, "ARCH_SET_GS"}, {0x1002, "ARCH_SET_FS"}, {0x1003, "ARCH_GET_FS"}, {0x1004, "ARCH_GET_GS"},
+	{0x1011, "ARCH_GET_CPUID"}, {0x1012, "ARCH_SET_CPUID"}, {0x3001, "ARCH_CET_STATUS"}, {0, NULL},
+};
+
 size_t show_quoted(char *buf, size_t size, size_t at, const char *bytes, size_t len, bool cut)
 {
 	at = rt_append(buf, size, at, "\"");
@@ -176,6 +193,13 @@ static size_t add_named(char *buf, size_t size, size_t at, u64 value, const stru
 	return name ? rt_append(buf, size, at, "%s", name) : rt_append(buf, size, at, "%d", (int)value);
 }
 
+static size_t add_code(char *buf, size_t size, size_t at, u64 value, const struct show_flag *table)
+{
+	const char *name = show_value(value, table);
+
+	return name ? rt_append(buf, size, at, "%s", name) : rt_append(buf, size, at, "%#lx", value);
+}
+
 static size_t add_argument(char *buf, size_t size, size_t at, const struct show_call *c, unsigned i)
 {
 	u64 v = c->args[i];
@@ -203,6 +227,8 @@ static size_t add_argument(char *buf, size_t size, size_t at, const struct show_
 	case 'C': return add_named(buf, size, at, v, clocks);
 	case 'l': return add_named(buf, size, at, v, fcntl_commands);
 	case 'q': return add_named(buf, size, at, v, prctl_options);
+	case 'k': return add_code(buf, size, at, (u32)v, ioctl_requests);
+	case 'A': return add_code(buf, size, at, v, arch_prctl_codes);
 	case 'F': return add_futex_op(buf, size, at, (u32)v);
 	default: return rt_append(buf, size, at, v ? "%#lx" : "%lx", v);
 	}

@@ -1,0 +1,168 @@
+/*
+ * Closing and duplicating descriptors.
+ *
+ * pcl's own descriptors (see vfile_fd_hidden()) are not open as far as the guest can tell: the dispatcher answers EBADF to calls
+ * on them. If the guest wants one of their numbers, they move away. In a vfork child they cannot, because the number is
+ * kept in memory that the parent shares: EBUSY.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include "event/files.h"
+#include "os/process.h"
+#include "os/syscall.h"
+#include "os/vfile.h"
+#include "rt/log.h"
+#include "rt/refuse.h"
+#include "rt/sys.h"
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2u
+#define CLOSE_RANGE_CLOEXEC 4u
+#endif
+
+long sys_close(struct thread *t, const u64 *a)
+{
+	event_files_close(t->cpu->slot, (u32)a[0]);
+	return syscall_pass(t, a);
+}
+
+/* The kernel has made new_fd a duplicate of old_fd. */
+static long duplicated(struct thread *t, u32 old_fd, long new_fd)
+{
+	int ret;
+
+	if (new_fd < 0 || old_fd == (u32)new_fd)
+		return new_fd;
+	ret = event_files_dup(t->cpu->slot, old_fd, new_fd);
+	if (!ret)
+		return new_fd;
+	sys1(__NR_close, new_fd);
+	return refuse(-ret, "the number is too high for an event");
+}
+
+long sys_dup(struct thread *t, const u64 *a)
+{
+	return duplicated(t, (u32)a[0], syscall_pass(t, a));
+}
+
+static bool is_free(s32 fd)
+{
+	return sys2(__NR_fcntl, fd, F_GETFD) == -EBADF;
+}
+
+static s32 move_fd(s32 from, s32 to)
+{
+	if (sys3(__NR_dup3, from, to, 0) != to)
+		return from;
+	sys1(__NR_close, from);
+	return to;
+}
+
+static bool memory_is_shared(const struct thread *t)
+{
+	bool shared = false;
+
+	lock_acquire(&t->proc->threads_lock);
+	for (const struct thread *other = t->proc->threads; other; other = other->next)
+		shared |= other->group != t->group;
+	lock_release(&t->proc->threads_lock);
+	return shared;
+}
+
+/*
+ * Gives a number of ours to the guest: 0 or -EBUSY. The runtime and the arena stay neighbours. The log's number is the whole
+ * session's and cannot change.
+ */
+static long make_way(struct thread *t, s32 fd)
+{
+	struct rlimit lim = {0};
+	s32 runtime_fd = the_process.runtime_fd, to;
+
+	if (fd == log_fd)
+		return refuse(EBUSY, "pcl's own descriptor for messages");
+	if (memory_is_shared(t))
+		return refuse(EBUSY, "pcl's own descriptor, which cannot move in a vfork child");
+	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
+	for (to = MIN(lim.rlim_cur, 1ul << 30) - 2; to > 2; to--) {
+		if (!is_free(to) || !is_free(to + 1))
+			continue;
+		if (move_fd(runtime_fd, to) != to || move_fd(runtime_fd + 1, to + 1) != to + 1)
+			return refuse(EBUSY, "pcl's own descriptor could not be moved");
+		the_process.runtime_fd = to;
+		return 0;
+	}
+	return refuse(EBUSY, "no room to move pcl's own descriptor to");
+}
+
+static long dup_to(struct thread *t, const u64 *a)
+{
+	s32 to = (s32)a[1];
+	long ret = 0;
+
+	if (vfile_fd_hidden(to) && !is_free((s32)a[0]))
+		ret = make_way(t, to);
+	return ret ? ret : duplicated(t, (u32)a[0], syscall_pass(t, a));
+}
+
+long sys_dup2(struct thread *t, const u64 *a)
+{
+	return dup_to(t, a);
+}
+
+long sys_dup3(struct thread *t, const u64 *a)
+{
+	return dup_to(t, a);
+}
+
+long sys_fcntl(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	return a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC ? duplicated(t, (u32)a[0], ret) : ret;
+}
+
+/* The end of the run of numbers from *first on that are not ours; moves *first past those that are. */
+static u64 next_run(u64 *first, u64 last)
+{
+	u64 end = last;
+	s32 ours[] = {the_process.runtime_fd, the_process.runtime_fd + 1, log_fd};
+
+	while (vfile_fd_hidden((s32)*first))
+		(*first)++;
+	for (unsigned i = 0; i < ARRAY_SIZE(ours); i++)
+		if (vfile_fd_hidden(ours[i]) && (u64)ours[i] > *first && (u64)ours[i] <= end)
+			end = (u64)ours[i] - 1;
+	return end;
+}
+
+long sys_close_range(struct thread *t, const u64 *a)
+{
+	u64 first = (u32)a[0], last = (u32)a[1], flags = (u32)a[2];
+
+	if ((flags & ~(u64)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) || first > last)
+		return -EINVAL;
+	if (flags & CLOSE_RANGE_UNSHARE) {
+		long ret = sys1(__NR_unshare, CLONE_FILES);
+
+		if (!ret)
+			ret = event_files_unshare(t->cpu->slot);
+		if (ret)
+			return ret;
+	}
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		event_files_close_range(t->cpu->slot, first, last);
+	while (first <= last) {
+		u64 end = next_run(&first, last);
+		long ret;
+
+		if (first > last)
+			break;
+		ret = sys3(__NR_close_range, first, end, flags & CLOSE_RANGE_CLOEXEC);
+		if (ret)
+			return ret;
+		first = end + 1;
+	}
+	return 0;
+}

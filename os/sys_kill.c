@@ -1,0 +1,68 @@
+/*
+ * SIGKILL from inside the session. Its victim cannot say its last clocks and counts itself, and /proc forgets them with it: what
+ * they are is noted in its slot just before. What the cells have counted needs nothing: they are in the arena.
+ *
+ * A SIGKILL from outside the session, or of the out-of-memory killer, leaves what was read last.
+ */
+#include <asm/signal.h>
+#include "event/host.h"
+#include "event/space.h"
+#include "event/task.h"
+#include "os/session.h"
+#include "os/syscall.h"
+
+static void note(struct task *task)
+{
+	u32 slot = task->cpu.slot;
+
+	task->cputime_at_exit = host_task_clock(slot);
+	if (!event_task_measured(slot))
+		return;
+	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
+	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
+	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
+	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
+}
+
+/* tgid 0: it could be any. */
+static void before_kill(struct thread *t, s32 tgid)
+{
+	if (!event_space->opened)
+		return;
+	for (u32 slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task != t->task && task->state == TASK_ALIVE && (!tgid || task->pid == tgid) &&
+		    event_ctx(slot)->events.first)
+			note(task);
+	}
+}
+
+long sys_kill(struct thread *t, const u64 *a)
+{
+	if ((s32)a[1] == SIGKILL)
+		before_kill(t, (s32)a[0] > 0 ? (s32)a[0] : 0);
+	return syscall_pass(t, a);
+}
+
+/* A thread's id tells nothing of its group. */
+long sys_tkill(struct thread *t, const u64 *a)
+{
+	if ((s32)a[1] == SIGKILL)
+		before_kill(t, 0);
+	return syscall_pass(t, a);
+}
+
+long sys_tgkill(struct thread *t, const u64 *a)
+{
+	if ((s32)a[2] == SIGKILL)
+		before_kill(t, (s32)a[0]);
+	return syscall_pass(t, a);
+}
+
+long sys_pidfd_send_signal(struct thread *t, const u64 *a)
+{
+	if ((s32)a[1] == SIGKILL)
+		before_kill(t, 0);
+	return syscall_pass(t, a);
+}

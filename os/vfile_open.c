@@ -1,0 +1,190 @@
+/*
+ * Served files and directories as descriptors: see vfile.h.
+ *
+ * A served directory's memfd: a page beginning with struct dir_head, then linux_dirent64 records; the d_off of each is the
+ * file offset of the next, so that seekdir(3) works. Offset 0, where rewinddir(3) goes, means the first record.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include "os/vfile.h"
+#include "pmu/sysfs.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define DIR_MAGIC "pcl: a directory that only the guest sees"
+#define DIR_PATH_MAX 512
+#define DIR_START PAGE_SIZE
+#define TYPE_DIR 4 /* DT_DIR */
+#define TYPE_FILE 8 /* DT_REG */
+
+struct dir_head {
+	char magic[sizeof(DIR_MAGIC)];
+	char path[DIR_PATH_MAX];
+};
+
+struct dirent64 {
+	u64 ino;
+	s64 off;
+	u16 reclen;
+	u8 type;
+	char name[256];
+} __attribute__((packed));
+
+#define DIRENT_HEAD offsetof(struct dirent64, name)
+
+static long write_all(int fd, const void *buf, u64 n)
+{
+	long ret = sys3(__NR_write, fd, buf, n);
+
+	return ret == (long)n ? 0 : ret < 0 ? ret : -EIO;
+}
+
+/* FNV-1a. */
+u64 vfile_inode(const char *path)
+{
+	u32 hash = 2166136261u;
+
+	while (*path)
+		hash = (hash ^ (u8)*path++) * 16777619u;
+	return hash;
+}
+
+static long write_entry(int fd, u64 *at, const char *dir, const char *name, u8 type)
+{
+	char path[ARENA_PATH];
+	struct dirent64 d = {.type = type};
+	size_t len = MIN(strlen(name), sizeof(d.name) - 8);
+
+	rt_snprintf(path, sizeof(path), "%s/%s", dir, name);
+	d.ino = vfile_inode(path);
+	d.reclen = (u16)ALIGN_UP(DIRENT_HEAD + len + 1, 8);
+	*at += d.reclen;
+	d.off = (s64)*at;
+	memcpy(d.name, name, len);
+	return write_all(fd, &d, d.reclen);
+}
+
+static long write_dir(const struct vfile *v, int fd)
+{
+	struct dir_head head = {.magic = DIR_MAGIC};
+	u64 at = DIR_START;
+	const char *name;
+	enum pmu_node node;
+	long ret;
+
+	if (strlen(v->path) >= sizeof(head.path))
+		return -ENAMETOOLONG;
+	memcpy(head.path, v->path, strlen(v->path) + 1);
+	ret = write_all(fd, &head, sizeof(head));
+	if (!ret)
+		ret = sys3(__NR_lseek, fd, DIR_START, 0) < 0 ? -EIO : 0;
+	if (!ret)
+		ret = write_entry(fd, &at, v->path, ".", TYPE_DIR);
+	if (!ret)
+		ret = write_entry(fd, &at, v->path, "..", TYPE_DIR);
+	for (u32 i = 0; !ret && (node = pmu_sysfs_entry(v->path, i, &name)) != PMU_NODE_NONE; i++)
+		ret = write_entry(fd, &at, v->path, name, node == PMU_NODE_DIR ? TYPE_DIR : TYPE_FILE);
+	return ret ? ret : sys2(__NR_fchmod, fd, VFILE_DIR_MARK & 07777);
+}
+
+static long write_file(const struct vfile *v, int fd)
+{
+	char text[PMU_SYSFS_TEXT];
+	long n = pmu_sysfs_read(v->path, text, sizeof(text));
+
+	if (n < 0)
+		return n;
+	n = write_all(fd, text, (u64)n);
+	return n ? n : sys2(__NR_fchmod, fd, v->mode);
+}
+
+static long fill(struct thread *t, const struct vfile *v, int fd)
+{
+	switch (v->kind) {
+	case VFILE_DIR:
+		return write_dir(v, fd);
+	case VFILE_FILE:
+		return write_file(v, fd);
+	case VFILE_STATUS:
+		return vfile_write_status(t, v, fd);
+	default:
+		return vfile_write_maps(t, v, fd);
+	}
+}
+
+/* The memfd as a descriptor that cannot write, with the position at the beginning; itself if there is no /proc. */
+static long read_only(int fd, u32 flags)
+{
+	char link[32];
+	long ret;
+
+	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ret = sys4(__NR_openat, AT_FDCWD, link, O_RDONLY | (flags & (O_CLOEXEC | O_NONBLOCK)), 0);
+	if (ret < 0) {
+		sys3(__NR_lseek, fd, 0, 0);
+		return fd;
+	}
+	/* The lower number is the one that open(2) would have given. */
+	if (sys3(__NR_dup3, ret, fd, flags & O_CLOEXEC) != fd)
+		return ret;
+	sys1(__NR_close, ret);
+	return fd;
+}
+
+long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
+{
+	long fd, ret;
+
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return -EEXIST;
+	if (v->kind == VFILE_DIR ? (flags & (O_ACCMODE | O_CREAT)) : (flags & O_DIRECTORY))
+		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		return refuse(EACCES, "a file of the session that is set with pcl's options only");
+	fd = sys2(__NR_memfd_create, v->path, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	if (fd < 0)
+		return fd;
+	ret = fill(t, v, (int)fd);
+	if (!ret)
+		return read_only((int)fd, flags);
+	sys1(__NR_close, fd);
+	return ret;
+}
+
+bool vfile_dir_path(int fd, char *path)
+{
+	struct dir_head head;
+
+	if (sys4(__NR_pread64, fd, &head, sizeof(head), 0) != sizeof(head) || memcmp(head.magic, DIR_MAGIC, sizeof(DIR_MAGIC)))
+		return false;
+	memcpy(path, head.path, sizeof(head.path));
+	return true;
+}
+
+long vfile_dir_read(int fd, gva buf, u64 size)
+{
+	char path[DIR_PATH_MAX];
+	u64 pos, used = 0;
+	struct dirent64 d;
+
+	if (!vfile_dir_path(fd, path))
+		return -ENOTDIR;
+	pos = MAX((u64)sys3(__NR_lseek, fd, 0, 1), DIR_START);
+	while (sys4(__NR_pread64, fd, &d, sizeof(d), pos) >= (long)DIRENT_HEAD) {
+		if (used + d.reclen > size) {
+			if (!used)
+				return -EINVAL;
+			break;
+		}
+		if (guest_write(buf + used, &d, d.reclen))
+			return -EFAULT;
+		used += d.reclen;
+		pos += d.reclen;
+	}
+	sys3(__NR_lseek, fd, pos, 0);
+	return (long)used;
+}
