@@ -11,11 +11,11 @@ say()
 	printf '\n%s\n' "$*" | fold -s -w 100
 }
 
-# Runs a command, indented, after showing it. Sets $status.
+# Runs a line of shell, indented, after showing it. Sets $status.
 run()
 {
-	printf '\n  $ %s\n' "$*"
-	"$@" >"$work/out" 2>&1
+	printf '\n  $ %s\n' "$1"
+	sh -c "$1" >"$work/out" 2>&1
 	status=$?
 	sed 's/^/  | /' "$work/out"
 }
@@ -34,18 +34,18 @@ case $status in
 0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to run:" ;;
 *) say "The kernel here has no hardware counter to offer and refuses. Under pcl the same program gets its event:" ;;
 esac
-run ./pcl "$build/demo/printf_count"
+run "./pcl $build/demo/printf_count"
 expect_success
 say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last line is \
 the cost of the two ioctl calls around it."
 
 say "2. The unmodified perf tool on a real program: xz compressing two megabytes."
 tar cf - rt isa dbt event os /usr/include 2>/dev/null | head -c 2000000 >"$work/data"
-run sh -c "perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
+run "perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
 say "Where the machine offers no counters perf says <not supported>, or that it may not open events at all. The same command \
 under pcl, twice:"
 for i in 1 2; do
-	run sh -c "./pcl perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
+	run "./pcl perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
 	expect_success
 	sed -n 's/^ *\([0-9,]*\) *\(instructions\|branches\).*/\2 \1/p' "$work/out" >"$work/counts$i"
 done

@@ -12,6 +12,8 @@ install: all
 	install -m 755 $(O)/pcl $(DEST)/bin/pcl
 	install -m 755 $(O)/pclrt $(DEST)/lib/pcl/pclrt
 	install -m 644 $(DOCS) $(DEST)/share/doc/pcl
+	tools/compat-page > $(O)/syscalls.md
+	install -m 644 $(O)/syscalls.md $(DEST)/share/doc/pcl/syscalls.md
 	$(O)/pcl --manual > $(O)/pcl.1
 	install -m 644 $(O)/pcl.1 $(DEST)/share/man/man1/pcl.1
 
