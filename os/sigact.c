@@ -80,7 +80,7 @@ static int host_action_locked(struct sighand *sh, int signo)
 		     !(SIG_UNBLOCKABLE & SIG_BIT(signo)));
 
 	if (ours) {
-		host.handler = (u64)signal_host_handler;
+		host.handler = (u64)signal_entry;
 		host.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER_ | (act->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
 		if (act->handler <= ACTION_IGN)
 			host.flags |= SA_RESTART;

@@ -129,7 +129,7 @@ u32 sigaltstack_state(const struct thread *t, u64 guest_sp);
 /* Installed in the kernel: os/signal.c and os/start.S. Hidden, so that their addresses are known without a table. */
 #pragma GCC visibility push(hidden)
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc);
-extern const char signal_restorer[];
+extern const char signal_entry[], signal_restorer[];
 #pragma GCC visibility pop
 
 #endif

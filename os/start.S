@@ -90,6 +90,18 @@ clone3_onto:
 	ret
 	.size	clone3_onto, . - clone3_onto
 
+/*
+ * What the kernel calls: signal_host_handler() with clean flags. The kernel clears DF and TF for a handler, but leaves the
+ * guest's AC, with which C code would fault.
+ */
+	.globl	signal_entry
+	.type	signal_entry, @function
+signal_entry:
+	pushq	$0x202
+	popfq
+	jmp	signal_host_handler
+	.size	signal_entry, . - signal_entry
+
 /* SA_RESTORER of the runtime's own handlers. */
 	.globl	signal_restorer
 	.type	signal_restorer, @function
