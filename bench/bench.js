@@ -19,5 +19,5 @@ function insert(root, v) {
 }
 const root = new Node2(500000);
 let x = 1;
-for (let i = 0; i < 60000; i++) { x = (x * 1103515245 + 12345) % 2147483648; insert(root, x % 1000000); }
-console.log(sieve(2000000), [1, 2, 3].map(v => v * x).reduce((p, q) => p + q));
+for (let i = 0; i < 300000; i++) { x = (x * 1103515245 + 12345) % 2147483648; insert(root, x % 1000000); }
+console.log(sieve(12000000), [1, 2, 3].map(v => v * x).reduce((p, q) => p + q));

@@ -5,7 +5,7 @@ int main(void)
 {
 	unsigned long x = 1;
 
-	for (unsigned long i = 0; i < 600000000; i++) {
+	for (unsigned long i = 0; i < 2000000000; i++) {
 		x += i;
 		__asm__ volatile("" : "+r"(x));
 	}

@@ -132,6 +132,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,
 		.one_insn_blocks = (u32)o->one_insn_blocks,
+		.small_cache = (u32)o->small_cache,
 		.log_level = (u32)o->log,
 		.runtime_fd = runtime_fd,
 		.arena_fd = runtime_fd + 1,

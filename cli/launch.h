@@ -15,8 +15,9 @@
 int launch_session(const struct options *options);
 
 /*
- * The calling process becomes the guest: same process, same parent, descriptors, signal mask and terminal. argv is the guest's own.
- * launch_inside() does it for a process that is a guest already. They return only if that fails, with an exit status, after a message.
+ * The calling process becomes the guest: same process, same parent, descriptors, signal mask and terminal. argv is the
+ * guest's own. launch_inside() does it for a process that is a guest already. They return only if that fails, with an exit
+ * status, after a message.
  */
 int launch_guest(const struct program *program, char **argv);
 int launch_inside(const struct program *program, char **argv);

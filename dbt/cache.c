@@ -4,6 +4,7 @@
 #include <linux/mman.h>
 #include "dbt/emit.h"
 #include "dbt/stop.h"
+#include "dbt/translate.h"
 #include "rt/layout.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -22,12 +23,13 @@
 #define IBL_BYTES (IBL_SIZE * 4ul)
 #define CODE_START (LAYOUT_CACHE + CPU_VARIANTS * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
-#define HALF_SIZE ALIGN_DOWN((CODE_END - CODE_START) / 2, PAGE_SIZE)
+#define HALVES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
+#define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, PAGE_SIZE)
 #define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, PAGE_SIZE)
+#define SMALL_HOT_SIZE 0x40000ul
 
 struct cache cache;
 struct lock dbt_lock;
-u64 cache_limit;
 
 static long map(u64 addr, size_t size, int prot)
 {
@@ -74,8 +76,8 @@ static void table_clear(struct table *t)
 }
 
 /*
- * Makes room in the variant's table: a larger one, or the largest one without what is gone, for all entries up to `last`. Who reads it meanwhile may miss
- * an entry, and then looks again with the lock.
+ * Makes room in the variant's table, with all entries up to `last`: a larger one, or the largest one without what is gone. Who
+ * reads it meanwhile may miss an entry, and then looks again with the lock.
  */
 static void table_renew(struct variant *v, u32 last)
 {
@@ -129,11 +131,11 @@ void cache_unpublish(struct variant *v, u32 entry)
 /* Starts with an empty half. Index 0 stays unused in both. */
 static void use_half(u32 half)
 {
-	u64 base = CODE_START + half * HALF_SIZE;
+	u64 base = HALVES_START + half * HALF_SIZE;
 
 	cache.half = half;
 	cache.hot = (u8 *)base;
-	cache.hot_end = cache.hot + (cache_limit && cache_limit < HOT_SIZE ? cache_limit : HOT_SIZE);
+	cache.hot_end = cache.hot + (dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE);
 	cache.cold = (u8 *)(base + HOT_SIZE);
 	cache.cold_end = (u8 *)(base + HALF_SIZE);
 	cache.first_frag = half * MAX_FRAGS + 1;
@@ -158,17 +160,27 @@ void cache_switch_half(void)
 	for (u32 i = 0; i < CPU_VARIANTS; i++) {
 		struct variant *v = &cache.variant[i];
 
-		if (!v->ready)
+		if (!v->table[0].used)
 			continue;
 		v->level = 0;
 		table_clear(&v->table[0]);
 		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
 		memset(v->ibl, 0, IBL_BYTES);
-		v->ready = false;
 	}
 	for (u32 i = 1; i < cache.npage; i++)
 		cache.page[i].frags = 0;
 	use_half(!old);
+}
+
+static void emit_miss(void)
+{
+	struct emit e = {cache.miss};
+
+	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
+	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
+	emit_load_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
+	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
 }
 
 int cache_init(void)
@@ -210,6 +222,8 @@ int cache_init(void)
 		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
 		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * IBL_BYTES);
 	}
+	cache.miss = (u8 *)CODE_START;
+	emit_miss();
 	use_half(0);
 	return 0;
 }
@@ -235,7 +249,7 @@ u32 cache_frag_at(u64 host)
 
 	if (!cache_contains(host))
 		return 0;
-	half = host >= CODE_START + HALF_SIZE;
+	half = host >= HALVES_START + HALF_SIZE;
 	lo = half * MAX_FRAGS + 1;
 	end = half == cache.half ? __atomic_load_n(&cache.nfrag, __ATOMIC_ACQUIRE) : cache.nfrag_of[half];
 	hi = end;
@@ -353,30 +367,4 @@ void cache_page_add(struct code_page *p, u32 frag)
 	n = cache.nnode++;
 	cache.node[n] = (struct page_node){.frag = frag, .next = p->frags};
 	p->frags = n;
-}
-
-static u8 *emit_miss(void)
-{
-	struct emit e = {cache.hot};
-
-	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
-	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
-	emit_load_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
-	emit_nops(&e, -(uintptr_t)e.p & 31);
-	cache.hot = e.p;
-	return e.p;
-}
-
-struct variant *cache_variant(u32 want)
-{
-	struct variant *v = &cache.variant[want];
-
-	if (!v->ready) {
-		v->miss = cache.hot;
-		emit_miss();
-		__atomic_store_n(&v->ready, true, __ATOMIC_RELEASE);
-	}
-	return v;
 }

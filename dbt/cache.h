@@ -110,14 +110,13 @@ struct variant {
 	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss */
 	u32 *ibl_head; /* first entry of each index's chain of landings */
-	u8 *miss;    /* where a lookup that finds nothing goes; below all landings */
-	bool ready;
 };
 
 #define IBL_SIZE 65536u
 #define PAGE_HASH_SIZE 16384u
 
 struct cache {
+	u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves */
 	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
 	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
 	struct frag *frag;
@@ -138,10 +137,8 @@ struct cache {
 
 extern struct cache cache;
 extern struct lock dbt_lock; /* RANK_DBT */
-extern u64 cache_limit;	     /* bytes of host code per half, 0: as much as there is; for tests */
 
 int cache_init(void);			       /* 0 or -errno */
-struct variant *cache_variant(u32 want);       /* with dbt_lock; makes it ready */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
 

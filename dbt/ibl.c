@@ -17,7 +17,7 @@ void ibl_init(void)
 void ibl_emit_lookup(struct emit *e, const struct variant *v)
 {
 	if (dbt_options.no_ibl) {
-		emit_jmp(e, v->miss);
+		emit_jmp(e, cache.miss);
 		return;
 	}
 	/* movzwl %cx, %edx */
@@ -25,7 +25,7 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v)
 	/* mov ibl(,%rdx,4), %edx */
 	emit8(e, 0x8b), emit8(e, 0x14), emit8(e, 0x95), emit32(e, (u32)(uintptr_t)v->ibl);
 	/* lea miss(%rdx), %rdx */
-	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, (u32)(uintptr_t)v->miss);
+	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, (u32)(uintptr_t)cache.miss);
 	/* jmp *%rdx */
 	emit8(e, 0xff), emit8(e, 0xe2);
 }
@@ -45,20 +45,20 @@ static void emit_rcx_plus(struct emit *e, u64 value)
 }
 
 /* rcx is target - pc: restore the target and go on with the next landing. Returns where its displacement is. */
-static u32 emit_mismatch(struct emit *e, const struct variant *v, u64 pc)
+static u32 emit_mismatch(struct emit *e, u64 pc)
 {
 	emit_rcx_plus(e, pc);
 	emit_align_rel32(e, 1);
-	return (u32)(uintptr_t)emit_jmp(e, v->miss);
+	return (u32)(uintptr_t)emit_jmp(e, cache.miss);
 }
 
-struct landing ibl_emit_landing(struct emit *e, const struct variant *v, u64 pc)
+struct landing ibl_emit_landing(struct emit *e, u64 pc)
 {
 	struct landing l;
 	u8 *mismatch = e->p;
 
 	if (loop_is_fast) {
-		l.miss = emit_mismatch(e, v, pc);
+		l.miss = emit_mismatch(e, pc);
 		emit_nops(e, -(uintptr_t)e->p & 15);
 		l.at = (u32)(uintptr_t)e->p;
 		emit_rcx_plus(e, 1 - pc);
@@ -70,7 +70,7 @@ struct landing ibl_emit_landing(struct emit *e, const struct variant *v, u64 pc)
 		emit_rcx_plus(e, -pc);
 		emit8(e, 0xe3);
 		u8 *ok = e->p++;
-		l.miss = emit_mismatch(e, v, pc);
+		l.miss = emit_mismatch(e, pc);
 		*ok = (u8)(e->p - (ok + 1));
 	}
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
@@ -86,21 +86,21 @@ static u32 *head_of(struct variant *v, u64 pc)
 /* Points the table, or the landing before it in the chain, to `to` (0: the miss code). */
 static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 {
-	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : v->miss;
+	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : cache.miss;
 
 	if (before) {
 		cache.entry[before].landing_next = to;
 		emit_patch_rel32((u8 *)(uintptr_t)cache.entry[before].landing_miss, host);
 	} else {
 		*head_of(v, pc) = to;
-		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - v->miss), __ATOMIC_RELEASE);
+		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);
 	}
 }
 
-static void make_landing(struct variant *v, struct entry *en)
+static void make_landing(struct entry *en)
 {
 	struct emit e = {cache.hot};
-	struct landing l = ibl_emit_landing(&e, v, en->pc);
+	struct landing l = ibl_emit_landing(&e, en->pc);
 
 	emit_jmp(&e, (u8 *)(uintptr_t)en->host);
 	cache.hot = e.p;
@@ -117,7 +117,7 @@ void ibl_install(struct variant *v, u32 entry)
 		if (i == entry)
 			return;
 	if (!en->landing)
-		make_landing(v, en);
+		make_landing(en);
 	set_next(v, en->pc, entry, head);
 	set_next(v, en->pc, 0, entry);
 }

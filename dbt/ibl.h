@@ -4,7 +4,7 @@
  * The branch has guest rcx and rdx in cpu->spill[0] and [1] and the guest target in rcx. It jumps through a table that is
  * indexed by the target's low 16 bits to a landing, which verifies the target without touching the flags (they are live across
  * indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it restores the target and
- * jumps to the next landing with the same index, in the end to the variant's miss code, which leaves for the dispatcher.
+ * jumps to the next landing with the same index, in the end to the miss code, which leaves for the dispatcher.
  */
 #ifndef DBT_IBL_H
 #define DBT_IBL_H
@@ -22,7 +22,7 @@ void ibl_init(void);
 void ibl_emit_lookup(struct emit *e, const struct variant *v);
 
 /* A landing for pc that falls through to what is emitted next. */
-struct landing ibl_emit_landing(struct emit *e, const struct variant *v, u64 pc);
+struct landing ibl_emit_landing(struct emit *e, u64 pc);
 
 /* Makes lookups of the entry's pc find it (with dbt_lock). */
 void ibl_install(struct variant *v, u32 entry);

@@ -66,14 +66,13 @@ static void make_room(struct cpu *cpu)
 static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	struct variant *v = &cache.variant[cpu->variant];
-	u32 entry = __atomic_load_n(&v->ready, __ATOMIC_ACQUIRE) ? cache_find(v, cpu->rip) : 0;
+	u32 entry = cache_find(v, cpu->rip);
 
 	if (entry && !exit && !indirect)
 		return entry;
 	lock_acquire(&dbt_lock);
 	if (!cache_has_room())
 		make_room(cpu);
-	v = cache_variant(cpu->variant);
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
 		entry = translate(cpu->variant, cpu->rip, indirect, fault);
@@ -121,7 +120,7 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	return false;
 }
 
-enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
+static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 exit = 0;
 	bool indirect = false;
@@ -130,25 +129,21 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 	for (;;) {
 		u32 want = __atomic_load_n(&cpu->want, __ATOMIC_ACQUIRE);
 		u32 entry;
-		int left;
 
 		if (want != cpu->variant) {
 			stat_inc(variant_switches);
 			cpu->variant = want;
 			exit = 0;
 		}
+		/* From here until the exit that it is left by has been read, this half of the cache stays. */
 		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
 		entry = find_way(cpu, exit, indirect, fault);
-		if (!entry) {
-			cpu->epoch = 0;
+		if (!entry)
 			return DBT_FAULT;
-		}
 		exit = 0;
 		indirect = false;
 		cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
-		left = dbt_enter(cpu, cache.entry[entry].host);
-		__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
-		switch (left) {
+		switch (dbt_enter(cpu, cache.entry[entry].host)) {
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
 			if (left_by_exit(cpu, exit, &stop))
@@ -163,4 +158,12 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_INTERRUPT;
 		}
 	}
+}
+
+enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
+{
+	enum dbt_stop stop = run(cpu, fault);
+
+	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	return stop;
 }

@@ -537,7 +537,7 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 	tr.e.p = cache.hot;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
 	if (indirect)
-		landing = ibl_emit_landing(&tr.e, &cache.variant[want], pc);
+		landing = ibl_emit_landing(&tr.e, pc);
 	f = &cache.frag[tr.frag];
 	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry, .variant = (u8)want};
 

@@ -19,6 +19,7 @@ struct dbt_options {
 	bool no_links;	/* every direct branch goes through the dispatcher */
 	bool no_ibl;	/* every indirect branch goes through the dispatcher */
 	bool one_insn;	/* one instruction per basic block */
+	bool small_cache; /* full after 256 KiB of code */
 };
 extern struct dbt_options dbt_options;
 

@@ -14,9 +14,11 @@ static struct event_tally *tally_begin(struct event *e)
 	return t;
 }
 
+/* The fence keeps the next change, which is made in the copy that was current until now, behind the store. */
 static void tally_commit(struct event *e)
 {
 	__atomic_store_n(&e->which, !e->which, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static u64 source_now(const struct event *e)
@@ -285,7 +287,7 @@ void event_disable_family(struct event *e)
 		disable(c);
 }
 
-/* Linux quirk: what children that are gone had counted stays (seen on 6.18; tests/abi/inherit_reset). */
+/* Linux quirk: what children that are gone had counted stays (seen on 6.18; tests/abi/inherit.c). */
 void event_reset_family(struct event *e)
 {
 	struct event *c;

@@ -88,6 +88,22 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd)
 	return err;
 }
 
+void event_files_adopt(task_id task, u64 fd, u64 inode)
+{
+	if (!event_space->opened || !inode || fd >= EVENT_FDS)
+		return;
+	event_lock();
+	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot == SLOT_LIVE && !e->parent && e->inode == inode) {
+			enter(event_ctx(task)->files, fd, e);
+			break;
+		}
+	}
+	event_unlock();
+}
+
 /* A free table, still free: it is the task that refers to it that makes it taken. 0: none. */
 static u32 find_free(void)
 {

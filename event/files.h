@@ -3,8 +3,7 @@
  * entry is a reference to its event, and the event goes when the last one does.
  *
  * Functions take event_lock() themselves unless their name says _locked. Descriptors at or above EVENT_FDS cannot be
- * events: event_files_install() answers -EMFILE. An event descriptor that travels by SCM_RIGHTS, or through pidfd_getfd(2),
- * is not known at its destination.
+ * events: event_files_install() answers -EMFILE. An event whose only descriptor is on its way in a socket is gone.
  */
 #ifndef EVENT_FILES_H
 #define EVENT_FILES_H
@@ -37,6 +36,9 @@ void event_files_close_range(task_id task, u64 first, u64 last);
 
 /* dup, dup2, dup3, F_DUPFD: new_fd is now what old_fd is. Call when the host has made it. 0 or -EMFILE: close new_fd. */
 int event_files_dup(task_id task, u64 old_fd, u64 new_fd);
+
+/* A descriptor came from another process (SCM_RIGHTS, pidfd_getfd): if the file behind it is an event's, it is one here too. */
+void event_files_adopt(task_id task, u64 fd, u64 inode);
 
 /* unshare(CLONE_FILES), or CLOSE_RANGE_UNSHARE: the task gets a table of its own. 0 or -ENOMEM. */
 int event_files_unshare(task_id task);

@@ -11,6 +11,11 @@
 
 #define READ_SIZE_MAX 16384
 
+/* Bits of attr.aux_action. */
+#define AUX_START_PAUSED 1u
+#define AUX_PAUSE 2u
+#define AUX_RESUME 4u
+
 /* What the checks have found. */
 struct opening {
 	const struct event_request *r;
@@ -50,6 +55,9 @@ static int find_leader(struct opening *o)
 	e = event_files_get_locked(r->caller, (u32)r->group_fd);
 	if (!e)
 		return refuse(EBADF, "group_fd is not an event");
+	/* Linux quirk: also with PERF_FLAG_FD_NO_GROUP. */
+	if (event_tally(e)->state == PERF_STATE_EXIT)
+		return refuse(ENODEV, "the task of the group_fd event has exited");
 	o->output = r->flags & PERF_FLAG_FD_OUTPUT ? e : NULL;
 	o->leader = r->flags & PERF_FLAG_FD_NO_GROUP ? NULL : e;
 	return 0;
@@ -86,7 +94,11 @@ static int find_source(struct opening *o)
 	err = pmu_find(attr, &o->pmu, &o->source);
 	if (err)
 		return err;
-	if (attr->aux_output || attr->aux_action)
+	if (attr->aux_output)
+		return refuse(EOPNOTSUPP, "there is no AUX PMU");
+	if ((attr->aux_action & AUX_PAUSE) && (attr->aux_action & AUX_RESUME))
+		return refuse(EINVAL, "an event cannot both pause and resume AUX output");
+	if (attr->aux_action & AUX_START_PAUSED)
 		return refuse(EOPNOTSUPP, "there is no AUX PMU");
 	if (o->r->flags & PERF_FLAG_PID_CGROUP)
 		return refuse(EBADF, "cgroup events are not built: no descriptor is a cgroup");
@@ -187,6 +199,16 @@ static int check_size(const struct opening *o)
 	return fits ? 0 : refuse(E2BIG, "a read of the whole group would be above 16384 bytes");
 }
 
+/* What acts on, or samples, the AUX area of its leader. */
+static int check_aux(const struct opening *o)
+{
+	const struct perf_attr *attr = &o->r->attr;
+
+	if (attr->aux_sample_size || (attr->aux_action & (AUX_PAUSE | AUX_RESUME)))
+		return refuse(EINVAL, "the leader is not an AUX event");
+	return 0;
+}
+
 static struct event *fill(const struct opening *o, u64 inode)
 {
 	const struct event_request *r = o->r;
@@ -257,6 +279,7 @@ int event_open_commit(const struct event_request *r, u64 fd, u64 inode)
 	err = err ? err : check_group(&o);
 	err = err ? err : check_output(&o);
 	err = err ? err : check_size(&o);
+	err = err ? err : check_aux(&o);
 	err = err ? err : install(&o, fd, inode);
 	event_unlock();
 	return err;

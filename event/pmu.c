@@ -69,6 +69,7 @@ static int refuse_type(u32 type)
 int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out)
 {
 	u32 type = driver_type(attr->type);
+	int err;
 
 	if (type != attr->type && attr->config >> PERF_PMU_TYPE_SHIFT)
 		return refuse(ENOENT, "config names a PMU (hybrid CPUs only)");
@@ -77,7 +78,11 @@ int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out)
 			continue;
 		*nr = i;
 		*out = (struct event_source){.unit = EVENT_UNIT_NONE};
-		return pmus[i]->event_init(attr, out);
+		err = pmus[i]->event_init(attr, out);
+		/* Linux quirk: whether or not attr.sample_type asks for registers. */
+		if (!err && (attr->sample_regs_user | attr->sample_regs_intr) >> 32)
+			err = refuse(EOPNOTSUPP, "this PMU cannot sample vector registers");
+		return err;
 	}
 	return refuse_type(attr->type);
 }

@@ -61,7 +61,7 @@ struct event {
 	s32 cpu;		     /* -1: any */
 	u32 pmu;
 	struct event_source source;
-	u64 inode;		     /* of its descriptor; roots only */
+	u64 inode;		     /* which file its descriptors are; roots only */
 	struct perf_attr attr;	     /* enable_on_exec is cleared by exec */
 
 	/* Derived. */

@@ -46,6 +46,7 @@ struct task {
 	char exec_path[ARENA_PATH];  /* the program as the kernel would open it; once it runs, what /proc/PID/exe shows */
 	char exec_name[ARENA_PATH];  /* AT_EXECFN as the guest is to see it */
 	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
+	u32 exec_ss_flags;	     /* of the alternate stack, which exec takes away but for these */
 	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
 };
 
@@ -56,7 +57,7 @@ struct session_config {
 	u32 aslr;
 	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
-	u32 one_insn_blocks;
+	u32 one_insn_blocks, small_cache;
 	u32 log_level;
 	s32 runtime_fd, arena_fd; /* descriptor numbers hidden from guests; arena_fd == runtime_fd + 1 */
 	s32 log_fd;

@@ -12,6 +12,7 @@
 #include <asm/errno.h>
 #include <linux/sched.h>
 #include "dbt/dbt.h"
+#include "event/files.h"
 #include "event/task.h"
 #include "os/loop.h"
 #include "os/process.h"
@@ -23,6 +24,9 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
+
+/* Members find each other by process id. */
+#define NO_PID_NAMESPACES "a process id namespace inside a session"
 
 /* os/start.S */
 long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
@@ -102,7 +106,7 @@ static int share_or_copy(struct thread *t, struct thread *child, u64 flags)
 	return 0;
 }
 
-static void unshare(struct thread *t, struct thread *child, u64 flags)
+static void share_undo(struct thread *t, struct thread *child, u64 flags)
 {
 	sighand_put(t, child->sighand);
 	if (flags & CLONE_THREAD)
@@ -165,7 +169,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	thread_list_add(child);
 	ret = call_clone_vm(child, rq);
 	if (ret < 0) {
-		unshare(t, child, flags);
+		share_undo(t, child, flags);
 		thread_list_retire(child, 0);
 	} else if ((flags & CLONE_VFORK) && !(flags & CLONE_THREAD)) {
 		finish_vfork(t, child);
@@ -176,12 +180,13 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 /* The first steps of a new thread, on its own stack with all signals blocked. */
 void clone_child(struct thread *t)
 {
+	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
 	if (t->clone_flags & CLONE_THREAD) {
 		stat_inc(threads);
 	} else {
 		stat_inc(forks);
-		t->group->pid = (s32)sys0(__NR_getpid);
+		t->group->pid = t->pid;
 	}
 	session_task_begin(t->task);
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
@@ -205,8 +210,8 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
 	t->task = task;
 	t->cpu = &task->cpu;
-	t->tid = (s32)sys0(__NR_gettid);
-	t->group->pid = (s32)sys0(__NR_getpid);
+	t->tid = t->pid = (s32)sys0(__NR_gettid);
+	t->group->pid = t->pid;
 	stat_inc(forks);
 	t->group->nr_threads = 1;
 	t->group->refs = 1;
@@ -248,8 +253,10 @@ static long clone_any(struct thread *t, struct request *rq)
 	if ((rq->args.flags & (CLONE_SIGHAND | CLONE_VM)) == CLONE_SIGHAND ||
 	    (rq->args.flags & (CLONE_THREAD | CLONE_SIGHAND)) == CLONE_THREAD)
 		return -EINVAL;
+	if (rq->args.flags & CLONE_NEWPID)
+		return refuse(EPERM, NO_PID_NAMESPACES);
 	mask = ~SIG_SYNC;
-	sys4(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8);
+	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
 		t->host_blocked = 1;
 		return SYSCALL_AGAIN;
@@ -278,16 +285,28 @@ long sys_clone(struct thread *t, const u64 *a)
 
 long sys_fork(struct thread *t, const u64 *a)
 {
-	struct request rq = {.args.exit_signal = 17 /* SIGCHLD */};
+	struct request rq = {.args.exit_signal = SIGCHLD};
 
 	return clone_any(t, &rq);
 }
 
 long sys_vfork(struct thread *t, const u64 *a)
 {
-	struct request rq = {.args.flags = CLONE_VFORK | CLONE_VM, .args.exit_signal = 17};
+	struct request rq = {.args.flags = CLONE_VFORK | CLONE_VM, .args.exit_signal = SIGCHLD};
 
 	return clone_any(t, &rq);
+}
+
+long sys_unshare(struct thread *t, const u64 *a)
+{
+	long ret;
+
+	if (a[0] & CLONE_NEWPID)
+		return refuse(EPERM, NO_PID_NAMESPACES);
+	ret = syscall_pass(t, a);
+	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
+		return refuse(ENOMEM, "more processes than the session has descriptor tables");
+	return ret;
 }
 
 /* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */

@@ -15,7 +15,7 @@
 #include "rt/sys.h"
 
 #define PHDR_BYTES_MAX 4096 /* ELF_MIN_ALIGN: all program headers must fit */
-#define PHDR_WINDOW 16
+#define PHDR_WINDOW    16
 
 /* Program headers, read a window at a time. */
 struct phdrs {
@@ -89,25 +89,6 @@ static int read_interp(int fd, const Elf64_Phdr *ph, char *interp)
 	return 0;
 }
 
-int elf_probe(int fd, char *interp)
-{
-	struct phdrs p;
-	int ret = open_phdrs(&p, fd, ENOEXEC);
-
-	interp[0] = 0;
-	if (ret)
-		return ret;
-	for (unsigned i = 0; i < p.eh.e_phnum; i++) {
-		const Elf64_Phdr *ph = phdr(&p, i);
-
-		if (!ph)
-			return -EIO;
-		if (ph->p_type == PT_INTERP)
-			return read_interp(fd, ph, interp);
-	}
-	return 0;
-}
-
 int elf_probe_interp(int fd)
 {
 	struct phdrs p;
@@ -145,9 +126,30 @@ static int find_span(struct phdrs *p, struct span *s)
 	return s->high > s->low ? 0 : refuse(EINVAL, "nothing to load");
 }
 
+int elf_probe(int fd, char *interp)
+{
+	struct phdrs p;
+	struct span span;
+	int ret = open_phdrs(&p, fd, ENOEXEC);
+
+	interp[0] = 0;
+	for (unsigned i = 0; !ret && i < p.eh.e_phnum && !interp[0]; i++) {
+		const Elf64_Phdr *ph = phdr(&p, i);
+
+		if (!ph)
+			return -EIO;
+		if (ph->p_type == PT_INTERP)
+			ret = read_interp(fd, ph, interp);
+	}
+	if (!ret && p.eh.e_type == ET_EXEC && !find_span(&p, &span) && vma_reserved(span.low, span.high))
+		return refuse(ENOEXEC, "linked at addresses that pcl needs for itself");
+	return ret;
+}
+
 static int map(gva start, u64 len, int prot, int flags, int fd, u64 offset)
 {
-	long ret = sys6(__NR_mmap, start, len, vma_host_prot(prot), flags | MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, offset);
+	long ret =
+		sys6(__NR_mmap, start, len, vma_host_prot(prot), flags | MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, offset);
 
 	if (sys_is_error(ret))
 		return ret;
@@ -179,8 +181,8 @@ static int map_segment(int fd, const struct stat *st, const Elf64_Phdr *ph, u64 
 	gva mem_end = ALIGN_UP(ph->p_vaddr + bias + ph->p_memsz, PAGE_SIZE);
 	int prot = (ph->p_flags & PF_R ? PROT_READ : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0) |
 		   (ph->p_flags & PF_X ? PROT_EXEC : 0);
-	struct vma vma = {start, map_end, prot, VMA_FILE, VMA_PLAIN, ALIGN_DOWN(ph->p_offset, PAGE_SIZE), st->st_dev,
-			  st->st_ino};
+	struct vma vma = {start,      map_end,	 prot, VMA_FILE, VMA_PLAIN, ALIGN_DOWN(ph->p_offset, PAGE_SIZE),
+			  st->st_dev, st->st_ino};
 	int ret;
 
 	if (map_end > start) {
@@ -192,7 +194,8 @@ static int map_segment(int fd, const struct stat *st, const Elf64_Phdr *ph, u64 
 			return -EFAULT;
 	}
 	if (mem_end > map_end) {
-		vma = (struct vma){.start = map_end, .end = mem_end, .prot = PROT_READ | PROT_WRITE | (prot & PROT_EXEC)};
+		vma = (struct vma){
+			.start = map_end, .end = mem_end, .prot = PROT_READ | PROT_WRITE | (prot & PROT_EXEC)};
 		ret = map(map_end, mem_end - map_end, vma.prot, MAP_ANONYMOUS, -1, 0);
 		if (ret)
 			return ret;

@@ -1,5 +1,6 @@
 /*
- * execve and execveat; see exec.h. Checks and their errors follow do_execveat_common() and bprm_execve() in Linux 6.x, fs/exec.c.
+ * execve and execveat; see exec.h. Checks and their errors follow do_execveat_common() and bprm_execve() in Linux 6.x,
+ * fs/exec.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,27 +23,27 @@
 #include "rt/sys.h"
 
 /*
- * Every thread's struct exec has an address of its own. A vfork child that succeeds leaves it behind in its parent's memory;
- * the next exec by that thread area maps over it.
+ * Every thread's struct exec has an address of its own. A vfork child that succeeds leaves it behind in its parent's
+ * memory; the next exec by that thread area maps over it.
  */
-#define EXEC_AREA (LAYOUT_MM + 0x10000000000ul)
-#define EXEC_AREA_SIZE 0x4000000ul
-#define EXEC_ARGV 0x10000ul   /* offset of the pointer array for scripts */
-#define SCRIPT_DEPTH 5	      /* interpreters that are scripts themselves */
-#define ARGS_MAX ((EXEC_AREA_SIZE - EXEC_ARGV) / 8 - 16) /* more than the kernel takes bytes */
+#define EXEC_AREA	   (LAYOUT_MM + 0x10000000000ul)
+#define EXEC_AREA_SIZE	   0x4000000ul
+#define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
+#define SCRIPT_DEPTH	   5					   /* interpreters that are scripts themselves */
+#define ARGS_MAX	   ((EXEC_AREA_SIZE - EXEC_ARGV) / 8 - 16) /* more than the kernel takes bytes */
 #define NO_FACCESSAT2(err) ((err) == -ENOSYS || (err) == -EPERM)
 
 /* One exec on its way. */
 struct exec {
-	char path[ARENA_PATH];	 /* as the guest gave it */
-	char name[ARENA_PATH];	 /* AT_EXECFN */
+	char path[ARENA_PATH];	    /* as the guest gave it */
+	char name[ARENA_PATH];	    /* AT_EXECFN */
 	char open_path[ARENA_PATH]; /* what is opened: path, or the guest's program for /proc/self/exe */
 	char interp[ELF_INTERP_MAX];
 	char saved_path[ARENA_PATH], saved_name[ARENA_PATH]; /* the slot's, for a failure */
 	char line[SCRIPT_DEPTH][SCRIPT_LINE];
 	const char *prefix[2 * SCRIPT_DEPTH + 2]; /* what comes before the guest's argv[1] */
 	u32 prefixes;
-	int fd;			 /* the program or, at last, its interpreter for scripts */
+	int fd; /* the program or, at last, its interpreter for scripts */
 };
 
 /* Opens a file as exec does: a regular file that may be executed. */
@@ -143,7 +144,8 @@ static void *area_map(gva at, u64 size)
 
 static struct exec *exec_alloc(const struct thread *t)
 {
-	return area_map(EXEC_AREA + (thread_area(t) - LAYOUT_THREADS) / THREAD_AREA * EXEC_AREA_SIZE, sizeof(struct exec));
+	return area_map(EXEC_AREA + (thread_area(t) - LAYOUT_THREADS) / THREAD_AREA * EXEC_AREA_SIZE,
+			sizeof(struct exec));
 }
 
 static void exec_free(struct exec *x)
@@ -199,7 +201,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	signal_exec_state(t);
 	session_exec_begin(task);
 	/* The point of no return is inside. */
-	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64)"", argv, envp, AT_EMPTY_PATH, 0);
+	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
 	session_exec_failed(task);
 	signal_exec_failed(t);
 	group_resume(t);

@@ -28,14 +28,14 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RFLAGS_AT_START 0x202 /* IF and the bit that is always one */
-#define LOW_RANDOM 0x4000000ul /* with --aslr: images move by less than that, */
-#define TOP_RANDOM 0x10000000000ul /* the mmap area, */
-#define STACK_RANDOM 0x400000ul /* the stack, */
-#define BRK_RANDOM 0x2000000ul /* and the brk area */
-#define SPECIALS 8
-#define DELETED " (deleted)" /* in /proc/PID/exe after the path of a file that has none any more */
-#define EXIT_NOT_FOUND 127
+#define RFLAGS_AT_START	    0x202	    /* IF and the bit that is always one */
+#define LOW_RANDOM	    0x4000000ul	    /* with --aslr: images move by less than that, */
+#define TOP_RANDOM	    0x10000000000ul /* the mmap area, */
+#define STACK_RANDOM	    0x400000ul	    /* the stack, */
+#define BRK_RANDOM	    0x2000000ul	    /* and the brk area */
+#define SPECIALS	    8
+#define DELETED		    " (deleted)" /* in /proc/PID/exe after the path of a file that has none any more */
+#define EXIT_NOT_FOUND	    127
 #define EXIT_NOT_EXECUTABLE 126
 
 /* What the kernel mapped for us. */
@@ -110,10 +110,12 @@ static bool name_is(const struct procmaps_line *line, const char *name)
 
 static u32 perms_prot(const char *perms)
 {
-	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0);
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Without /proc: how far the vDSO reaches, from its own headers. Its data pages are not code, so nobody asks for them. */
+/* Without /proc: how far the vDSO reaches, from its own headers. Its data pages are not code, so nobody asks for them.
+ */
 static void measure_vdso_locked(struct loading *ld)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ld->vdso;
@@ -150,8 +152,8 @@ static void read_kernel_maps(struct loading *ld)
 }
 
 /*
- * The kernel's own initial stack may lie where the guest's must be (always so if the host does not randomise). A copy of
- * what is on it takes its place.
+ * The kernel's own initial stack may lie where the guest's must be (always so if the host does not randomise). A copy
+ * of what is on it takes its place.
  */
 static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
 {
@@ -184,8 +186,8 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 }
 
 /*
- * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go below
- * them, which ld.so's table of objects, sorted by address, shows in the instruction count.
+ * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go
+ * below them, which ld.so's table of objects, sorted by address, shows in the instruction count.
  */
 static void place_vdso_locked(struct loading *ld)
 {
@@ -235,6 +237,15 @@ static void randomize(struct loading *ld)
 	ld->random[3] = ALIGN_DOWN(ld->random[3] % BRK_RANDOM, PAGE_SIZE);
 }
 
+static void note_own_memory(const struct kernel_maps *m)
+{
+	u64 special = 0;
+
+	for (u32 i = 0; i < m->specials; i++)
+		special += m->special[i].end - m->special[i].start;
+	rlimit_note_own(m->stack_end - m->stack_start, special);
+}
+
 static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 {
 	u64 reserve = stack_reserve() + STACK_RANDOM;
@@ -243,8 +254,8 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	ret = vma_init();
 	if (ret)
 		return ret;
-	rlimit_note_own();
 	read_kernel_maps(ld);
+	note_own_memory(&ld->maps);
 	ret = release_kernel_stack(ld, kernel_sp);
 	if (ret)
 		return ret;
@@ -299,8 +310,8 @@ static int load_images(struct loading *ld, int fd)
 }
 
 /*
- * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack can
- * go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
+ * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack
+ * can go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
  */
 static void tell_kernel(const struct loading *ld, const struct stack_built *built, gva brk)
 {
@@ -331,8 +342,9 @@ static void tell_kernel(const struct loading *ld, const struct stack_built *buil
 }
 
 /*
- * The kernel names a process after the last part of the path that was executed. For a program named by descriptor, 6.14 and
- * later take the file's own name: then this image, which is executed so, is not called after its descriptor's number.
+ * The kernel names a process after the last part of the path that was executed. For a program named by descriptor, 6.14
+ * and later take the file's own name: then this image, which is executed so, is not called after its descriptor's
+ * number.
  */
 static void set_comm(struct task *task)
 {

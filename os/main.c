@@ -119,6 +119,7 @@ static void find_task(struct thread *t)
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
 	t->cpu = &t->task->cpu;
+	t->pid = t->task->pid;
 	t->tid = t->task->tid;
 	t->group = process_page_alloc(t->proc);
 	if (!t->group)
@@ -160,6 +161,7 @@ static void start_translator(struct thread *t)
 	dbt_options.no_links = c->no_links;
 	dbt_options.no_ibl = c->no_ibl;
 	dbt_options.one_insn = c->one_insn_blocks;
+	dbt_options.small_cache = c->small_cache;
 	ret = dbt_init();
 	if (ret)
 		fail("cannot reserve the code cache", ret);

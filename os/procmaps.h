@@ -18,7 +18,7 @@ struct procmaps_line {
 	gva start, end;
 	char perms[5]; /* "rw-p" */
 	u64 offset;
-	const char *id;	  /* "fe:00 332383", up to the spaces before the name; not terminated */
+	const char *id; /* "fe:00 332383", up to the spaces before the name; not terminated */
 	u32 id_len;
 	const char *name; /* terminated, may be empty; valid until the next call */
 };

@@ -5,9 +5,9 @@
 #include "rt/layout.h"
 #include "rt/sys.h"
 
-#define AREA (LAYOUT_MM + 0x10000000ul)
+#define AREA	  (LAYOUT_MM + 0x10000000ul)
 #define AREA_SIZE 0x8000000000ul
-#define TRIES 1000
+#define TRIES	  1000
 
 static u64 next;
 

@@ -12,8 +12,8 @@ struct script {
 };
 
 /*
- * Takes apart the first SCRIPT_LINE bytes of a file (zeroes after its end), writing terminators into them. 0, or -ENOEXEC if
- * it is no script or one that Linux does not accept either.
+ * Takes apart the first SCRIPT_LINE bytes of a file (zeroes after its end), writing terminators into them. 0, or
+ * -ENOEXEC if it is no script or one that Linux does not accept either.
  */
 int script_parse(char *line, struct script *out);
 

@@ -216,8 +216,6 @@ struct task *session_task_new(struct task *parent)
 	task->gid = parent->gid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
 	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
-	task->exec_fd = 0;
-	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
 	memcpy(task->exec_name, parent->exec_name, strnlen(parent->exec_name, ARENA_PATH - 1) + 1);
 	task->exec_fd = 0;
 	task->exec_sigmask = task->exec_sigign = 0;

@@ -114,6 +114,26 @@ void sighand_reset_action(struct sighand *sh, int signo)
 	lock_release(&sh->lock);
 }
 
+/* On the runtime stack, before there is an alternate one. */
+static void note_stack_flags(int signo, struct ksiginfo *info, struct kucontext *uc)
+{
+	thread_current()->altstack.flags = (u32)uc->stack.flags;
+}
+
+/*
+ * Linux quirk: exec keeps the flags of an alternate stack, and signal frames show them, but sigaltstack() does not. So the
+ * session's first program learns those of whoever started pcl from a frame.
+ */
+static void probe_stack_flags(struct thread *t)
+{
+	struct ksigaction act = {(u64)note_stack_flags, SA_SIGINFO | SA_RESTORER_, (u64)signal_restorer, ~0ul}, old;
+
+	sys4(__NR_rt_sigaction, SIG_KICK, &act, &old, 8);
+	signal_host_mask(~SIG_BIT(SIG_KICK));
+	sys3(__NR_tgkill, t->task->pid, t->tid, SIG_KICK);
+	sys4(__NR_rt_sigaction, SIG_KICK, &old, 0, 8);
+}
+
 /*
  * The guest's signal state over exec: the kernel keeps its own part; what it cannot know about SIG_NEVER_BLOCKED is in the
  * task slot (see signal_exec_state).
@@ -131,6 +151,9 @@ int signal_init(struct thread *t)
 	sh->refs = 1;
 	t->sighand = sh;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
+	t->altstack.flags = t->task->exec_ss_flags;
+	if (!t->task->exec_fd)
+		probe_stack_flags(t);
 	t->sigmask = (mask & ~SIG_NEVER_BLOCKED) | (t->task->exec_sigmask & SIG_NEVER_BLOCKED);
 	for (signo = 1; signo <= SIG_NUMBERS; signo++) {
 		if (!(SIG_NEVER_BLOCKED & SIG_BIT(signo)))
@@ -155,6 +178,7 @@ void signal_exec_state(struct thread *t)
 	u64 ignored = 0;
 	int signo;
 
+	t->executing = 1;
 	host_block(SIG_BLOCK, SIG_BIT(SIG_KICK));
 
 	lock_acquire(&t->sighand->lock);
@@ -164,10 +188,12 @@ void signal_exec_state(struct thread *t)
 	lock_release(&t->sighand->lock);
 	t->task->exec_sigmask = t->sigmask & SIG_NEVER_BLOCKED;
 	t->task->exec_sigign = ignored;
+	t->task->exec_ss_flags = t->altstack.flags;
 }
 
 void signal_exec_failed(struct thread *t)
 {
+	t->executing = 0;
 	if (!t->host_blocked)
 		host_block(SIG_UNBLOCK, SIG_BIT(SIG_KICK));
 }

@@ -15,11 +15,11 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define FIRST_ROOM 0x20000ul		/* below the initial contents: the kernel's stack_expand */
-#define RESERVE_MIN 0x20000ul
-#define RESERVE_MAX 0x40000000000ul	/* an unlimited stack gets 4 TiB of addresses */
-#define RESERVE_UNLIMITED 0x400000000ul /* and 16 GiB if the limit is none */
-#define RANDOM_BYTES 16
+#define FIRST_ROOM	  0x20000ul /* below the initial contents: the kernel's stack_expand */
+#define RESERVE_MIN	  0x20000ul
+#define RESERVE_MAX	  0x40000000000ul /* an unlimited stack gets 4 TiB of addresses */
+#define RESERVE_UNLIMITED 0x400000000ul	  /* and 16 GiB if the limit is none */
+#define RANDOM_BYTES	  16
 
 void stack_parse_kernel(const u64 *sp, struct stack_kernel *out)
 {
@@ -184,7 +184,8 @@ static int write_random(gva at, bool from_kernel, u64 kernel_random)
 	return guest_write(at, from_kernel && kernel_random ? (const void *)kernel_random : fixed, RANDOM_BYTES);
 }
 
-static int fill(const struct stack_kernel *k, const struct stack_program *prog, const struct plan *l, const char *platform)
+static int fill(const struct stack_kernel *k, const struct stack_program *prog, const struct plan *l,
+		const char *platform)
 {
 	u64 delta = l->strings - (u64)k->strings;
 	gva at = l->auxv, sp = l->sp;

@@ -1,6 +1,6 @@
 /*
- * The guest's initial stack, laid out to the byte as Linux does it, so that what libc computes from it at start takes as many
- * instructions as natively.
+ * The guest's initial stack, laid out to the byte as Linux does it, so that what libc computes from it at start takes
+ * as many instructions as natively.
  */
 #ifndef OS_STACK_H
 #define OS_STACK_H
@@ -19,11 +19,11 @@ struct stack_kernel {
 
 /* What differs from the kernel's auxiliary vector. */
 struct stack_program {
-	const char *exec_name; /* AT_EXECFN */
+	const char *exec_name;		    /* AT_EXECFN */
 	gva phdr, entry, interp_base, vdso; /* interp_base 0: no interpreter; vdso 0: none */
 	u16 phnum;
 	bool exec_stack;
-	u64 random_shift; /* with --aslr: the stack begins that much lower; else 0 */
+	u64 random_shift;  /* with --aslr: the stack begins that much lower; else 0 */
 	bool random_bytes; /* AT_RANDOM from the kernel; else fixed */
 };
 
@@ -36,7 +36,8 @@ struct stack_built {
 void stack_parse_kernel(const u64 *sp, struct stack_kernel *out);
 /* The value of an entry of the kernel's auxiliary vector, 0 if it is not there. */
 u64 stack_kernel_auxv(const struct stack_kernel *k, u64 type);
-/* The kernel's stack was copied from `from` on to `to`, and is gone: all pointers into it follow, those in the copy too. */
+/* The kernel's stack was copied from `from` on to `to`, and is gone: all pointers into it follow, those in the copy
+ * too. */
 void stack_relocate_kernel(struct stack_kernel *k, const u64 *from, u64 *to);
 
 /* Bytes below LAYOUT_GUEST_STACK_TOP that the stack may come to occupy. */

@@ -9,9 +9,9 @@
 #include "rt/sys.h"
 
 #define PROC_MAGIC 0x9fa0 /* PROC_SUPER_MAGIC */
-#define RECLEN_AT 16	  /* offset in struct linux_dirent and linux_dirent64 */
-#define NAME_OLD 18	  /* offset of the name: getdents */
-#define NAME_64 19	  /* getdents64 */
+#define RECLEN_AT  16	  /* offset in struct linux_dirent and linux_dirent64 */
+#define NAME_OLD   18	  /* offset of the name: getdents */
+#define NAME_64	   19	  /* getdents64 */
 #define NUMBER_LEN 12
 #define MOVE_CHUNK 512
 
@@ -23,7 +23,8 @@ static bool entry_hidden(gva entry, u64 name_at, u16 reclen)
 
 	if (reclen <= name_at || guest_read(name, entry + name_at, MIN(sizeof(name) - 1, reclen - name_at)))
 		return false;
-	return name[0] >= '0' && name[0] <= '9' && !rt_parse_u64(name, &fd) && fd < 0x7fffffff && vfile_fd_hidden((int)fd);
+	return name[0] >= '0' && name[0] <= '9' && !rt_parse_u64(name, &fd) && fd < 0x7fffffff &&
+	       vfile_fd_hidden((int)fd);
 }
 
 static int move_down(gva to, gva from, u64 n)

@@ -1,9 +1,9 @@
 /*
  * Closing and duplicating descriptors.
  *
- * pcl's own descriptors (see vfile_fd_hidden()) are not open as far as the guest can tell: the dispatcher answers EBADF to calls
- * on them. If the guest wants one of their numbers, they move away. In a vfork child they cannot, because the number is
- * kept in memory that the parent shares: EBUSY.
+ * pcl's own descriptors (see vfile_fd_hidden()) are not open as far as the guest can tell: the dispatcher answers EBADF
+ * to calls on them. If the guest wants one of their numbers, they move away. In a vfork child they cannot, because the
+ * number is kept in memory that the parent shares: EBUSY.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,8 +72,8 @@ static bool memory_is_shared(const struct thread *t)
 }
 
 /*
- * Gives a number of ours to the guest: 0 or -EBUSY. The runtime and the arena stay neighbours. The log's number is the whole
- * session's and cannot change.
+ * Gives a number of ours to the guest: 0 or -EBUSY. The runtime and the arena stay neighbours. The log's number is the
+ * whole session's and cannot change.
  */
 static long make_way(struct thread *t, s32 fd)
 {

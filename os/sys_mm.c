@@ -1,9 +1,9 @@
 /*
  * mmap, munmap, mprotect, brk.
  *
- * Placement is ours, so that addresses repeat: see vma.h. pcl's own memory and what the kernel left in the address space
- * (VMA_HOST) are holes that cannot be filled: MAP_FIXED over them gives ENOMEM, MAP_FIXED_NOREPLACE EEXIST, and calls on ranges
- * treat them as not mapped. Rules on order and protection are in vma.h.
+ * Placement is ours, so that addresses repeat: see vma.h. pcl's own memory and what the kernel left in the address
+ * space (VMA_HOST) are holes that cannot be filled: MAP_FIXED over them gives ENOMEM, MAP_FIXED_NOREPLACE EEXIST, and
+ * calls on ranges treat them as not mapped. Rules on order and protection are in vma.h.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -22,11 +22,11 @@
 #define MAP_32BIT 0x40
 #endif
 #define MAP_HUGE_BITS(flags) (((flags) >> 26) & 0x3f)
-#define HUGE_SHIFT_DEFAULT 21
-#define MOUNT_NOEXEC 8 /* ST_NOEXEC in statfs.f_flags */
-#define NEAR_DATA_MAX 0x2000000ul /* file mappings that are not code go near only if they are smaller */
-#define PLACE_TRIES 4
-#define MM_HIGHEST LAYOUT_GUEST_STACK_TOP
+#define HUGE_SHIFT_DEFAULT   21
+#define MOUNT_NOEXEC	     8		 /* ST_NOEXEC in statfs.f_flags */
+#define NEAR_DATA_MAX	     0x2000000ul /* file mappings that are not code go near only if they are smaller */
+#define PLACE_TRIES	     4
+#define MM_HIGHEST	     LAYOUT_GUEST_STACK_TOP
 
 u32 mm_lock_future;
 
@@ -177,8 +177,8 @@ static long map_fixed_locked(const struct mm_map *m)
 	    !vma_host_locked(start, end))
 		return reserve_around_locked(m, end);
 	if (vma_reserved(start, end) || vma_host_locked(start, end))
-		return noreplace ? refuse(EEXIST, "pcl's own memory is there") :
-				   refuse(ENOMEM, "MAP_FIXED over pcl's own memory");
+		return noreplace ? refuse(EEXIST, "pcl's own memory is there")
+				 : refuse(ENOMEM, "MAP_FIXED over pcl's own memory");
 	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
 }
 
@@ -202,9 +202,9 @@ long mm_map(const struct mm_map *m)
 	ret = fixed ? map_fixed_locked(m) : map_anywhere_locked(m);
 	if (!sys_is_error(ret) && !vma_reserved(ret, ret + len))
 		note_mapping_locked(m, ret);
-	vma_unlock();
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
+	vma_unlock();
 	return ret;
 }
 
@@ -269,9 +269,9 @@ long sys_munmap(struct thread *t, const u64 *a)
 	vma_lock();
 	had_code = vma_exec_locked(a[0], end);
 	ret = vma_room_locked() ? unmap_locked(a[0], end) : -ENOMEM;
-	vma_unlock();
 	if (had_code)
 		dbt_invalidate(a[0], end);
+	vma_unlock();
 	return ret;
 }
 
@@ -337,10 +337,10 @@ static long protect(long nr, const u64 *a, u64 pkey)
 	ret = vma_room_locked() ? stretch_locked(&start, &end, &prot) : -ENOMEM;
 	if (!ret)
 		ret = protect_locked(nr, start, end, prot, a[0], stretched, pkey);
-	vma_unlock();
 	/* Read-only code that stays so has not changed. */
 	if (had_code && (!(prot & PROT_EXEC) || (prot & PROT_WRITE)))
 		dbt_invalidate(start, end);
+	vma_unlock();
 	return ret;
 }
 
@@ -372,7 +372,8 @@ static bool grow_brk_locked(gva from, gva to)
 	return true;
 }
 
-/* brk(2): returns the end of the area, changed or not. RLIMIT_DATA is the kernel's to check, as for any private mapping. */
+/* brk(2): returns the end of the area, changed or not. RLIMIT_DATA is the kernel's to check, as for any private
+ * mapping. */
 long sys_brk(struct thread *t, const u64 *a)
 {
 	gva new = a[0], old_page, new_page;

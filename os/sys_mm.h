@@ -1,4 +1,5 @@
-/* The guest's address space as other modules of os/ change it. The system calls are in os/sys_mm.c and os/sys_mm_*.c. */
+/* The guest's address space as other modules of os/ change it. The system calls are in os/sys_mm.c and os/sys_mm_*.c.
+ */
 #ifndef OS_SYS_MM_H
 #define OS_SYS_MM_H
 
@@ -18,8 +19,8 @@ struct mm_map {
 };
 
 /*
- * Maps for the guest by the rules of mmap(2), with pcl's own memory as forbidden ground: the address or -errno. Used for
- * the guest's own calls and for ring buffers (fd: the arena's).
+ * Maps for the guest by the rules of mmap(2), with pcl's own memory as forbidden ground: the address or -errno. Used
+ * for the guest's own calls and for ring buffers (fd: the arena's).
  */
 long mm_map(const struct mm_map *m);
 

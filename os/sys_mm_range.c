@@ -65,6 +65,17 @@ static long host_mremap(const struct remap *r, u64 flags, gva to)
 	return ret;
 }
 
+/* Pages that the translator had protected have moved without its knowledge: they get what the guest asked for. */
+static void restore_protection_locked(gva start, gva end)
+{
+	const struct vma *v;
+
+	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
+		if (v->prot & PROT_EXEC)
+			sys3(__NR_mprotect, MAX(v->start, start), MIN(v->end, end) - MAX(v->start, start),
+			     vma_host_prot(v->prot));
+}
+
 static long remap_to_locked(const struct remap *r, u64 flags, gva to)
 {
 	long ret = host_mremap(r, flags, to);
@@ -84,7 +95,8 @@ static long remap_anywhere_locked(const struct remap *r)
 	long ret = -ENOMEM;
 
 	if (to)
-		ret = sys6(__NR_mmap, to, r->new_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		ret = sys6(__NR_mmap, to, r->new_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+			   0);
 	if ((gva)ret != to || !to) {
 		if (!sys_is_error(ret))
 			sys2(__NR_munmap, ret, r->new_len);
@@ -149,7 +161,7 @@ static bool remap_valid(const struct remap *r)
 		return false;
 	if (!(r->flags & MREMAP_FIXED))
 		return true;
-	if ((r->new & (PAGE_SIZE - 1)) || r->new > MM_HIGHEST - r->new_len)
+	if ((r->new &(PAGE_SIZE - 1)) || r->new > MM_HIGHEST - r->new_len)
 		return false;
 	return r->old + r->old_len <= r->new || r->new + r->new_len <= r->old;
 }
@@ -171,11 +183,12 @@ long sys_mremap(struct thread *t, const u64 *a)
 	vma_lock();
 	had_code = vma_exec_locked(r.old, r.old + r.old_len) || (fixed && vma_exec_locked(r.new, r.new + r.new_len));
 	ret = remap_locked(&r);
+	if (had_code && !sys_is_error(ret)) {
+		dbt_invalidate(r.old, r.old + r.old_len);
+		dbt_invalidate(ret, ret + r.new_len);
+		restore_protection_locked(ret, ret + r.new_len);
+	}
 	vma_unlock();
-	if (!had_code || sys_is_error(ret))
-		return ret;
-	dbt_invalidate(r.old, r.old + r.old_len);
-	dbt_invalidate(ret, ret + r.new_len);
 	return ret;
 }
 
@@ -262,9 +275,9 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 			vma_insert_locked(&vma);
 		}
 	}
-	vma_unlock();
 	if (had_code)
 		dbt_invalidate(start, end);
+	vma_unlock();
 	return ret;
 }
 
@@ -312,9 +325,9 @@ long sys_shmat(struct thread *t, const u64 *a)
 		};
 		vma_insert_locked(&vma);
 	}
-	vma_unlock();
 	if (had_code)
 		dbt_invalidate(at, at + size);
+	vma_unlock();
 	return ret;
 }
 
@@ -334,8 +347,8 @@ long sys_shmdt(struct thread *t, const u64 *a)
 			vma_remove_locked(v->start, end);
 		}
 	}
-	vma_unlock();
 	if (had_code)
 		dbt_invalidate(a[0], end);
+	vma_unlock();
 	return ret;
 }

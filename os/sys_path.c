@@ -1,8 +1,9 @@
 /*
  * System calls that take a path, where it may be a virtual file: see vfile.h.
  *
- * Each handler asks lookup() before the host, which is one look at the path's first bytes for nearly all. A path relative to a
- * served directory makes the host answer ENOTDIR, because the descriptor is a file to it: then lookup_below().
+ * Each handler asks lookup() before the host, which is one look at the path's first bytes for nearly all. A path
+ * relative to a served directory makes the host answer ENOTDIR, because the descriptor is a file to it: then
+ * lookup_below().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,8 @@ static bool __attribute__((noinline)) lookup_below(struct thread *t, u64 dirfd, 
 	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !vfile_find(t, dir, path, v);
 }
 
-static bool __attribute__((noinline)) find(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
+static bool __attribute__((noinline))
+find(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
 {
 	if (lookup(t, dirfd, path, v))
 		return true;
@@ -137,7 +139,8 @@ static long stat_virtual(struct thread *t, const struct vfile *v, gva to, bool f
 	if (served(v))
 		return stat_served(v, to);
 	if (v->kind == VFILE_NONE || (v->kind == VFILE_EXE && follow))
-		return thread_syscall(t, __NR_newfstatat, AT_FDCWD, (u64)v->path, to, follow ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0);
+		return thread_syscall(t, __NR_newfstatat, AT_FDCWD, (u64)v->path, to, follow ? 0 : AT_SYMLINK_NOFOLLOW,
+				      0, 0);
 	return PASS;
 }
 
@@ -157,7 +160,8 @@ static long __attribute__((noinline)) correct_statx(s32 fd, gva to)
 	struct vfile v = {.kind = VFILE_DIR};
 	u16 mode;
 
-	if (guest_read(&mode, to + offsetof(struct statx, stx_mode), sizeof(mode)) || likely(mode != (u16)VFILE_DIR_MARK))
+	if (guest_read(&mode, to + offsetof(struct statx, stx_mode), sizeof(mode)) ||
+	    likely(mode != (u16)VFILE_DIR_MARK))
 		return 0;
 	return vfile_dir_path(fd, v.path) ? statx_served(&v, to) : 0;
 }

@@ -10,6 +10,7 @@
 #include <asm-generic/errno.h>
 #include <linux/fcntl.h>
 #include <linux/prctl.h>
+#include <linux/stat.h>
 #include <linux/uio.h>
 #include "event/control.h"
 #include "event/event.h"
@@ -17,8 +18,10 @@
 #include "event/read.h"
 #include "os/process.h"
 #include "os/scratch.h"
+#include "os/session.h"
 #include "os/sys_perf.h"
 #include "os/syscall.h"
+#include "os/vfile.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -27,6 +30,9 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 
 #define AF_UNIX_ 1     /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SOCK_STREAM_ 1 /* SOCK_CLOEXEC is O_CLOEXEC */
+#define SOL_SOCKET_ 1
+#define SCM_RIGHTS_ 1
+#define REAP_NS 1000000000ul
 #define READ_SMALL 1024	 /* bytes read on the stack */
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
@@ -41,12 +47,14 @@ bool host_fd_open(s32 fd)
 	return !sys_is_error(sys2(__NR_fcntl, fd, F_GETFD));
 }
 
-/* 0: no such descriptor. */
+/* Which file a descriptor is, among those that events have; 0: none of them, or no such descriptor. */
 static u64 inode_of(u64 fd)
 {
 	struct stat st;
 
-	return sys_is_error(sys2(__NR_fstat, fd, &st)) ? 0 : st.st_ino;
+	if (sys_is_error(sys2(__NR_fstat, fd, &st)) || (!S_ISSOCK(st.st_mode) && !S_ISFIFO(st.st_mode)))
+		return 0;
+	return st.st_ino | (u64)st.st_dev << 48;
 }
 
 /* A descriptor for an event, or -errno. */
@@ -65,6 +73,18 @@ static long make_descriptor(bool cloexec)
 	return end[0];
 }
 
+/* Events of members that were killed go at the latest with the next open, at most once in a while. */
+static void reap_sometimes(void)
+{
+	static u64 last;
+	u64 now = host_clock_mono();
+
+	if (now - last < REAP_NS)
+		return;
+	last = now;
+	session_reap();
+}
+
 long sys_perf_event_open(struct thread *t, const u64 *a)
 {
 	struct event_request rq;
@@ -72,6 +92,7 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 
 	if (ret)
 		return ret;
+	reap_sometimes();
 	fd = make_descriptor(a[4] & PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fd;
@@ -140,9 +161,12 @@ long sys_readv(struct thread *t, const u64 *a)
 
 long sys_write(struct thread *t, const u64 *a)
 {
-	if (likely(!perf_is_event(t, a[0])))
-		return syscall_pass(t, a);
-	return refuse(EINVAL, "events cannot be written");
+	long ret;
+
+	if (perf_is_event(t, a[0]))
+		return refuse(EINVAL, "events cannot be written");
+	ret = syscall_pass(t, a);
+	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
 }
 
 long sys_ioctl(struct thread *t, const u64 *a)
@@ -150,6 +174,57 @@ long sys_ioctl(struct thread *t, const u64 *a)
 	if (likely(!perf_is_event(t, a[0])))
 		return syscall_pass(t, a);
 	return event_ioctl(t->cpu->slot, (u32)a[0], (u32)a[1], a[2]);
+}
+
+/* struct msghdr and struct cmsghdr of x86-64. */
+struct message {
+	u64 name;
+	u32 name_len;
+	u64 iov, iov_len, control, control_len;
+	u32 flags;
+};
+
+struct control {
+	u64 len; /* with this header */
+	s32 level, type;
+};
+
+static void adopt_all(struct thread *t, gva at, gva end)
+{
+	s32 fd;
+
+	for (; at + sizeof(fd) <= end; at += sizeof(fd))
+		if (!guest_read(&fd, at, sizeof(fd)))
+			event_files_adopt(t->cpu->slot, (u32)fd, inode_of((u32)fd));
+}
+
+/* Descriptors that came with a message may be events. */
+long sys_recvmsg(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	struct message m;
+	struct control c;
+	gva at, end;
+
+	if (likely(ret < 0 || !event_space->opened) || guest_read(&m, a[1], sizeof(m)))
+		return ret;
+	end = m.control + m.control_len;
+	for (at = m.control; at + sizeof(c) <= end; at += ALIGN_UP(c.len, 8ul)) {
+		if (guest_read(&c, at, sizeof(c)) || c.len < sizeof(c) || at + c.len > end)
+			break;
+		if (c.level == SOL_SOCKET_ && c.type == SCM_RIGHTS_)
+			adopt_all(t, at + sizeof(c), at + c.len);
+	}
+	return ret;
+}
+
+long sys_pidfd_getfd(struct thread *t, const u64 *a)
+{
+	long fd = syscall_pass(t, a);
+
+	if (fd >= 0)
+		event_files_adopt(t->cpu->slot, (u64)fd, inode_of((u64)fd));
+	return fd;
 }
 
 long sys_prctl(struct thread *t, const u64 *a)

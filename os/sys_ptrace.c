@@ -1,7 +1,7 @@
 /*
- * ptrace, for a tracer that shares memory with those it traces: that is how LeakSanitizer stops the threads of its own program to
- * look at their registers. Any other tracer would see the runtime's registers and memory in place of the guest's. EPERM is
- * what a kernel says that does not allow tracing (Yama, seccomp profiles), so debuggers explain it.
+ * ptrace, for a tracer that shares memory with those it traces: that is how LeakSanitizer stops the threads of its own
+ * program to look at their registers. Any other tracer would see the runtime's registers and memory in place of the
+ * guest's. EPERM is what a kernel says that does not allow tracing (Yama, seccomp profiles), so debuggers explain it.
  */
 #include <errno.h>
 #include <elf.h>
@@ -35,8 +35,8 @@ enum { USER_RIP = 16, USER_EFLAGS = 18, USER_REGS = 27 };
 static const u8 user_reg[16] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
 
 /*
- * Registers of a stopped thread as its program has them. In translated code all but the stolen one and rip are in place: rip then
- * stays that of the last time in the runtime.
+ * Registers of a stopped thread as its program has them. In translated code all but the stolen one and rip are in
+ * place: rip then stays that of the last time in the runtime.
  */
 static void show_guest(u64 *regs, const struct cpu *cpu)
 {

@@ -1,7 +1,7 @@
 /*
- * RLIMIT_AS and RLIMIT_DATA: the kernel counts pcl's sparse mappings against them, the guest must not feel that. Its limits are
- * passed on with what pcl has mapped added, and shown with it taken off again. The amount is the same in every image
- * of one build, so limits survive exec and fork in the kernel's hands.
+ * RLIMIT_AS and RLIMIT_DATA: the kernel counts pcl's sparse mappings against them, the guest must not feel that. Its
+ * limits are passed on with what pcl has mapped added, and shown with it taken off again. The amount is the same in
+ * every image of one build, so limits survive exec and fork in the kernel's hands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include "rt/guest.h"
 #include "rt/sys.h"
 
-#define ROUND 0x4000000ul /* hides differences between images: threads, length of the command line */
 #define STATM_FIELDS 6
 
 static u64 own_as, own_data; /* bytes; set before the guest runs */
@@ -38,14 +37,14 @@ static bool read_statm(u64 *field)
 	return true;
 }
 
-void rlimit_note_own(void)
+void rlimit_note_own(u64 stack, u64 others)
 {
 	u64 field[STATM_FIELDS];
 
 	if (!read_statm(field))
 		return;
-	own_as = ALIGN_UP(field[0] * PAGE_SIZE, ROUND);
-	own_data = ALIGN_UP(field[5] * PAGE_SIZE, ROUND);
+	own_as = field[0] * PAGE_SIZE - stack - others;
+	own_data = field[5] * PAGE_SIZE - stack;
 }
 
 static u64 own(u64 resource)

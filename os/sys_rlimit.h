@@ -2,7 +2,12 @@
 #ifndef OS_SYS_RLIMIT_H
 #define OS_SYS_RLIMIT_H
 
-/* When a new image has mapped all that is pcl's and nothing of the guest yet: notes how much that is. */
-void rlimit_note_own(void);
+#include "abi/types.h"
+
+/*
+ * When a new image has mapped all that is pcl's: notes how much that is, without the bytes of the stack and of the
+ * other mappings that the kernel has made for every program.
+ */
+void rlimit_note_own(u64 stack, u64 others);
 
 #endif

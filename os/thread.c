@@ -84,13 +84,12 @@ static struct thread *new_area(struct process *p)
 /* An area whose thread has left the kernel, or that of a vfork child that its parent gave back (tid 0). */
 static struct thread *reuse_area(struct process *p)
 {
-	s32 pid = (s32)sys0(__NR_getpid);
 	struct thread **link, *t;
 	int looks = 0;
 
 	lock_acquire(&p->threads_lock);
 	for (link = &p->exited; (t = *link) && looks < EXITED_LOOKS; link = &t->next, looks++) {
-		if (t->tid && sys3(__NR_tgkill, pid, t->tid, 0) != -ESRCH)
+		if (t->tid && sys3(__NR_tgkill, t->pid, t->tid, 0) != -ESRCH)
 			continue;
 		*link = t->next;
 		if (p->exited_tail == &t->next)
@@ -170,7 +169,7 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
 
 	lock_acquire(&the_process.threads_lock);
 	for (t = the_process.threads; t && !found; t = t->next)
-		found = t->cpu && test(t->cpu, arg);
+		found = t->cpu && !t->executing && test(t->cpu, arg);
 	lock_release(&the_process.threads_lock);
 	return found;
 }

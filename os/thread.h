@@ -46,7 +46,7 @@ struct thread {
 	struct sighand *sighand;
 	struct process *proc;
 	struct group *group;
-	s32 tid;
+	s32 pid, tid;
 	u64 clone_flags;      /* that it was made with */
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
@@ -65,6 +65,7 @@ struct thread {
 	struct taken_signal held[6]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index() */
 	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
 	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
+	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
 

@@ -51,7 +51,8 @@ bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
 	return !strncmp(dir, "/proc/", 6);
 }
 
-/* Joins and normalises lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes up. */
+/* Joins and normalises lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes
+ * up. */
 static void normalise(char *path)
 {
 	char *out = path, *in = path;

@@ -1,6 +1,6 @@
 /*
- * Files that the guest must not see as they are on the host: what shows pcl instead of the guest, and what describes a PMU
- * that the host does not have.
+ * Files that the guest must not see as they are on the host: what shows pcl instead of the guest, and what describes a
+ * PMU that the host does not have.
  *
  *   /proc/PID/exe                            the guest's program, for every process of the session
  *   /proc/PID/maps, smaps                    the guest's memory as it asked for it, for the reader's own process; of
@@ -9,13 +9,15 @@
  *   /proc/PID/fd, fdinfo                     without pcl's own descriptors
  *   /sys/bus/event_source/devices, /proc/sys/kernel/perf_event_*    see pmu/sysfs.h
  *
- * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps" relative
- * to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that lead there.
+ * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps"
+ * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that
+ * lead there.
  *
- * A served file is a memfd with its contents as they were at open, opened again read-only. A served directory is a memfd, too: first a page
- * that says so, then the entries as getdents64 returns them. The kernel's file offset is the position in the directory, so
- * dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are only looked at when the kernel has answered ENOTDIR, or
- * fstat shows the mark.
+ * A served file is a memfd with its contents as they were at open, opened again read-only; one that is opened for
+ * writing is sealed against it, so that the kernel answers EPERM and vfile_write() takes its turn. A served directory
+ * is a memfd, too: first a page that says so, then the entries as getdents64 returns them. The kernel's file offset is
+ * the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are only looked at
+ * when the kernel has answered ENOTDIR, or fstat shows the mark.
  *
  *   os/vfile.c       which paths are served
  *   os/vfile_open.c  served files and directories as descriptors
@@ -62,14 +64,15 @@ bool vfile_interesting(gva path);
  */
 bool vfile_proc_dir(s32 dirfd, gva path, char *dir);
 /*
- * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or -errno if it
- * cannot be read. Takes at most ARENA_PATH bytes.
+ * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
+ * -errno if it cannot be read. Takes at most ARENA_PATH bytes.
  */
 int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out);
 /* The same for a path in our memory. */
 void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
 
-/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by the path of its program: true. */
+/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by the path of its program: true.
+ */
 bool vfile_follow_exe(struct thread *t, char *path);
 
 /* The program of this process, as /proc/self/exe shows it. */
@@ -77,6 +80,9 @@ void vfile_set_exe(const char *path);
 
 /* Opens FILE, DIR, MAPS, SMAPS: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
+
+/* After write(2) has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
+long vfile_write(int fd, gva buf, u64 size);
 
 /* The inode number of a served file. */
 u64 vfile_inode(const char *path);

@@ -1,8 +1,8 @@
 /*
- * The guest's view of /proc/PID/maps and smaps: the host's text without pcl's own mappings and with the protection and the names
- * that the guest expects. Pages that the translator has write-protected look whole again in maps; in smaps they remain entries
- * of their own. Other processes of the session have their tables in memory of their own: of theirs, pcl's mappings are left out
- * and no more.
+ * The guest's view of /proc/PID/maps and smaps: the host's text without pcl's own mappings and with the protection and
+ * the names that the guest expects. Pages that the translator has write-protected look whole again in maps; in smaps
+ * they remain entries of their own. Other processes of the session have their tables in memory of their own: of theirs,
+ * pcl's mappings are left out and no more.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -14,9 +14,10 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define OUT_SIZE 0x4000
+#define OUT_SIZE    0x4000
 #define NAME_COLUMN 73 /* show_map_vma_header_prefix() and seq_pad() in Linux */
-#define TEXT_MAX 4400
+#define TEXT_MAX    4400
+#define MAPS_MODE   0444
 
 /* One line of output, before it is known that the next does not continue it. */
 struct entry {
@@ -29,7 +30,7 @@ struct entry {
 struct maps_writer {
 	int fd;
 	bool own, merge;
-	bool have;	       /* `last` is valid */
+	bool have; /* `last` is valid */
 	int err;
 	u32 filled;
 	struct entry last, next;
@@ -63,8 +64,8 @@ static bool is_anonymous(const char *id)
 
 static bool continues(const struct entry *a, const struct entry *b)
 {
-	return a->end == b->start && !strcmp(a->perms, b->perms) && !strcmp(a->id, b->id) && !strcmp(a->name, b->name) &&
-	       (is_anonymous(a->id) || a->offset + (a->end - a->start) == b->offset);
+	return a->end == b->start && !strcmp(a->perms, b->perms) && !strcmp(a->id, b->id) &&
+	       !strcmp(a->name, b->name) && (is_anonymous(a->id) || a->offset + (a->end - a->start) == b->offset);
 }
 
 static void add_entry(struct maps_writer *w)
@@ -206,5 +207,5 @@ int vfile_write_maps(struct thread *t, const struct vfile *v, int fd)
 	w->own = v->pid == t->group->pid || v->pid == t->tid;
 	ret = v->kind == VFILE_MAPS ? write_maps(w, v->path) : write_smaps(w, v->path);
 	scratch_free(w, sizeof(*w));
-	return ret;
+	return ret ? ret : (int)sys2(__NR_fchmod, fd, MAPS_MODE);
 }

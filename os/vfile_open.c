@@ -1,8 +1,8 @@
 /*
  * Served files and directories as descriptors: see vfile.h.
  *
- * A served directory's memfd: a page beginning with struct dir_head, then linux_dirent64 records; the d_off of each is the
- * file offset of the next, so that seekdir(3) works. Offset 0, where rewinddir(3) goes, means the first record.
+ * A served directory's memfd: a page beginning with struct dir_head, then linux_dirent64 records; the d_off of each is
+ * the file offset of the next, so that seekdir(3) works. Offset 0, where rewinddir(3) goes, means the first record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define DIR_MAGIC "pcl: a directory that only the guest sees"
+#define DIR_MAGIC    "pcl: a directory that only the guest sees"
 #define DIR_PATH_MAX 512
-#define DIR_START PAGE_SIZE
-#define TYPE_DIR 4 /* DT_DIR */
-#define TYPE_FILE 8 /* DT_REG */
+#define DIR_START    PAGE_SIZE
+#define TYPE_DIR     4 /* DT_DIR */
+#define TYPE_FILE    8 /* DT_REG */
 
 struct dir_head {
 	char magic[sizeof(DIR_MAGIC)];
@@ -135,31 +135,69 @@ static long read_only(int fd, u32 flags)
 	return fd;
 }
 
+static bool may_write(const struct vfile *v)
+{
+	return v->kind == VFILE_FILE && (v->mode & 0222) && sys0(__NR_geteuid) == 0;
+}
+
+/* Writing gives EPERM: vfile_write() is called then. */
+static long sealed(int fd)
+{
+	sys3(__NR_lseek, fd, 0, 0);
+	sys3(__NR_fcntl, fd, F_ADD_SEALS, F_SEAL_WRITE);
+	return fd;
+}
+
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 {
+	bool writing = (flags & O_ACCMODE) != O_RDONLY;
 	long fd, ret;
 
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return -EEXIST;
 	if (v->kind == VFILE_DIR ? (flags & (O_ACCMODE | O_CREAT)) : (flags & O_DIRECTORY))
 		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
-	if ((flags & O_ACCMODE) != O_RDONLY)
-		return refuse(EACCES, "a file of the session that is set with pcl's options only");
-	fd = sys2(__NR_memfd_create, v->path, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	if (writing && !may_write(v))
+		return refuse(EACCES, "only root may write this, and not every such file");
+	fd = sys2(__NR_memfd_create, v->path,
+		  (flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (writing ? MFD_ALLOW_SEALING : 0));
 	if (fd < 0)
 		return fd;
 	ret = fill(t, v, (int)fd);
-	if (!ret)
+	if (!ret && !writing)
 		return read_only((int)fd, flags);
+	if (!ret)
+		return sealed((int)fd);
 	sys1(__NR_close, fd);
 	return ret;
+}
+
+long vfile_write(int fd, gva buf, u64 size)
+{
+	static const char prefix[] = "/memfd:";
+	char link[32], path[DIR_PATH_MAX], text[PMU_SYSFS_TEXT], *end;
+	long n;
+
+	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	if (n <= (long)sizeof(prefix) || memcmp(path, prefix, sizeof(prefix) - 1))
+		return -EPERM;
+	path[n] = 0;
+	end = strrchr(path, ' '); /* " (deleted)" */
+	if (end)
+		*end = 0;
+	if (pmu_sysfs_find(path + sizeof(prefix) - 1, NULL) != PMU_NODE_FILE)
+		return -EPERM;
+	n = (long)MIN(size, sizeof(text));
+	return guest_read(text, buf, (u64)n) ? -EFAULT : pmu_sysfs_write(path + sizeof(prefix) - 1, text, (u64)n);
 }
 
 bool vfile_dir_path(int fd, char *path)
 {
 	struct dir_head head;
 
-	if (sys4(__NR_pread64, fd, &head, sizeof(head), 0) != sizeof(head) || memcmp(head.magic, DIR_MAGIC, sizeof(DIR_MAGIC)))
+	if (sys4(__NR_pread64, fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.magic, DIR_MAGIC, sizeof(DIR_MAGIC)))
 		return false;
 	memcpy(path, head.path, sizeof(head.path));
 	return true;

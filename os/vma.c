@@ -1,8 +1,10 @@
 /*
  * The guest's memory map; see vma.h.
  *
- * A sorted array without overlaps, at LAYOUT_MM in memory that the kernel provides as it is touched. Neighbours that differ in
- * nothing are one entry. `seq` is odd while the array is being written.
+ * Mappings in order of address, without overlaps, in chunks of up to CHUNK; `order` lists the chunks. A chunk is never
+ * empty. Neighbours that differ in nothing are one entry. Everything is at LAYOUT_MM, in memory that the kernel
+ * provides as it is touched and that stays readable, so that a reader without the lock may follow what it finds. `seq`
+ * is odd while something is being written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -13,33 +15,64 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define CAPACITY 0x20000 /* twice the kernel's usual limit, vm.max_map_count */
+#define CAPACITY	0x20000 /* entries: twice the kernel's usual limit, vm.max_map_count */
+#define CHUNK		72	/* so that a chunk is a page */
+#define CHUNKS		0x2000
 #define STACK_GUARD_GAP 0x100000ul /* the kernel's default: room it wants below a VMA_GROWSDOWN mapping */
-#define LOWEST 0x10000ul	   /* vm.mmap_min_addr */
-#define HIGHEST 0x7ffffffff000ul
+#define LOWEST		0x10000ul  /* vm.mmap_min_addr */
+#define HIGHEST		0x7ffffffff000ul
+#define GAP_UNKNOWN	(~0ul)
+
+struct chunk {
+	u32 n;
+	u32 next_free; /* while in the list of free chunks */
+	u64 gap;       /* no free range before one of its entries is longer; GAP_UNKNOWN: not computed */
+	struct vma entry[CHUNK];
+} __attribute__((aligned(4096)));
 
 static struct {
 	struct lock lock;
 	u32 seq;
-	u32 count;
+	u32 count;		      /* entries */
+	u32 chunks;		      /* in use: order[0 .. chunks) */
+	u32 touched;		      /* chunks ever used */
+	u32 free;		      /* 1 + number of a free one among those, 0: none */
 	gva near_base, near_top, top; /* bounds of placement */
+	struct {
+		gva end; /* between here and `top` every free range is shorter than */
+		u64 len; /* that, so searches for so much or more begin here */
+	} hint;
 } mm;
 
-static struct vma *const table = (struct vma *)LAYOUT_MM;
+static struct chunk *const pool = (struct chunk *)LAYOUT_MM;
+static u32 *const order = (u32 *)(LAYOUT_MM + CHUNKS * sizeof(struct chunk));
+
+#define MAP_BYTES (CHUNKS * (sizeof(struct chunk) + sizeof(u32)))
+
+/* A place in the map: entry `i` of the chunk order[c]. c == mm.chunks: the end. */
+struct pos {
+	u32 c, i;
+};
+
+static void forget_hint(void)
+{
+	mm.hint.end = mm.top;
+	mm.hint.len = 0;
+}
 
 int vma_init(void)
 {
-	long ret = sys6(__NR_mmap, LAYOUT_MM, CAPACITY * sizeof(struct vma), PROT_READ | PROT_WRITE,
+	long ret = sys6(__NR_mmap, LAYOUT_MM, MAP_BYTES, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 
 	if (sys_is_error(ret))
 		return ret;
 	lock_init(&mm.lock, RANK_MM);
 	mm.seq = 0;
-	mm.count = 0;
+	mm.count = mm.chunks = mm.touched = mm.free = 0;
 	mm.near_base = LAYOUT_NEAR;
 	mm.near_top = LAYOUT_NEAR_END;
-	mm.top = LAYOUT_GUEST_MMAP_TOP;
+	vma_set_top(LAYOUT_GUEST_MMAP_TOP);
 	return 0;
 }
 
@@ -47,12 +80,13 @@ void vma_set_random(u64 near, u64 top)
 {
 	mm.near_base = LAYOUT_NEAR + ALIGN_DOWN(near, PAGE_SIZE);
 	mm.near_top = LAYOUT_NEAR_END - ALIGN_DOWN(near, PAGE_SIZE);
-	mm.top -= ALIGN_DOWN(top, PAGE_SIZE);
+	vma_set_top(mm.top - ALIGN_DOWN(top, PAGE_SIZE));
 }
 
 void vma_set_top(gva top)
 {
 	mm.top = top;
+	forget_hint();
 }
 
 void vma_lock(void)
@@ -101,25 +135,65 @@ gva vma_piece(gva *at, gva end)
 	return *at < end ? end : 0;
 }
 
-/* Index of the first entry that ends above addr. A reader without the lock may see any count of entries up to `count`. */
-static u32 index_above(gva addr, u32 count)
+static struct chunk *chunk_at(u32 c)
 {
-	u32 low = 0, high = count;
+	return &pool[order[c]];
+}
+
+static struct vma *entry_at(struct pos p)
+{
+	return &chunk_at(p.c)->entry[p.i];
+}
+
+static bool at_end(struct pos p)
+{
+	return p.c >= mm.chunks;
+}
+
+static struct pos next(struct pos p)
+{
+	return p.i + 1 < chunk_at(p.c)->n ? (struct pos){p.c, p.i + 1} : (struct pos){p.c + 1, 0};
+}
+
+/* False if p is the first. */
+static bool previous(struct pos p, struct pos *out)
+{
+	if (p.i)
+		*out = (struct pos){p.c, p.i - 1};
+	else if (p.c)
+		*out = (struct pos){p.c - 1, chunk_at(p.c - 1)->n - 1};
+	return p.i || p.c;
+}
+
+/* The first entry that ends above addr. What a reader without the lock finds may be anything, but it is readable. */
+static struct pos above(gva addr)
+{
+	u32 low = 0, high = MIN(mm.chunks, CHUNKS), c, n;
 
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;
+		const struct chunk *chunk = chunk_at(mid);
 
-		if (table[mid].end <= addr)
+		n = MIN(chunk->n, CHUNK);
+		if (n && chunk->entry[n - 1].end <= addr)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low;
-}
+	c = low;
+	if (c >= mm.chunks || c >= CHUNKS)
+		return (struct pos){CHUNKS, 0};
+	low = 0;
+	high = MIN(chunk_at(c)->n, CHUNK);
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
 
-static u32 above(gva addr)
-{
-	return index_above(addr, mm.count);
+		if (chunk_at(c)->entry[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (struct pos){c, MIN(low, CHUNK - 1)};
 }
 
 /*
@@ -135,14 +209,14 @@ int vma_lookup(gva addr, struct vma *out)
 {
 	for (;;) {
 		u32 seq = __atomic_load_n(&mm.seq, __ATOMIC_ACQUIRE);
-		u32 count = mm.count, i;
+		struct pos p;
 
 		if (seq & 1) {
 			__builtin_ia32_pause();
 			continue;
 		}
-		i = index_above(addr, count);
-		*out = i < count ? table[i] : (struct vma){.start = ~0ul};
+		p = above(addr);
+		*out = p.c < CHUNKS ? *entry_at(p) : (struct vma){.start = ~0ul};
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&mm.seq, __ATOMIC_RELAXED) == seq)
 			break;
@@ -163,88 +237,175 @@ static void write_end(void)
 
 const struct vma *vma_next_locked(gva addr)
 {
-	u32 i = above(addr);
+	struct pos p = above(addr);
 
-	return i < mm.count ? &table[i] : NULL;
+	return at_end(p) ? NULL : entry_at(p);
 }
 
 bool vma_free_locked(gva start, gva end)
 {
-	u32 i = above(start);
+	const struct vma *v = vma_next_locked(start);
 
-	return (i == mm.count || table[i].start >= end) && !vma_reserved(start, end);
+	return (!v || v->start >= end) && !vma_reserved(start, end);
 }
 
 bool vma_covered_locked(gva start, gva end)
 {
-	for (u32 i = above(start); i < mm.count && table[i].start <= start && table[i].kind != VMA_HOST; i++) {
-		start = table[i].end;
-		if (start >= end)
-			return true;
+	for (struct pos p = above(start); start < end && !at_end(p); p = next(p)) {
+		const struct vma *v = entry_at(p);
+
+		if (v->start > start || v->kind == VMA_HOST)
+			return false;
+		start = v->end;
 	}
 	return start >= end;
 }
 
 bool vma_exec_locked(gva start, gva end)
 {
-	for (u32 i = above(start); i < mm.count && table[i].start < end; i++)
-		if (table[i].prot & PROT_EXEC)
+	for (struct pos p = above(start); !at_end(p) && entry_at(p)->start < end; p = next(p))
+		if (entry_at(p)->prot & PROT_EXEC)
 			return true;
 	return false;
 }
 
 bool vma_host_locked(gva start, gva end)
 {
-	for (u32 i = above(start); i < mm.count && table[i].start < end; i++)
-		if (table[i].kind == VMA_HOST)
+	for (struct pos p = above(start); !at_end(p) && entry_at(p)->start < end; p = next(p))
+		if (entry_at(p)->kind == VMA_HOST)
 			return true;
 	return false;
 }
 
 bool vma_room_locked(void)
 {
-	return mm.count + 4 <= CAPACITY;
+	return mm.count + 4 <= CAPACITY && mm.chunks + 4 <= CHUNKS;
 }
 
-static void delete_entries(u32 at, u32 n)
+/* The gaps before the entries of that chunk, and before the first of the next, may have changed. */
+static void forget_gaps(u32 c)
 {
-	memmove(&table[at], &table[at + n], (mm.count - at - n) * sizeof(struct vma));
-	mm.count -= n;
+	if (c < mm.chunks)
+		chunk_at(c)->gap = GAP_UNKNOWN;
+	if (c + 1 < mm.chunks)
+		chunk_at(c + 1)->gap = GAP_UNKNOWN;
 }
 
-static void insert_entry(u32 at, const struct vma *vma)
+/* A new, empty chunk at place c of the order. */
+static struct chunk *chunk_insert(u32 c)
 {
+	u32 number = mm.free ? mm.free - 1 : mm.touched++;
+	struct chunk *chunk = &pool[number];
+
+	check(number < CHUNKS);
+	if (mm.free)
+		mm.free = chunk->next_free;
+	memmove(&order[c + 1], &order[c], (mm.chunks - c) * sizeof(order[0]));
+	order[c] = number;
+	mm.chunks++;
+	chunk->n = 0;
+	chunk->gap = GAP_UNKNOWN;
+	return chunk;
+}
+
+static void chunk_delete(u32 c)
+{
+	u32 number = order[c];
+
+	memmove(&order[c], &order[c + 1], (mm.chunks - c - 1) * sizeof(order[0]));
+	mm.chunks--;
+	pool[number].next_free = mm.free;
+	mm.free = number + 1;
+	forget_gaps(c);
+}
+
+/* Takes up the entries of chunk c + 1 if both are rather empty, so that the number of chunks follows that of entries.
+ */
+static void chunk_join(u32 c)
+{
+	struct chunk *a, *b;
+
+	if (c + 1 >= mm.chunks || chunk_at(c)->n + chunk_at(c + 1)->n > CHUNK / 2)
+		return;
+	a = chunk_at(c);
+	b = chunk_at(c + 1);
+	memcpy(&a->entry[a->n], b->entry, b->n * sizeof(struct vma));
+	a->n += b->n;
+	chunk_delete(c + 1);
+	forget_gaps(c);
+}
+
+static void delete_entry(struct pos p)
+{
+	struct chunk *chunk = chunk_at(p.c);
+
+	memmove(&chunk->entry[p.i], &chunk->entry[p.i + 1], (chunk->n - p.i - 1) * sizeof(struct vma));
+	chunk->n--;
+	mm.count--;
+	forget_gaps(p.c);
+	if (!chunk->n)
+		chunk_delete(p.c);
+	else
+		chunk_join(p.c);
+}
+
+/* Makes room for one more in a full chunk: its upper half becomes a chunk of its own. */
+static struct pos split_chunk(struct pos p)
+{
+	struct chunk *upper = chunk_insert(p.c + 1), *chunk = chunk_at(p.c);
+	u32 keep = CHUNK / 2;
+
+	upper->n = chunk->n - keep;
+	memcpy(upper->entry, &chunk->entry[keep], upper->n * sizeof(struct vma));
+	chunk->n = keep;
+	forget_gaps(p.c + 1);
+	return p.i <= keep ? p : (struct pos){p.c + 1, p.i - keep};
+}
+
+/* Puts an entry before the one at p. */
+static void insert_entry(struct pos p, const struct vma *vma)
+{
+	struct chunk *chunk;
+
 	check(mm.count < CAPACITY);
-	memmove(&table[at + 1], &table[at], (mm.count - at) * sizeof(struct vma));
-	table[at] = *vma;
+	if (at_end(p)) {
+		if (!mm.chunks)
+			chunk_insert(0);
+		p = (struct pos){mm.chunks - 1, chunk_at(mm.chunks - 1)->n};
+	}
+	if (chunk_at(p.c)->n == CHUNK)
+		p = split_chunk(p);
+	chunk = chunk_at(p.c);
+	memmove(&chunk->entry[p.i + 1], &chunk->entry[p.i], (chunk->n - p.i) * sizeof(struct vma));
+	chunk->entry[p.i] = *vma;
+	chunk->n++;
 	mm.count++;
+	forget_gaps(p.c);
 }
 
 /* Cuts the entry around addr in two, so that addr is a boundary. */
 static void split_at(gva addr)
 {
-	u32 i = above(addr);
-	struct vma upper;
+	struct pos p = above(addr);
+	struct vma lower;
 
-	if (i == mm.count || table[i].start >= addr)
+	if (at_end(p) || entry_at(p)->start >= addr)
 		return;
-	upper = table[i];
-	upper.offset += addr - upper.start;
-	upper.start = addr;
-	table[i].end = addr;
-	insert_entry(i + 1, &upper);
+	lower = *entry_at(p);
+	entry_at(p)->offset += addr - lower.start;
+	entry_at(p)->start = addr;
+	lower.end = addr;
+	insert_entry(p, &lower);
 }
 
 static void cut_out(gva start, gva end)
 {
-	u32 first, last;
+	struct pos p;
 
 	split_at(start);
 	split_at(end);
-	first = last = above(start);
-	while (last < mm.count && table[last].start < end)
-		last++;
-	delete_entries(first, last - first);
+	while (!at_end(p = above(start)) && entry_at(p)->start < end)
+		delete_entry(p);
 }
 
 static bool mergeable(const struct vma *a, const struct vma *b)
@@ -258,91 +419,139 @@ static bool mergeable(const struct vma *a, const struct vma *b)
 	return a->dev == b->dev && a->ino == b->ino && a->offset + (a->end - a->start) == b->offset;
 }
 
-/* Joins what can be joined among the entries from one before `from` to one after `to`. */
-static void merge(u32 from, u32 to)
+/* Joins what can be joined where an entry ends at or after `from` and the next begins at or before `to`. */
+static void merge(gva from, gva to)
 {
-	for (u32 i = MIN(to, mm.count - 1) + 1; i-- > (from ? from - 1 : 0);) {
-		if (i + 1 >= mm.count || !mergeable(&table[i], &table[i + 1]))
+	struct pos p = above(from ? from - 1 : 0);
+
+	while (!at_end(p) && !at_end(next(p)) && entry_at(next(p))->start <= to) {
+		struct pos after = next(p);
+		gva end = entry_at(after)->end;
+
+		if (!mergeable(entry_at(p), entry_at(after))) {
+			p = after;
 			continue;
-		table[i].end = table[i + 1].end;
-		delete_entries(i + 1, 1);
+		}
+		entry_at(p)->end = end;
+		delete_entry(after);
+		p = above(end - 1); /* chunks may have moved */
 	}
 }
 
 void vma_insert_locked(const struct vma *vma)
 {
-	u32 at;
-
 	check_slow(!((vma->start | vma->end) & (PAGE_SIZE - 1)) && vma->start < vma->end);
 	write_begin();
 	cut_out(vma->start, vma->end);
-	at = above(vma->start);
-	insert_entry(at, vma);
-	merge(at, at);
+	insert_entry(above(vma->start), vma);
+	merge(vma->start, vma->end);
 	write_end();
 }
 
 void vma_remove_locked(gva start, gva end)
 {
+	const struct vma *after;
+
 	write_begin();
 	cut_out(start, end);
 	write_end();
+	/* What has become free may be larger than the hint says, up to the next mapping. */
+	after = vma_next_locked(end - 1);
+	mm.hint.end = MAX(mm.hint.end, MIN(mm.top, after ? after->start : mm.top));
 }
 
 void vma_protect_locked(gva start, gva end, u32 prot)
 {
-	u32 first, i;
-
 	write_begin();
 	split_at(start);
 	split_at(end);
-	first = above(start);
-	for (i = first; i < mm.count && table[i].start < end; i++)
-		if (table[i].kind != VMA_HOST)
-			table[i].prot = prot;
-	if (mm.count)
-		merge(first, i);
+	for (struct pos p = above(start); !at_end(p) && entry_at(p)->start < end; p = next(p))
+		if (entry_at(p)->kind != VMA_HOST)
+			entry_at(p)->prot = prot;
+	merge(start, end);
 	write_end();
 }
 
-/* Where the room that entry i claims begins: below a growing stack nothing is placed. */
-static gva claim_start(u32 i)
+/* Where the room that an entry claims begins: below a growing stack nothing is placed. */
+static gva claim_start(const struct vma *v)
 {
-	gva start = table[i].start;
+	if (!(v->flags & VMA_GROWSDOWN))
+		return v->start;
+	return v->start > STACK_GUARD_GAP + LOWEST ? v->start - STACK_GUARD_GAP : LOWEST;
+}
 
-	if (!(table[i].flags & VMA_GROWSDOWN))
-		return start;
-	return start > STACK_GUARD_GAP + LOWEST ? start - STACK_GUARD_GAP : LOWEST;
+/* True if nothing of that length fits before any entry of the chunk. */
+static bool chunk_too_tight(u32 c, u64 len)
+{
+	struct chunk *chunk = chunk_at(c);
+	gva before = 0;
+
+	if (!c)
+		return false;
+	if (chunk->gap == GAP_UNKNOWN) {
+		before = chunk_at(c - 1)->entry[chunk_at(c - 1)->n - 1].end;
+		chunk->gap = 0;
+		for (u32 i = 0; i < chunk->n; i++) {
+			gva claim = claim_start(&chunk->entry[i]);
+
+			if (claim > before)
+				chunk->gap = MAX(chunk->gap, claim - before);
+			before = chunk->entry[i].end;
+		}
+	}
+	return chunk->gap < len;
 }
 
 static gva find_upwards(gva low, gva high, u64 len, u64 align)
 {
 	gva at = ALIGN_UP(low, align);
+	struct pos p = above(low);
 
-	for (u32 i = above(low); at + len <= high; i++) {
-		if (i == mm.count || at + len <= claim_start(i))
+	while (at + len <= high) {
+		if (at_end(p) || at + len <= claim_start(entry_at(p)))
 			return at;
-		at = MAX(at, ALIGN_UP(table[i].end, align));
+		if (!p.i && chunk_too_tight(p.c, len))
+			p.i = chunk_at(p.c)->n - 1;
+		at = MAX(at, ALIGN_UP(entry_at(p)->end, align));
+		p = next(p);
 	}
 	return 0;
 }
 
 static gva find_downwards(gva low, gva high, u64 len, u64 align)
 {
-	u32 i = above(high - 1);
-	gva end = high;
+	struct pos p = above(high - 1), before = {0};
+	gva end = at_end(p) ? high : MIN(high, claim_start(entry_at(p)));
 
-	if (i < mm.count)
-		end = MIN(end, claim_start(i));
-	for (;; i--) {
-		gva floor = i ? MAX(table[i - 1].end, low) : low;
+	if (at_end(p))
+		p = (struct pos){mm.chunks, 0};
+	for (;;) {
+		bool any = previous(p, &before);
+		gva floor = any ? MAX(entry_at(before)->end, low) : low;
 
-		if (end >= len && ALIGN_DOWN(end - len, align) >= floor)
+		if (end >= len && end - len >= floor && ALIGN_DOWN(end - len, align) >= floor)
 			return ALIGN_DOWN(end - len, align);
-		if (!i || floor == low)
+		if (!any || floor == low)
 			return 0;
-		end = claim_start(i - 1);
+		p = before;
+		/* The whole chunk in one step, if it is above `low`. */
+		if (p.i + 1 == chunk_at(p.c)->n && chunk_at(p.c)->entry[0].start > low && chunk_too_tight(p.c, len))
+			previous((struct pos){p.c, 0}, &p);
+		end = claim_start(entry_at(p));
 	}
+}
+
+static gva find_at_top(u64 len, u64 align)
+{
+	bool plain = align == PAGE_SIZE;
+	gva high = len >= mm.hint.len ? mm.hint.end : mm.top;
+	gva at = find_downwards(LAYOUT_END, high, len, align);
+
+	if (at && plain) {
+		mm.hint.end = at + len;
+		mm.hint.len = len;
+	}
+	return at;
 }
 
 gva vma_find_free_locked(enum vma_place place, u64 len, u64 align)
@@ -358,7 +567,7 @@ gva vma_find_free_locked(enum vma_place place, u64 len, u64 align)
 	if (place == PLACE_NEAR)
 		at = find_downwards(mm.near_base, mm.near_top, len, align);
 	if (!at)
-		at = find_downwards(LAYOUT_END, mm.top, len, align);
+		at = find_at_top(len, align);
 	if (!at)
 		at = find_downwards(LAYOUT_LOW_END, LAYOUT_BASE, len, align);
 	return at;

@@ -6,13 +6,14 @@
  * guest must neither see nor replace. pcl's own region and the code cache are not in it: see vma_reserved().
  *
  * Rules:
- *  1. The map is changed after the host's memory, both under vma_lock(); dbt_invalidate() follows. So code translated
- *     in between from what is gone is forgotten again.
- *  2. Readers that need one entry use vma_lookup(), which takes no lock and may run in signal handlers. They retry while
- *     a change is written, so nothing may fault between the two halves of a change: no guest memory is touched there.
+ *  1. Under vma_lock(), in this order: the host's memory changes, the map changes, dbt_invalidate(). So what is
+ * translated in between from the old mapping is forgotten again, and nobody can have been given the same place before
+ * that.
+ *  2. Readers that need one entry use vma_lookup(), which takes no lock and may run in signal handlers. They retry
+ * while a change is written, so nothing may fault between the two halves of a change: no guest memory is touched there.
  *  3. Host protection is guest protection without PROT_EXEC, and with PROT_READ if the guest may only execute:
- *     translated code is fetched by the runtime's loads, never by the processor from guest pages. The translator may have
- *     taken PROT_WRITE away from executable pages.
+ *     translated code is fetched by the runtime's loads, never by the processor from guest pages. The translator may
+ * have taken PROT_WRITE away from executable pages.
  *  4. Addresses and lengths are multiples of PAGE_SIZE.
  *
  * Lock: vma_lock() is RANK_MM. Functions named *_locked need it.
@@ -33,8 +34,8 @@ enum vma_kind {
 	VMA_HOST,  /* not the guest's */
 };
 
-#define VMA_SHARED 1u	 /* MAP_SHARED: may change behind our back */
-#define VMA_FILE 2u	 /* offset, dev and ino are valid */
+#define VMA_SHARED    1u /* MAP_SHARED: may change behind our back */
+#define VMA_FILE      2u /* offset, dev and ino are valid */
 #define VMA_GROWSDOWN 4u /* the kernel extends it down to start; host memory may begin later */
 
 struct vma {
@@ -48,7 +49,8 @@ struct vma {
 
 /* Where a mapping without a fixed address goes. */
 enum vma_place {
-	/* Beside the code cache, in the order that Linux gives them: the program below, libraries downwards from the top. */
+	/* Beside the code cache, in the order that Linux gives them: the program below, libraries downwards from the
+	   top. */
 	PLACE_PROGRAM,
 	PLACE_NEAR,
 	PLACE_TOP,   /* from the top of the mmap area downwards */
@@ -71,8 +73,9 @@ void vma_after_fork(void);
 /* True if [start, end) touches pcl's own region or the code cache. */
 bool vma_reserved(gva start, gva end);
 /*
- * Cuts [*at, end) at reserved memory: *at moves to the next piece that is the guest's, and its end is returned; 0: none.
- * For calls on ranges that treat pcl's memory as holes:  for (at = start; (stop = vma_piece(&at, end)); at = stop)
+ * Cuts [*at, end) at reserved memory: *at moves to the next piece that is the guest's, and its end is returned; 0:
+ * none. For calls on ranges that treat pcl's memory as holes:  for (at = start; (stop = vma_piece(&at, end)); at =
+ * stop)
  */
 gva vma_piece(gva *at, gva end);
 

@@ -40,10 +40,6 @@ static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 	if (!row)
 		return refuse(ENOENT, attr->config < PERF_COUNT_SW_MAX ? "this software event is not built" :
 									 "no such software event");
-	if ((attr->sample_type & PERF_SAMPLE_REGS_USER) && attr->sample_regs_user >> 32)
-		return refuse(EOPNOTSUPP, "software events have no vector registers");
-	if ((attr->sample_type & PERF_SAMPLE_REGS_INTR) && attr->sample_regs_intr >> 32)
-		return refuse(EOPNOTSUPP, "software events have no vector registers");
 	out->source = row->source;
 	out->per_cpu = row->source == SW_CLOCK || row->source == SW_NEVER;
 	return source_by_mode(attr, &out->source);

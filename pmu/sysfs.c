@@ -36,7 +36,7 @@ static const struct node nodes[] = {
 	TEXT(CPU "/type", "4\n"),
 	TEXT(CPU "/perf_event_mux_interval_ms", "4\n"),
 	TEXT(CPU "/uevent", ""),
-	NUMBER(CPU "/rdpmc", rdpmc, 0, 2),
+	NUMBER(CPU "/rdpmc", rdpmc, 0, 0),
 	DIR(CPU "/format"),
 	TEXT(CPU "/format/event", "config:0-7\n"),
 	DIR(CPU "/caps"),

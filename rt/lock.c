@@ -121,13 +121,11 @@ static bool owner_is_dead(u32 tid, u32 tgid, int round)
 
 	if (sys2(__NR_tkill, tid, 0) == ESRCH_RESULT)
 		return true;
-	if (!tgid)
-		return false;
-	if (sys3(__NR_tgkill, tgid, tid, 0) == ESRCH_RESULT)
+	if (tgid && sys3(__NR_tgkill, tgid, tid, 0) == ESRCH_RESULT)
 		return true;
 	if (round < ROUNDS_BEFORE_PROC)
 		return false;
-	state = proc_state(tgid, tid);
+	state = proc_state(tgid ? tgid : tid, tid); /* only a leader can be a zombie */
 	return state == 'Z' || state == 'X';
 }
 

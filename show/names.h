@@ -13,7 +13,10 @@ struct show_flag {
 	const char *name;
 };
 
-/* Appends the names of value's bits joined by '|', the rest in hexadecimal, `zero` if value is 0. Returns the new end, as rt_append. */
+/*
+ * Appends the names of value's bits joined by '|', the rest in hexadecimal, `zero` if value is 0. Returns the new end, as
+ * rt_append.
+ */
 size_t show_flags(char *buf, size_t size, size_t at, u64 value, const struct show_flag *table, const char *zero);
 
 /* The name of an exact value, or NULL. */

@@ -193,6 +193,13 @@ static size_t add_named(char *buf, size_t size, size_t at, u64 value, const stru
 	return name ? rt_append(buf, size, at, "%s", name) : rt_append(buf, size, at, "%d", (int)value);
 }
 
+static size_t add_signal(char *buf, size_t size, size_t at, int signo)
+{
+	const char *name = show_signal(signo);
+
+	return name ? rt_append(buf, size, at, "%s", name) : rt_append(buf, size, at, "%d", signo);
+}
+
 static size_t add_code(char *buf, size_t size, size_t at, u64 value, const struct show_flag *table)
 {
 	const char *name = show_value(value, table);
@@ -221,7 +228,7 @@ static size_t add_argument(char *buf, size_t size, size_t at, const struct show_
 	case 'P': return show_flags(buf, size, at, v, prot_flags, "PROT_NONE");
 	case 'M': return show_flags(buf, size, at, v & 0xffffffffu, map_flags, "0");
 	case 'c': return show_flags(buf, size, at, v, clone_flags, "0");
-	case 'S': return show_signal((int)v) ? rt_append(buf, size, at, "%s", show_signal((int)v)) : rt_append(buf, size, at, "%d", (int)v);
+	case 'S': return add_signal(buf, size, at, (int)v);
 	case 'w': return add_named(buf, size, at, v, whences);
 	case 'h': return add_named(buf, size, at, v, sigprocmask_hows);
 	case 'C': return add_named(buf, size, at, v, clocks);

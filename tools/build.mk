@@ -35,11 +35,11 @@ HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a
 
-.PHONY: all clean check demo bench install deps
+.PHONY: all pcl clean check demo bench install deps
 all: pcl
 
 pcl: $(O)/pcl $(O)/pclrt
-	ln -sfn $(O)/pcl pcl
+	@ln -sfn $(O)/pcl pcl
 
 GEN_SRC := tools/gen_isa.c $(wildcard tools/gen_isa/*.c)
 $(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/tables.h

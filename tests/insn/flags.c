@@ -4,6 +4,11 @@
  */
 #include <stdio.h>
 
+/* The register that pcl steals is the one to try; and any other. */
+#ifndef S
+#define S "r11"
+#endif
+
 static unsigned long table[2];
 
 #define KEEPS(name, text)                                                                                           \
@@ -11,11 +16,11 @@ static unsigned long table[2];
 		unsigned long in = 0x202 | (set & 1) | (set & 2) << 1 | (set & 4) << 2 | (set & 24) << 3 |          \
 				   (set & 96) << 5,                                                                 \
 			      out;                                                                                  \
-		__asm__ volatile("sub $256, %%rsp\n\tlea 7f(%%rip), %%r15\n\tmov %%r15, %2\n\tpush %1\n\tpopfq\n\t" text \
+		__asm__ volatile("sub $256, %%rsp\n\tlea 7f(%%rip), %%" S "\n\tmov %%" S ", %2\n\tpush %1\n\tpopfq\n\t" text \
 				 "\n7:\n\tpushfq\n\tpop %0\n\tcld\n\tadd $256, %%rsp"                               \
 				 : "=&r"(out)                                                                       \
 				 : "r"(in), "m"(table[1])                                                           \
-				 : "r15", "r14", "rcx", "memory", "cc");                                            \
+				 : S, "r14", "rcx", "memory", "cc");                                            \
 		if ((out ^ in) & 0xcd5) {                                                                           \
 			printf("%s: flags %lx became %lx\n", name, in, out);                                        \
 			failed = 1;                                                                                 \
@@ -29,15 +34,15 @@ int main(void)
 
 	KEEPS("nothing", "");
 	KEEPS("jmp", "jmp 8f\n8:");
-	KEEPS("jmp *reg", "jmp *%%r15");
+	KEEPS("jmp *reg", "jmp *%%" S "");
 	KEEPS("jmp *mem", "jmp *%2");
-	KEEPS("jmp *(r15 base)", "lea %2, %%r15\n\tjmp *(%%r15)");
+	KEEPS("jmp *(reg base)", "lea %2, %%" S "\n\tjmp *(%%" S ")");
 	KEEPS("call, ret", "call 8f\n\tjmp 7f\n8:\tret");
 	KEEPS("call *reg, ret", "lea 8f(%%rip), %%r14\n\tcall *%%r14\n\tjmp 7f\n8:\tret");
-	KEEPS("call *(rsp)", "lea 8f(%%rip), %%r15\n\tmov %%r15, (%%rsp)\n\tcall *(%%rsp)\n\tjmp 7f\n8:\tret");
-	KEEPS("ret imm16", "call 8f\n\tjmp 7f\n8:\tlea -8(%%rsp), %%rsp\n\tmov 8(%%rsp), %%r15\n\tmov %%r15, (%%rsp)\n\tret $8\n"
+	KEEPS("call *(rsp)", "lea 8f(%%rip), %%" S "\n\tmov %%" S ", (%%rsp)\n\tcall *(%%rsp)\n\tjmp 7f\n8:\tret");
+	KEEPS("ret imm16", "call 8f\n\tjmp 7f\n8:\tlea -8(%%rsp), %%rsp\n\tmov 8(%%rsp), %%" S "\n\tmov %%" S ", (%%rsp)\n\tret $8\n"
 			   "9:");
-	KEEPS("push, ret", "push %%r15\n\tret");
+	KEEPS("push, ret", "push %%" S "\n\tret");
 	KEEPS("jo", "jo 8f\n8:");
 	KEEPS("jc", "jc 8f\n\tnop\n8:");
 	KEEPS("jz", "jz 8f\n\tnop\n8:");
@@ -46,8 +51,8 @@ int main(void)
 	KEEPS("loop", "mov $3, %%ecx\n8:\tloop 8b");
 	KEEPS("loope", "mov $3, %%ecx\n8:\tloope 8b");
 	KEEPS("loopne", "mov $3, %%ecx\n8:\tloopne 8b");
-	KEEPS("cpuid", "push %%rbx\n\tmov %%rax, %%r14\n\tmov %%rdx, %%r15\n\tmov $0, %%eax\n\tcpuid\n\tpop %%rbx\n\t"
-		       "mov %%r14, %%rax\n\tmov %%r15, %%rdx");
+	KEEPS("cpuid", "push %%rbx\n\tmov %%rax, %%r14\n\tmov %%rdx, %%" S "\n\tmov $0, %%eax\n\tcpuid\n\tpop %%rbx\n\t"
+		       "mov %%r14, %%rax\n\tmov %%" S ", %%rdx");
 	KEEPS("syscall", "push %%rax\n\tpush %%r11\n\tmov $39, %%eax\n\tsyscall\n\tpop %%r11\n\tpop %%rax");
 	return failed;
 }

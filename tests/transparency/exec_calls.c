@@ -1,4 +1,5 @@
-/* execve and execveat in all forms: what is refused and how, scripts, programs by descriptor, what the new program sees. */
+/* execve and execveat in all forms: what is refused and how, scripts, programs by descriptor, what the new program
+ * sees. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HERE AT_FDCWD
+#define HERE	  AT_FDCWD
 #define LONG_LINE 700
-#define MANY 3000000
+#define MANY	  3000000
 
 extern char **environ;
 

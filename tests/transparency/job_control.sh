@@ -12,18 +12,23 @@ if not pid:
     os.environ["PS1"] = "$ "
     args = run + ["bash", "--norc", "--noprofile", "-i"]
     os.execvp(args[0], args)
-def until(text):
-    seen = b""
+seen = b""
+def until(*texts):
+    global seen
     end = time.time() + 20
-    while text not in seen and time.time() < end:
-        seen += os.read(fd, 1000)
-    return text in seen
+    for text in texts:
+        while text not in seen:
+            if time.time() > end:
+                return False
+            seen += os.read(fd, 1000)
+        seen = seen[seen.index(text) + len(text):]
+    return True
 print(until(b"$ "))
 os.write(fd, b"tty -s && echo T''TY; sleep 30\n"); print(until(b"TTY"))
 time.sleep(0.5); os.write(fd, b"\x03"); print(until(b"$ "))
-os.write(fd, b"echo status=$?\n"); print(until(b"status=130"))
-os.write(fd, b"sleep 30\n"); time.sleep(0.5); os.write(fd, b"\x1a"); print(until(b"Stopped"))
-os.write(fd, b"kill %1; wait; exit 8\n")
+os.write(fd, b"echo status=$?\n"); print(until(b"status=130", b"$ "))
+os.write(fd, b"sleep 30\n"); time.sleep(0.5); os.write(fd, b"\x1a"); print(until(b"Stopped", b"$ "))
+os.write(fd, b"kill -9 %1; sleep 0.3; jobs; exit 8\n")
 try:
     while os.read(fd, 1000): pass
 except OSError: pass

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "abi/perf.h"
@@ -90,6 +91,17 @@ static inline int as_nobody(void)
 	if (getuid() == 0 && (setgid(65534) || setuid(65534)))
 		exit(1);
 	return 1;
+}
+
+/* pcl answers as Linux 6.18. What older kernels answer otherwise is not compared on them. */
+static inline int perf_linux_is_new(void)
+{
+	struct utsname u;
+	int major = 0, minor = 0;
+
+	uname(&u);
+	sscanf(u.release, "%d.%d", &major, &minor);
+	return major > 6 || (major == 6 && minor >= 15);
 }
 
 static inline int perf_result(void)

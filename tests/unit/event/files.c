@@ -75,6 +75,30 @@ static void test_unshare(void)
 	expect_empty();
 }
 
+/* A descriptor that arrives from elsewhere is an event if its file is one's. */
+static void test_adopt(void)
+{
+	long fd;
+
+	fake_session();
+	fake_fork(1, 2, 0);
+	fd = open_simple(PERF_TYPE_RAW, 0, -1);
+	run(1, 6);
+	event_files_adopt(2, 9, 77777);
+	expect(!event_files_lookup(2, 9));
+	event_files_adopt(2, 9, 0);
+	expect(!event_files_lookup(2, 9));
+	event_files_adopt(2, 9, event_slot(event_files_lookup(1, (u64)fd))->inode);
+	event_files_close(1, (u64)fd);
+	fake_current = 2;
+	expect_long(value_of(9), 6);
+	event_files_close(2, 9);
+	expect_long(event_count(), 0);
+	fake_exit(2);
+	fake_current = 1;
+	expect_empty();
+}
+
 static void test_exec(void)
 {
 	long kept, closed, replaced;
@@ -115,6 +139,7 @@ int main(void)
 	test_dup();
 	test_fork();
 	test_unshare();
+	test_adopt();
 	test_exec();
 	test_close_range();
 	return unit_result();

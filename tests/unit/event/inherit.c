@@ -205,7 +205,7 @@ static void test_exited_task(void)
 	fake_fork(1, 2, 0); /* the slot's next task is another one */
 	run(2, 5);
 	expect_long(value_of(fd), 12);
-	expect_long(fake_open(&attr, 1002, -1, (s32)fd, 0), -EINVAL);
+	expect_long(fake_open(&attr, 1002, -1, (s32)fd, 0), -ENODEV);
 	control(fd, PERF_EVENT_IOC_RESET, 0);
 	expect_long(value_of(fd), 0);
 	fake_exit(2);

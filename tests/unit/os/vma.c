@@ -4,8 +4,8 @@
 #include "os/vma.c"
 #include "tests/unit/unit.h"
 
-#define PAGES 64
-#define FIRST 0x700000000000ul
+#define PAGES  64
+#define FIRST  0x700000000000ul
 #define ROUNDS 20000
 
 struct page {
@@ -32,6 +32,31 @@ static void model_insert(const struct vma *v)
 	}
 }
 
+/* Entries in order and joined where they can be, no chunk empty, no gap forgotten. */
+static void check_order(void)
+{
+	const struct vma *last = NULL;
+	u32 entries = 0;
+
+	for (u32 c = 0; c < mm.chunks; c++) {
+		const struct chunk *chunk = chunk_at(c);
+
+		expect(chunk->n > 0 && chunk->n <= CHUNK);
+		for (u32 i = 0; i < chunk->n; i++) {
+			const struct vma *v = &chunk->entry[i];
+
+			expect(v->start < v->end);
+			expect(!last || last->end <= v->start);
+			expect(!last || !mergeable(last, v));
+			expect(!c || chunk->gap == GAP_UNKNOWN || claim_start(v) <= last->end ||
+			       claim_start(v) - last->end <= chunk->gap);
+			last = v;
+			entries++;
+		}
+	}
+	expect_long(entries, mm.count);
+}
+
 static void compare(void)
 {
 	for (unsigned i = 0; i < PAGES; i++) {
@@ -47,11 +72,7 @@ static void compare(void)
 		if (v.flags & VMA_FILE)
 			expect_long(v.offset + (address(i) - v.start), p->offset);
 	}
-	for (u32 i = 0; i < mm.count; i++) {
-		expect(table[i].start < table[i].end);
-		expect(!i || table[i - 1].end <= table[i].start);
-		expect(!i || !mergeable(&table[i - 1], &table[i]));
-	}
+	check_order();
 }
 
 static bool model_all(unsigned from, unsigned to, bool (*is)(const struct page *))
@@ -171,6 +192,56 @@ static void test_places(void)
 	expect_long(vma_find_free_locked(PLACE_TOP, 0x400000000000, PAGE_SIZE), LAYOUT_BASE - 0x400000000000);
 }
 
+static bool pages_free(gva start, u64 len)
+{
+	for (gva at = start; at < start + len; at += PAGE_SIZE)
+		if (!vma_free_locked(at, at + PAGE_SIZE))
+			return false;
+	return true;
+}
+
+/* The highest place, found by trying every one. */
+static gva find_slowly(gva low, gva high, u64 len)
+{
+	for (gva at = high - len; at >= low; at -= PAGE_SIZE)
+		if (pages_free(at, len))
+			return at;
+	return 0;
+}
+
+/* Many mappings: chunks divide and join, and places are found across them. */
+static void test_many(void)
+{
+	const gva low = 0x600000000000, high = low + 2048 * PAGE_SIZE;
+
+	expect_long(vma_init(), 0);
+	vma_set_top(high);
+	srand(2);
+	for (int i = 0; i < 20000 && !unit_failures; i++) {
+		gva at = low + (u64)(rand() % 2000) * PAGE_SIZE;
+		u64 len = (u64)(1 + rand() % 3) * PAGE_SIZE, want = (u64)(1 + rand() % 8) * PAGE_SIZE;
+		struct vma v = {.start = at, .end = at + len, .prot = rand() & 7};
+
+		/* At first mostly full, later mostly empty. */
+		if (rand() % 20000 > i)
+			vma_insert_locked(&v);
+		else
+			vma_remove_locked(at, at + len);
+		if (i % 50)
+			continue;
+		check_order();
+		expect_long(find_downwards(low, high, want, PAGE_SIZE), find_slowly(low, high, want));
+		at = find_slowly(low, high, want);
+		expect(!at || vma_find_free_locked(PLACE_TOP, want, PAGE_SIZE) == at);
+		at = find_upwards(low, high, want, PAGE_SIZE);
+		expect(!at || pages_free(at, want));
+		expect(at ? at <= find_slowly(low, high, want) : !find_slowly(low, high, want));
+	}
+	expect(mm.chunks > 1);
+	vma_remove_locked(low, high);
+	expect_long(mm.chunks, 0);
+}
+
 static void test_reserved(void)
 {
 	gva at = 0x20000000, end = 0x70000000;
@@ -201,6 +272,7 @@ int main(void)
 {
 	test_random();
 	test_places();
+	test_many();
 	test_reserved();
 	test_protection();
 	return unit_result();

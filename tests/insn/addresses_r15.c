@@ -1,0 +1,2 @@
+#define S "r15"
+#include "tests/insn/addresses.c"
