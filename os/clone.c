@@ -4,10 +4,11 @@
  * Two ways, by whether the child shares the parent's memory:
  *   CLONE_VM      (threads, vfork, posix_spawn) the child gets a struct thread with stacks of its own and begins in
  *                 clone_child() there.
- *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same struct thread.
+ *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same struct
+ * thread.
  *
- * The child's task slot is made and told to event/ before the kernel makes the child, so that inherited events count from
- * its first instruction; both are undone if the kernel refuses. All signals are blocked around the kernel's clone.
+ * The child's task slot is made and told to event/ before the kernel makes the child, so that inherited events count
+ * from its first instruction; both are undone if the kernel refuses. All signals are blocked around the kernel's clone.
  */
 #include <asm/errno.h>
 #include <linux/sched.h>
@@ -36,7 +37,7 @@ void clone_child(struct thread *t) __attribute__((noreturn));
 /* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
 struct request {
 	struct clone_args args;
-	u64 size;  /* of args as the guest gave it; 0: it called clone, fork or vfork */
+	u64 size; /* of args as the guest gave it; 0: it called clone, fork or vfork */
 	u64 stack;
 };
 
@@ -126,16 +127,16 @@ static long call_clone_vm(struct thread *child, struct request *rq)
 	struct clone_args *a = &rq->args;
 
 	if (!rq->size)
-		return clone_onto(a->flags | a->exit_signal, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid,
-				  a->tls, stack_top(child), child);
+		return clone_onto(a->flags | a->exit_signal, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
+				  a->child_tid, a->tls, stack_top(child), child);
 	a->stack = thread_area(child) + THREAD_RT_STACK;
 	a->stack_size = THREAD_RT_TOP - THREAD_RT_STACK;
 	return clone3_onto(a, rq->size, stack_top(child), child);
 }
 
 /*
- * A vfork child is gone from this memory when the call returns. Unless it got as far as thread_exit(), what it had here is
- * still its own: it cannot give back what it runs on when it executes another program or is killed.
+ * A vfork child is gone from this memory when the call returns. Unless it got as far as thread_exit(), what it had here
+ * is still its own: it cannot give back what it runs on when it executes another program or is killed.
  */
 static void finish_vfork(struct thread *t, struct thread *child)
 {
@@ -201,8 +202,8 @@ static long call_fork(struct request *rq)
 	a->stack = a->stack_size = 0;
 	if (rq->size)
 		return sys2(__NR_clone3, a, rq->size);
-	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid,
-		    a->tls);
+	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
+		    a->child_tid, a->tls);
 }
 
 /* In the child of a fork: the same struct thread, alone, with a slot of its own. */

@@ -148,8 +148,7 @@ int elf_probe(int fd, char *interp)
 
 static int map(gva start, u64 len, int prot, int flags, int fd, u64 offset)
 {
-	long ret =
-		sys6(__NR_mmap, start, len, vma_host_prot(prot), flags | MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, offset);
+	long ret = sys6(__NR_mmap, start, len, vma_host_prot(prot), flags | MAP_PRIVATE, fd, offset);
 
 	if (sys_is_error(ret))
 		return ret;
@@ -173,7 +172,8 @@ static int zero_tail(gva from, gva to)
 	return 0;
 }
 
-static int map_segment(int fd, const struct stat *st, const Elf64_Phdr *ph, u64 bias)
+/* Segments may share a page: then the later one has it, as under Linux. mapped_to is the end of those before. */
+static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 {
 	gva start = ALIGN_DOWN(ph->p_vaddr + bias, PAGE_SIZE);
 	gva file_end = ph->p_vaddr + bias + ph->p_filesz;
@@ -181,12 +181,19 @@ static int map_segment(int fd, const struct stat *st, const Elf64_Phdr *ph, u64 
 	gva mem_end = ALIGN_UP(ph->p_vaddr + bias + ph->p_memsz, PAGE_SIZE);
 	int prot = (ph->p_flags & PF_R ? PROT_READ : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0) |
 		   (ph->p_flags & PF_X ? PROT_EXEC : 0);
-	struct vma vma = {start,      map_end,	 prot, VMA_FILE, VMA_PLAIN, ALIGN_DOWN(ph->p_offset, PAGE_SIZE),
-			  st->st_dev, st->st_ino};
+	struct vma vma = {
+		.start = start,
+		.end = map_end,
+		.prot = prot,
+		.flags = VMA_FILE,
+		.offset = ALIGN_DOWN(ph->p_offset, PAGE_SIZE),
+		.id = vma_new_id_locked(),
+	};
 	int ret;
 
 	if (map_end > start) {
-		ret = map(start, map_end - start, prot, 0, fd, vma.offset);
+		ret = map(start, map_end - start, prot, start < mapped_to ? MAP_FIXED : MAP_FIXED_NOREPLACE, fd,
+			  vma.offset);
 		if (ret)
 			return ret;
 		vma_insert_locked(&vma);
@@ -196,7 +203,7 @@ static int map_segment(int fd, const struct stat *st, const Elf64_Phdr *ph, u64 
 	if (mem_end > map_end) {
 		vma = (struct vma){
 			.start = map_end, .end = mem_end, .prot = PROT_READ | PROT_WRITE | (prot & PROT_EXEC)};
-		ret = map(map_end, mem_end - map_end, vma.prot, MAP_ANONYMOUS, -1, 0);
+		ret = map(map_end, mem_end - map_end, vma.prot, MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		if (ret)
 			return ret;
 		vma_insert_locked(&vma);
@@ -224,12 +231,8 @@ static void note_segment(const Elf64_Ehdr *eh, const Elf64_Phdr *ph, struct elf_
 static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *out)
 {
 	struct span span;
-	struct stat st;
 	int ret = find_span(p, &span);
 
-	if (ret)
-		return ret;
-	ret = sys2(__NR_fstat, p->fd, &st);
 	if (ret)
 		return ret;
 	if (p->eh.e_type == ET_DYN) {
@@ -250,14 +253,14 @@ static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *
 			out->exec_stack = ph->p_flags & PF_X;
 		if (ph->p_type != PT_LOAD)
 			continue;
-		ret = map_segment(p->fd, &st, ph, out->bias);
+		ret = map_segment(p->fd, ph, out->bias, out->end);
 		if (ret)
 			return ret;
 		note_segment(&p->eh, ph, out);
+		out->end = MAX(out->end, ALIGN_UP(ph->p_vaddr + out->bias + ph->p_memsz, PAGE_SIZE));
 	}
 	out->entry = p->eh.e_entry + out->bias;
 	out->phnum = p->eh.e_phnum;
-	out->end = span.high + out->bias;
 	return 0;
 }
 

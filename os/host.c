@@ -17,15 +17,16 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RUSAGE_THREAD_ 1
+#define RUSAGE_THREAD_	1
 #define CLOCK_OF_THREAD 6 /* in a clock id made from a thread id: per thread, scheduler time */
-#define CAP_PERFMON_ 38
-#define MAX_CPUS 8192
+#define CAP_PERFMON_	38
+#define MAX_CPUS	8192
 
 /* The kernel's struct rusage. */
 struct krusage {
 	s64 utime[2], stime[2];
-	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw, nivcsw;
+	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
+		nivcsw;
 };
 
 static u64 clock_ns(int clock)
@@ -141,10 +142,13 @@ static bool somebody_is_new(void)
 	return false;
 }
 
-/* A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited for. */
+/* A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited
+ * for. */
 task_id host_find_task(s32 pid)
 {
-	static const struct { s64 sec, nsec; } pause = {0, 100000};
+	static const struct {
+		s64 sec, nsec;
+	} pause = {0, 100000};
 	task_id id = session_find_tid(pid);
 
 	for (int i = 0; !id && i < 10000 && somebody_is_new() && !sys_is_error(sys2(__NR_tkill, pid, 0)); i++) {

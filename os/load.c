@@ -114,8 +114,7 @@ static u32 perms_prot(const char *perms)
 	       (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Without /proc: how far the vDSO reaches, from its own headers. Its data pages are not code, so nobody asks for them.
- */
+/* Without /proc: how far the vDSO reaches, from its own headers. Nobody asks for its data pages. */
 static void measure_vdso_locked(struct loading *ld)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ld->vdso;
@@ -313,15 +312,15 @@ static int load_images(struct loading *ld, int fd)
  * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack
  * can go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
  */
-static void tell_kernel(const struct loading *ld, const struct stack_built *built, gva brk)
+static void tell_kernel(const struct loading *ld, const struct stack_built *built)
 {
 	struct prctl_mm_map map = {
 		.start_code = ld->program.code_start,
 		.end_code = ld->program.code_end,
 		.start_data = ld->program.data_start,
 		.end_data = ld->program.data_end,
-		.start_brk = brk,
-		.brk = brk,
+		.start_brk = ld->program.end, /* the kernel's own is not used */
+		.brk = ld->program.end,
 		.start_stack = built->sp,
 		.arg_start = built->arg_start,
 		.arg_end = built->arg_end,
@@ -374,6 +373,23 @@ static void set_registers(struct cpu *cpu, gva rip, gva rsp)
 	cpu->rflags = RFLAGS_AT_START;
 }
 
+/*
+ * Where Linux begins the brk area: after the program; below it if the program is where libraries are, as a static PIE.
+ * What compares addresses of heap and images takes as many instructions as natively then. The area ends at the
+ * libraries, which are much nearer than natively: malloc(3) goes on with mmap there.
+ */
+static gva place_brk(const struct loading *ld)
+{
+	gva at = ld->program.end;
+
+	if (!ld->has_interp && ld->program.bias) {
+		vma_lock();
+		at = vma_find_free_locked(PLACE_PROGRAM, PAGE_SIZE, PAGE_SIZE);
+		vma_unlock();
+	}
+	return at && at < LAYOUT_GUEST_BRK ? at : LAYOUT_GUEST_BRK;
+}
+
 static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 {
 	struct stack_program prog = {0};
@@ -400,8 +416,8 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	ret = stack_build(&ld->kernel, &prog, &built);
 	if (ret)
 		return ret;
-	mm_set_brk(LAYOUT_GUEST_BRK + ld->random[3]);
-	tell_kernel(ld, &built, LAYOUT_GUEST_BRK + ld->random[3]);
+	mm_set_brk(place_brk(ld) + ld->random[3]);
+	tell_kernel(ld, &built);
 	set_registers(cpu, ld->has_interp ? ld->interp.entry : ld->program.entry, built.sp);
 	return 0;
 }

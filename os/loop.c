@@ -9,9 +9,9 @@
 #include "os/syscall.h"
 
 #define TRAP_INVALID_OPCODE 6
-#define TRAP_PROTECTION 13
-#define TRAP_PAGE_FAULT 14
-#define PF_USER_FETCH 0x14 /* error code: user mode, instruction fetch */
+#define TRAP_PROTECTION	    13
+#define TRAP_PAGE_FAULT	    14
+#define PF_USER_FETCH	    0x14 /* error code: user mode, instruction fetch */
 
 /* As the processor and the kernel would report that the instruction at cpu->rip cannot be executed. */
 static void raise_fetch_fault(struct thread *t, const struct dbt_fault *f)

@@ -27,7 +27,7 @@
 #include "show/syscall.h"
 
 #define EXIT_FAILED 126
-#define FD_PREFIX "/dev/fd/"
+#define FD_PREFIX   "/dev/fd/"
 
 u64 main_prepare(const u64 *kernel_sp);
 void main_run(const u64 *kernel_sp) __attribute__((noreturn));

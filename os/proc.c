@@ -6,7 +6,7 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define TICK_NS 10000000ul /* USER_HZ is 100 on every Linux */
+#define TICK_NS	  10000000ul /* USER_HZ is 100 on every Linux */
 #define AT_FDCWD_ (-100)
 
 /* Reads the file's beginning and terminates it. Its length, or -errno. */

@@ -13,6 +13,7 @@
 
 /* A NEW slot whose creator is dead may still get its thread: that one has this long to begin. */
 #define NEW_GRACE_NS 2000000000ul
+#define DEAD_LOOKS   4 /* threads looked for in one allocation */
 /* /proc tells start times in ticks of 10 ms. */
 #define START_SLACK_NS 20000000ul
 
@@ -38,10 +39,14 @@ int session_attach(int arena_fd)
 	return 0;
 }
 
-/* The lock with its repair: nothing is half done but what session_reap_locked() finishes. */
+/*
+ * Whoever died with the lock may have freed a slot without lowering the hint. All else is whole at every moment:
+ * tasks_high rises before the slot that needs it is taken and falls after those above it are free.
+ */
 static void session_lock(void)
 {
-	slock_acquire(&arena()->lock);
+	if (slock_acquire(&arena()->lock))
+		arena()->tasks_free_hint = 1;
 }
 
 static void session_unlock(void)
@@ -88,19 +93,57 @@ static void task_fill(struct task *task)
 	task->in_cache = 0;
 }
 
+static void free_locked(struct task *task)
+{
+	u32 slot = (u32)(task - arena()->tasks);
+
+	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
+	if (slot < arena()->tasks_free_hint)
+		arena()->tasks_free_hint = slot;
+}
+
+static void task_final(struct task *task)
+{
+	u32 slot = task->cpu.slot;
+
+	task->cputime_at_exit = host_task_clock(slot);
+	if (!event_task_measured(slot))
+		return;
+	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
+	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
+	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
+	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
+}
+
+/*
+ * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. All under the
+ * lock: others may be ending the same task, and the slot may be another's right after.
+ */
+static void end_gone(u32 slot, s32 pid)
+{
+	struct task *task = &arena()->tasks[slot];
+
+	if (task->state != TASK_ALIVE || task->pid != pid)
+		return;
+	session_lock();
+	if (task->state == TASK_ALIVE && task->pid == pid) {
+		if (event_space->opened)
+			task_final(task);
+		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
+		event_task_exit(slot);
+		free_locked(task);
+	}
+	session_unlock();
+}
+
 /* Other threads of a group that has just executed a new program are gone. */
 static void end_others(const struct task *self)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
-		struct task *task = session_task(slot);
-
-		if (task && task != self && task->state == TASK_ALIVE && task->pid == self->pid) {
-			event_task_exit(slot);
-			session_task_free(task);
-		}
-	}
+	for (slot = 1; slot < arena()->tasks_high; slot++)
+		if (&arena()->tasks[slot] != self)
+			end_gone(slot, self->pid);
 }
 
 struct task *session_find_self(void)
@@ -146,9 +189,18 @@ static bool is_dead(const struct task *task)
 /* A task that nobody can end any more but us. */
 static bool is_abandoned(const struct task *task)
 {
+	/* An execve under way may have changed the thread's id. */
+	if (task->exec_tgid && !sys_is_error(sys2(__NR_kill, task->exec_tgid, 0)))
+		return false;
 	if (task->state != TASK_NEW)
 		return is_dead(task);
 	return boottime() - task->start_time > NEW_GRACE_NS && is_dead(task);
+}
+
+static void lower_hint_locked(u32 slot)
+{
+	if (slot < arena()->tasks_free_hint)
+		arena()->tasks_free_hint = slot;
 }
 
 void session_reap(void)
@@ -161,26 +213,38 @@ void session_reap(void)
 		if (!task)
 			continue;
 		generation = task->generation;
-		if (!is_abandoned(task) || task->generation != generation)
+		if (!is_abandoned(task))
 			continue;
-		event_task_exit(slot);
-		session_task_free(task);
+		/* Two may reap at once, and the slot may be another task's by now. */
+		session_lock();
+		if (task->generation == generation && task->state != TASK_FREE) {
+			event_task_exit(slot);
+			free_locked(task);
+		}
+		session_unlock();
 	}
+}
+
+/* A slot of exit_group's other threads: their events are done with, so it is free once they are gone. */
+static bool is_left_behind(const struct task *task, u32 *looks)
+{
+	return task->state == TASK_DEAD && (*looks)++ < DEAD_LOOKS && !session_task_exists(task);
 }
 
 static struct task *alloc_locked(void)
 {
 	struct arena *a = arena();
-	u32 slot;
+	u32 slot, looks = 0;
 
 	for (slot = MAX(a->tasks_free_hint, 1u); slot < a->tasks_high; slot++)
-		if (a->tasks[slot].state == TASK_FREE)
+		if (a->tasks[slot].state == TASK_FREE || is_left_behind(&a->tasks[slot], &looks))
 			break;
 	if (slot >= ARENA_TASKS)
 		return NULL;
 	if (slot >= a->tasks_high)
 		a->tasks_high = slot + 1;
-	a->tasks_free_hint = slot + 1;
+	if (!looks)
+		a->tasks_free_hint = slot + 1;
 	a->tasks[slot].generation++;
 	a->tasks[slot].start_time = boottime();
 	a->tasks[slot].pid = (s32)sys0(__NR_getpid);
@@ -236,22 +300,9 @@ void session_task_begin(struct task *task)
 	__atomic_store_n(&task->state, TASK_ALIVE, __ATOMIC_RELEASE);
 }
 
-static void task_final(struct task *task)
-{
-	u32 slot = task->cpu.slot;
-
-	task->cputime_at_exit = host_task_clock(slot);
-	if (!event_task_measured(slot))
-		return;
-	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
-	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
-	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
-	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
-}
-
 /*
- * The events read the final values through host.h while the task is DEAD; then nobody needs the slot: a later reader finds
- * its counts in the events.
+ * The events read the final values through host.h while the task is DEAD; then nobody needs the slot: a later reader
+ * finds its counts in the events.
  */
 static bool end_task(struct task *task)
 {
@@ -278,8 +329,11 @@ void session_group_end(struct task *self)
 	for (slot = 1; slot < arena()->tasks_high; slot++) {
 		struct task *task = session_task(slot);
 
-		if (task && task != self && task->state == TASK_ALIVE && task->pid == self->pid)
-			end_task(task);
+		if (!task || task == self || task->state != TASK_ALIVE || task->pid != self->pid || !end_task(task))
+			continue;
+		session_lock();
+		lower_hint_locked(slot);
+		session_unlock();
 	}
 	session_task_end(self);
 }
@@ -288,22 +342,14 @@ void session_process_gone(s32 pid)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
-		struct task *task = session_task(slot);
-
-		if (task && task->state == TASK_ALIVE && task->pid == pid)
-			session_task_end(task);
-	}
+	for (slot = 1; slot < arena()->tasks_high; slot++)
+		end_gone(slot, pid);
 }
 
 void session_task_free(struct task *task)
 {
-	u32 slot = (u32)(task - arena()->tasks);
-
 	session_lock();
-	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
-	if (slot < arena()->tasks_free_hint)
-		arena()->tasks_free_hint = slot;
+	free_locked(task);
 	session_unlock();
 }
 

@@ -8,14 +8,14 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define ACTION_DFL 0
-#define ACTION_IGN 1
-#define SA_RESTORER_ 0x04000000u
+#define ACTION_DFL	   0
+#define ACTION_IGN	   1
+#define SA_RESTORER_	   0x04000000u
 #define SA_EXPOSE_TAGBITS_ 0x00000800u
 /* The flags that the kernel keeps (UAPI_SA_FLAGS); it forgets the others since Linux 5.11. */
 #define SA_KEPT                                                                                                        \
-	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND | SA_RESTORER_ |       \
-	 SA_EXPOSE_TAGBITS_)
+	(SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | SA_RESETHAND |              \
+	 SA_RESTORER_ | SA_EXPOSE_TAGBITS_)
 
 void signal_host_mask(u64 mask)
 {
@@ -121,8 +121,8 @@ static void note_stack_flags(int signo, struct ksiginfo *info, struct kucontext 
 }
 
 /*
- * Linux quirk: exec keeps the flags of an alternate stack, and signal frames show them, but sigaltstack() does not. So the
- * session's first program learns those of whoever started pcl from a frame.
+ * Linux quirk: exec keeps the flags of an alternate stack, and signal frames show them, but sigaltstack() does not. So
+ * the session's first program learns those of whoever started pcl from a frame.
  */
 static void probe_stack_flags(struct thread *t)
 {
@@ -135,8 +135,8 @@ static void probe_stack_flags(struct thread *t)
 }
 
 /*
- * The guest's signal state over exec: the kernel keeps its own part; what it cannot know about SIG_NEVER_BLOCKED is in the
- * task slot (see signal_exec_state).
+ * The guest's signal state over exec: the kernel keeps its own part; what it cannot know about SIG_NEVER_BLOCKED is in
+ * the task slot (see signal_exec_state).
  */
 int signal_init(struct thread *t)
 {
@@ -293,7 +293,7 @@ long sys_rt_sigaction(struct thread *t, const u64 *a)
 	lock_release(&t->sighand->lock);
 	if (ret)
 		return ret;
-	if (a[1] && (new.handler == ACTION_IGN || (new.handler == ACTION_DFL && signal_default(signo) == SIGDEF_IGNORE)))
+	if (a[1] && (new.handler == ACTION_IGN || (new.handler == ACTION_DFL &&signal_default(signo) == SIGDEF_IGNORE)))
 		forget_held(t, signo);
 	if (a[2] && guest_write(a[2], &old, sizeof(old)))
 		return -EFAULT;

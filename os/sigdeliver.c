@@ -13,12 +13,12 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define ACTION_DFL 0
-#define ACTION_IGN 1
-#define SS_AUTODISARM_ (1u << 31)
-#define SS_DISABLE_ 2u
+#define ACTION_DFL	   0
+#define ACTION_IGN	   1
+#define SS_AUTODISARM_	   (1u << 31)
+#define SS_DISABLE_	   2u
 #define TRAP_NO_PAGE_FAULT 14
-#define EFLAGS_RF 0x10000u
+#define EFLAGS_RF	   0x10000u
 
 /* The set that decides whether a signal is deliverable now. */
 static u64 mask_now(const struct thread *t)

@@ -16,32 +16,32 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RED_ZONE 128
-#define SA_RESTORER_ 0x04000000u
-#define SS_ONSTACK_ 1u
-#define SS_DISABLE_ 2u
+#define RED_ZONE       128
+#define SA_RESTORER_   0x04000000u
+#define SS_ONSTACK_    1u
+#define SS_DISABLE_    2u
 #define SS_AUTODISARM_ (1u << 31)
-#define MINSIGSTKSZ_ 2048
+#define MINSIGSTKSZ_   2048
 
 /* uc_flags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS. */
 #define UC_FLAGS 7
 
 /* eflags that sigreturn takes from the frame (FIX_EFLAGS), and those that a handler starts without. */
-#define EFLAGS_RESTORED 0x50dd5u
+#define EFLAGS_RESTORED	       0x50dd5u
 #define EFLAGS_HANDLER_CLEARED 0x10500u /* RF, DF, TF */
 
 /* User code and stack selectors: cs in bits 0..15, ss in bits 48..63. */
 #define CSGSFS 0x002b000000000033ul
 
-#define MAGIC1 0x46505853u
-#define MAGIC2 0x46505845u
-#define MAGIC2_SIZE 4
-#define LEGACY_SIZE 512
-#define HEADER_SIZE 64
-#define MXCSR_DEFAULT 0x1f80u
-#define FEATURES_LEGACY 3ul /* x87 and SSE */
-#define FEATURE_PKRU (1ul << 9)
-#define FEATURE_TILEDATA (1ul << 18)
+#define MAGIC1		    0x46505853u
+#define MAGIC2		    0x46505845u
+#define MAGIC2_SIZE	    4
+#define LEGACY_SIZE	    512
+#define HEADER_SIZE	    64
+#define MXCSR_DEFAULT	    0x1f80u
+#define FEATURES_LEGACY	    3ul /* x87 and SSE */
+#define FEATURE_PKRU	    (1ul << 9)
+#define FEATURE_TILEDATA    (1ul << 18)
 #define ARCH_GET_XCOMP_PERM 0x1022
 
 /* The vector state's legacy area (FXSAVE format) with the words that software may use, and XSAVE's header. */
@@ -336,7 +336,7 @@ long sys_sigaltstack(struct thread *t, const u64 *a)
 	old.size = t->altstack.size;
 	old.flags = (s32)(sigaltstack_state(t, sp) | (t->altstack.flags & SS_AUTODISARM_));
 	if (a[0]) {
-		ret = sigaltstack_set(t, new.sp, new.size, (u32)new.flags, sp);
+		ret = sigaltstack_set(t, new.sp, new.size, (u32) new.flags, sp);
 		if (ret)
 			return ret;
 	}

@@ -13,11 +13,11 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define TRAP_FLAG 0x100ul
-#define PAGE_FAULT_WRITE 2u
+#define TRAP_FLAG	   0x100ul
+#define PAGE_FAULT_WRITE   2u
 #define TRAP_NO_PAGE_FAULT 14
-#define CODE_TRAP_TRACE 2
-#define CODE_SYS_SECCOMP 1
+#define CODE_TRAP_TRACE	   2
+#define CODE_SYS_SECCOMP   1
 
 #pragma GCC visibility push(hidden)
 extern const char window_begin[], window_enter[], window_end[], window_abort[]; /* os/start.S */
@@ -72,8 +72,8 @@ static void stepped(struct thread *t, struct kucontext *uc)
 
 static void dump_registers(int signo, const struct ksiginfo *info, const u64 *g)
 {
-	log_printf(0, "signal %d (code %d, address %#lx) in the runtime at %#lx, error %#lx", signo, info->code, info->addr,
-		   g[GREG_RIP], g[GREG_ERR]);
+	log_printf(0, "signal %d (code %d, address %#lx) in the runtime at %#lx, error %#lx", signo, info->code,
+		   info->addr, g[GREG_RIP], g[GREG_ERR]);
 	log_printf(0, "rax %lx rcx %lx rdx %lx rbx %lx rsp %lx rbp %lx rsi %lx rdi %lx", g[GREG_RAX], g[GREG_RCX],
 		   g[GREG_RDX], g[GREG_RBX], g[GREG_RSP], g[GREG_RBP], g[GREG_RSI], g[GREG_RDI]);
 	log_printf(0, "r8 %lx r9 %lx r10 %lx r11 %lx r12 %lx r13 %lx r14 %lx r15 %lx", g[GREG_R8], g[GREG_R9],

@@ -22,6 +22,8 @@
 #define CLOSE_RANGE_CLOEXEC 4u
 #endif
 
+#define MOVE_BELOW 4096ul /* higher numbers would make the process's table large, and fork slow */
+
 long sys_close(struct thread *t, const u64 *a)
 {
 	event_files_close(t->cpu->slot, (u32)a[0]);
@@ -85,7 +87,7 @@ static long make_way(struct thread *t, s32 fd)
 	if (memory_is_shared(t))
 		return refuse(EBUSY, "pcl's own descriptor, which cannot move in a vfork child");
 	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
-	for (to = MIN(lim.rlim_cur, 1ul << 30) - 2; to > 2; to--) {
+	for (to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - 2; to > 2; to--) {
 		if (!is_free(to) || !is_free(to + 1))
 			continue;
 		if (move_fd(runtime_fd, to) != to || move_fd(runtime_fd + 1, to + 1) != to + 1)

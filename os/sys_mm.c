@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
 #include "os/sys_mm.h"
@@ -127,17 +126,15 @@ static void note_mapping_locked(const struct mm_map *m, gva start)
 		.prot = m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC),
 		.kind = m->kind,
 	};
-	struct stat st;
 
 	if ((m->flags & MAP_TYPE) != MAP_PRIVATE)
 		vma.flags |= VMA_SHARED;
 	if (m->flags & MAP_GROWSDOWN)
 		vma.flags |= VMA_GROWSDOWN;
-	if (!(m->flags & MAP_ANONYMOUS) && !sys2(__NR_fstat, m->fd, &st)) {
+	if (!(m->flags & MAP_ANONYMOUS)) {
 		vma.flags |= VMA_FILE;
 		vma.offset = m->offset;
-		vma.dev = st.st_dev;
-		vma.ino = st.st_ino;
+		vma.id = vma_new_id_locked();
 	}
 	vma_insert_locked(&vma);
 }

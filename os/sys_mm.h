@@ -1,5 +1,4 @@
-/* The guest's address space as other modules of os/ change it. The system calls are in os/sys_mm.c and os/sys_mm_*.c.
- */
+/* The guest's address space as other modules of os/ change it. The system calls: os/sys_mm.c, os/sys_mm_range.c. */
 #ifndef OS_SYS_MM_H
 #define OS_SYS_MM_H
 

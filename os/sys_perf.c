@@ -32,7 +32,6 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 #define SOCK_STREAM_ 1 /* SOCK_CLOEXEC is O_CLOEXEC */
 #define SOL_SOCKET_ 1
 #define SCM_RIGHTS_ 1
-#define REAP_NS 1000000000ul
 #define READ_SMALL 1024	 /* bytes read on the stack */
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
@@ -73,18 +72,6 @@ static long make_descriptor(bool cloexec)
 	return end[0];
 }
 
-/* Events of members that were killed go at the latest with the next open, at most once in a while. */
-static void reap_sometimes(void)
-{
-	static u64 last;
-	u64 now = host_clock_mono();
-
-	if (now - last < REAP_NS)
-		return;
-	last = now;
-	session_reap();
-}
-
 long sys_perf_event_open(struct thread *t, const u64 *a)
 {
 	struct event_request rq;
@@ -92,11 +79,14 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 
 	if (ret)
 		return ret;
-	reap_sometimes();
 	fd = make_descriptor(a[4] & PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fd;
 	ret = event_open_commit(&rq, (u64)fd, inode_of((u64)fd));
+	if (ret == -ENOMEM) {
+		session_reap();
+		ret = event_open_commit(&rq, (u64)fd, inode_of((u64)fd));
+	}
 	if (!ret) {
 		stat_inc(events_opened);
 		return fd;

@@ -15,7 +15,7 @@
 #include "show/syscall.h"
 
 #define SYSCALL_LINE 2048
-#define SYSCALL_LEN 2 /* bytes of the instruction */
+#define SYSCALL_LEN  2 /* bytes of the instruction */
 
 struct syscall_row {
 	const char *name, *formats;
@@ -23,7 +23,7 @@ struct syscall_row {
 };
 
 static const struct syscall_row rows[] = {
-#define pass syscall_pass
+#define pass					   syscall_pass
 #define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler},
 #include "os/syscalls.def"
 #undef SYSCALL
@@ -134,7 +134,8 @@ void syscall_dispatch(struct thread *t)
 	t->regs_replaced = 0;
 	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
-	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats && (row->formats[0] == 'f' || row->formats[0] == 'a'))
+	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
+	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
 		ret = refuse(EBADF, "pcl's own descriptor");
 	else
 		ret = row->handler(t, t->args);

@@ -1,8 +1,8 @@
 /*
  * Threads of one memory: their areas, the lists that hold them, their ends, and bringing the others to a halt.
  *
- * An area is never unmapped: the thread that ends still runs on it until the kernel has let go of it. It is used again once
- * its kernel thread is gone, oldest first.
+ * An area is never unmapped: the thread that ends still runs on it until the kernel has let go of it. It is used again
+ * once its kernel thread is gone, oldest first.
  */
 #include <asm/errno.h>
 #include <linux/mman.h>
@@ -19,10 +19,10 @@
 #include "rt/sys.h"
 
 /* The upper half of the region is for process_page_alloc(). */
-#define PAGES_START (LAYOUT_THREADS + (LAYOUT_DBT - LAYOUT_THREADS) / 2)
-#define PAGES_CHUNK 16u /* pages mapped at a time */
-#define EXITED_LOOKS 4	/* exited areas looked at before a new one is made */
-#define QUIESCE_NS 50000000ul
+#define PAGES_START	(LAYOUT_THREADS + (LAYOUT_DBT - LAYOUT_THREADS) / 2)
+#define PAGES_CHUNK	16u /* pages mapped at a time */
+#define EXITED_LOOKS	4   /* exited areas looked at before a new one is made */
+#define QUIESCE_NS	50000000ul
 #define QUIESCE_STEP_NS 200000ul
 
 struct process the_process;

@@ -51,7 +51,7 @@ bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
 	return !strncmp(dir, "/proc/", 6);
 }
 
-/* Joins and normalises lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes
+/* Makes an absolute path shorter lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes
  * up. */
 static void normalise(char *path)
 {
@@ -200,7 +200,7 @@ int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
 	if (len < 0)
 		return (int)len;
 	out->kind = VFILE_NONE;
-	if (dir && (!len || out->path[at] == '/'))
+	if (dir ? !len || out->path[at] == '/' : out->path[0] != '/')
 		return 0;
 	normalise(out->path);
 	find_normalised(t, out);
@@ -210,6 +210,9 @@ int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
 void vfile_find_path(struct thread *t, const char *path, struct vfile *out)
 {
 	rt_snprintf(out->path, sizeof(out->path), "%s", path);
+	out->kind = VFILE_NONE;
+	if (path[0] != '/')
+		return;
 	normalise(out->path);
 	find_normalised(t, out);
 }

@@ -19,12 +19,12 @@
  * the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are only looked at
  * when the kernel has answered ENOTDIR, or fstat shows the mark.
  *
- *   os/vfile.c       which paths are served
- *   os/vfile_open.c  served files and directories as descriptors
- *   os/vfile_maps.c  the text of maps and smaps
+ *   os/vfile.c         which paths are served
+ *   os/vfile_open.c    served files and directories as descriptors
+ *   os/vfile_maps.c    the text of maps and smaps
  *   os/vfile_status.c  the text of status
- *   os/sys_path.c    the system calls that take a path
- *   os/sys_dir.c     getdents64 and fstat
+ *   os/sys_path.c      the system calls that take a path, and fstat
+ *   os/sys_dir.c       getdents64
  */
 #ifndef OS_VFILE_H
 #define OS_VFILE_H
@@ -45,7 +45,7 @@ enum vfile_kind {
 	VFILE_MAPS,
 	VFILE_SMAPS,
 	VFILE_STATUS, /* of the reader's own process */
-	VFILE_FILE,   /* read-only text */
+	VFILE_FILE,   /* text that describes the PMU or a setting */
 	VFILE_DIR,
 };
 
@@ -71,8 +71,7 @@ int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out);
 /* The same for a path in our memory. */
 void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
 
-/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by the path of its program: true.
- */
+/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by its program's: true. */
 bool vfile_follow_exe(struct thread *t, char *path);
 
 /* The program of this process, as /proc/self/exe shows it. */

@@ -12,7 +12,7 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define TEXT_SIZE 4096 /* more than any kernel writes */
+#define TEXT_SIZE  4096 /* more than any kernel writes */
 #define SET_DIGITS 16
 
 /* Replaces the set after "name:\t" by `set` | (what is there & keep). */

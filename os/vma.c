@@ -33,6 +33,7 @@ struct chunk {
 static struct {
 	struct lock lock;
 	u32 seq;
+	u64 last_id;
 	u32 count;		      /* entries */
 	u32 chunks;		      /* in use: order[0 .. chunks) */
 	u32 touched;		      /* chunks ever used */
@@ -277,6 +278,11 @@ bool vma_host_locked(gva start, gva end)
 	return false;
 }
 
+u64 vma_new_id_locked(void)
+{
+	return ++mm.last_id;
+}
+
 bool vma_room_locked(void)
 {
 	return mm.count + 4 <= CAPACITY && mm.chunks + 4 <= CHUNKS;
@@ -319,8 +325,7 @@ static void chunk_delete(u32 c)
 	forget_gaps(c);
 }
 
-/* Takes up the entries of chunk c + 1 if both are rather empty, so that the number of chunks follows that of entries.
- */
+/* Takes up the entries of chunk c + 1 if both are rather empty: the number of chunks follows that of entries. */
 static void chunk_join(u32 c)
 {
 	struct chunk *a, *b;
@@ -416,7 +421,7 @@ static bool mergeable(const struct vma *a, const struct vma *b)
 		return false;
 	if (!(a->flags & VMA_FILE))
 		return true;
-	return a->dev == b->dev && a->ino == b->ino && a->offset + (a->end - a->start) == b->offset;
+	return a->id == b->id && a->offset + (a->end - a->start) == b->offset;
 }
 
 /* Joins what can be joined where an entry ends at or after `from` and the next begins at or before `to`. */

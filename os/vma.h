@@ -7,13 +7,14 @@
  *
  * Rules:
  *  1. Under vma_lock(), in this order: the host's memory changes, the map changes, dbt_invalidate(). So what is
- * translated in between from the old mapping is forgotten again, and nobody can have been given the same place before
- * that.
+ *     translated in between from the old mapping is forgotten again, and nobody can have been given the same place
+ *     before that.
  *  2. Readers that need one entry use vma_lookup(), which takes no lock and may run in signal handlers. They retry
- * while a change is written, so nothing may fault between the two halves of a change: no guest memory is touched there.
+ *     while a change is written, so nothing may fault between the two halves of a change: no guest memory is touched
+ *     there.
  *  3. Host protection is guest protection without PROT_EXEC, and with PROT_READ if the guest may only execute:
  *     translated code is fetched by the runtime's loads, never by the processor from guest pages. The translator may
- * have taken PROT_WRITE away from executable pages.
+ *     have taken PROT_WRITE away from executable pages.
  *  4. Addresses and lengths are multiples of PAGE_SIZE.
  *
  * Lock: vma_lock() is RANK_MM. Functions named *_locked need it.
@@ -35,7 +36,7 @@ enum vma_kind {
 };
 
 #define VMA_SHARED    1u /* MAP_SHARED: may change behind our back */
-#define VMA_FILE      2u /* offset, dev and ino are valid */
+#define VMA_FILE      2u /* offset and id are valid */
 #define VMA_GROWSDOWN 4u /* the kernel extends it down to start; host memory may begin later */
 
 struct vma {
@@ -44,13 +45,12 @@ struct vma {
 	u32 flags;  /* VMA_* */
 	u32 kind;   /* enum vma_kind */
 	u64 offset; /* file offset of start, in bytes */
-	u64 dev, ino;
+	u64 id;	    /* of files: vma_new_id_locked() of the call that mapped it, so only pieces of one mapping join */
 };
 
 /* Where a mapping without a fixed address goes. */
 enum vma_place {
-	/* Beside the code cache, in the order that Linux gives them: the program below, libraries downwards from the
-	   top. */
+	/* Beside the code cache, in Linux's order: the program below, libraries downwards from the end. */
 	PLACE_PROGRAM,
 	PLACE_NEAR,
 	PLACE_TOP,   /* from the top of the mmap area downwards */
@@ -88,6 +88,9 @@ bool vma_free_locked(gva start, gva end);    /* nothing there, VMA_HOST and rese
 bool vma_covered_locked(gva start, gva end); /* the guest has mapped all of it */
 bool vma_exec_locked(gva start, gva end);    /* code may have been translated from it */
 bool vma_host_locked(gva start, gva end);    /* VMA_HOST in it */
+
+/* A number that no mapping has had. */
+u64 vma_new_id_locked(void);
 
 /* True if a change can be made for certain: each adds two entries at most. */
 bool vma_room_locked(void);

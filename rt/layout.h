@@ -27,6 +27,6 @@
 /* Where the guest finds its own things, as on Linux without address-space randomisation. */
 #define LAYOUT_GUEST_STACK_TOP 0x7ffffffff000ul
 #define LAYOUT_GUEST_MMAP_TOP 0x7ffff7fff000ul
-#define LAYOUT_GUEST_BRK 0x555556000000ul
+#define LAYOUT_GUEST_BRK 0x555556000000ul /* of programs that have no room after them */
 
 #endif

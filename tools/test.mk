@@ -43,7 +43,7 @@ $(T)/count/oracle: tests/count/oracle.c tests/count/region.h
 
 $(T)/count/counted: tests/count/counted.c
 	@mkdir -p $(@D)
-	$(CC) $(GUESTFLAGS) -o $@ $<
+	$(CC) $(GUESTFLAGS) -static -o $@ $<
 
 # Flags come from the table.
 $(T)/count/%: tests/count/%.c tests/count/programs $(wildcard tests/count/*.h)

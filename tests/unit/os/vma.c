@@ -11,7 +11,7 @@
 struct page {
 	bool mapped;
 	u32 prot, flags, kind;
-	u64 offset, ino;
+	u64 offset, id;
 };
 
 static struct page model[PAGES];
@@ -26,7 +26,7 @@ static void model_insert(const struct vma *v)
 	for (gva at = v->start; at < v->end; at += PAGE_SIZE) {
 		struct page *p = &model[(at - FIRST) / PAGE_SIZE];
 
-		*p = (struct page){true, v->prot, v->flags, v->kind, 0, v->ino};
+		*p = (struct page){true, v->prot, v->flags, v->kind, 0, v->id};
 		if (v->flags & VMA_FILE)
 			p->offset = v->offset + (at - v->start);
 	}
@@ -68,7 +68,7 @@ static void compare(void)
 		if (ret)
 			continue;
 		expect(v.start <= address(i) && v.end > address(i));
-		expect(v.prot == p->prot && v.flags == p->flags && v.kind == p->kind && v.ino == p->ino);
+		expect(v.prot == p->prot && v.flags == p->flags && v.kind == p->kind && v.id == p->id);
 		if (v.flags & VMA_FILE)
 			expect_long(v.offset + (address(i) - v.start), p->offset);
 	}
@@ -113,7 +113,7 @@ static void change(unsigned from, unsigned to)
 	case 0:
 		if (rand() & 1) {
 			v.flags = VMA_FILE;
-			v.ino = 1 + rand() % 2;
+			v.id = 1 + rand() % 2;
 			v.offset = from * PAGE_SIZE; /* so that neighbours often join */
 		}
 		v.kind = rand() % 20 ? VMA_PLAIN : VMA_HOST;
