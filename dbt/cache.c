@@ -61,10 +61,11 @@ static void table_put(struct table *t, u32 entry)
 	u64 hash = hash_pc(cache.entry[entry].pc);
 	u32 i = (u32)(hash >> 32) & t->mask;
 
-	while (t->slot[i])
+	/* The place of one that is gone will do: code that is rewritten again and again comes back to the same one. */
+	while ((u32)t->slot[i])
 		i = (i + 1) & t->mask;
+	t->used += !t->slot[i];
 	__atomic_store_n(&t->slot[i], slot_of(hash, entry), __ATOMIC_RELEASE);
-	t->used++;
 }
 
 /* An empty table of that size. */

@@ -297,6 +297,8 @@ void session_task_undo(struct task *task)
 void session_task_begin(struct task *task)
 {
 	task_fill(task);
+	/* Not before the thread's own start, however late the clone was: is_dead() compares. */
+	task->start_time = boottime();
 	__atomic_store_n(&task->state, TASK_ALIVE, __ATOMIC_RELEASE);
 }
 
