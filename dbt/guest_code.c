@@ -53,6 +53,16 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	return true;
 }
 
+/* Why a page that was mapped a moment ago cannot be read: it has gone, or there is nothing behind it (the end of a file). */
+static struct dbt_fault unreadable(u64 page)
+{
+	struct dbt_mapping m;
+
+	if (dbt_host_mapping(page, &m) < 0)
+		return (struct dbt_fault){SIGSEGV, SEGV_MAPERR, page};
+	return (struct dbt_fault){SIGBUS, BUS_ADRERR, page};
+}
+
 size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault)
 {
 	u64 end = pc + ISA_MAX_LEN;
@@ -70,12 +80,18 @@ size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_
 		end = page + PAGE_SIZE;
 	else
 		end = MAX(end, MIN(pc + CODE_WINDOW, page + PAGE_SIZE));
-	g->start = pc;
-	g->end = pc;
+	g->start = g->end = pc;
 	if (guest_read(g->bytes, pc, end - pc) < 0) {
-		/* Mapped, but there is nothing behind it: beyond the end of a file. */
-		*fault = (struct dbt_fault){SIGBUS, BUS_ADRERR, pc};
-		return 0;
+		u64 first = MIN(end, page + PAGE_SIZE);
+
+		/* The second page may have gone meanwhile, and nobody may want it. */
+		*fault = (struct dbt_fault){SIGSEGV, SEGV_MAPERR, page + PAGE_SIZE};
+		if (first == end || guest_read(g->bytes, pc, first - pc) < 0) {
+			*fault = unreadable(page);
+			fault->addr = pc;
+			return 0;
+		}
+		end = first;
 	}
 	g->end = end;
 	*bytes = g->bytes;

@@ -102,7 +102,7 @@ static void free_locked(struct task *task)
 		arena()->tasks_free_hint = slot;
 }
 
-static void task_final(struct task *task)
+void session_task_note(struct task *task)
 {
 	u32 slot = task->cpu.slot;
 
@@ -128,7 +128,7 @@ static void end_gone(u32 slot, s32 pid)
 	session_lock();
 	if (task->state == TASK_ALIVE && task->pid == pid) {
 		if (event_space->opened)
-			task_final(task);
+			session_task_note(task);
 		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
 		event_task_exit(slot);
 		free_locked(task);
@@ -311,7 +311,7 @@ static bool end_task(struct task *task)
 	u32 alive = TASK_ALIVE;
 
 	if (event_space->opened)
-		task_final(task);
+		session_task_note(task);
 	if (!__atomic_compare_exchange_n(&task->state, &alive, TASK_DEAD, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
 	event_task_exit(task->cpu.slot);

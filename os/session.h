@@ -27,6 +27,8 @@ struct task *session_task_new(struct task *parent);
 void session_task_undo(struct task *task);
 /* The new task's own thread: fills in its ids and becomes ALIVE. */
 void session_task_begin(struct task *task);
+/* Notes in the slot what the host knows of the thread, which is running or a zombie. Events are open. */
+void session_task_note(struct task *task);
 /* The thread's own end: final clocks and counts, state DEAD. Its events are told before. */
 void session_task_end(struct task *task);
 /*

@@ -5,24 +5,9 @@
  * A SIGKILL from outside the session, or of the out-of-memory killer, leaves what was read last.
  */
 #include <asm/signal.h>
-#include "event/host.h"
 #include "event/space.h"
-#include "event/task.h"
 #include "os/session.h"
 #include "os/syscall.h"
-
-static void note(struct task *task)
-{
-	u32 slot = task->cpu.slot;
-
-	task->cputime_at_exit = host_task_clock(slot);
-	if (!event_task_measured(slot))
-		return;
-	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
-	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
-	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
-	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
-}
 
 /* tgid 0: it could be any. */
 static void before_kill(struct thread *t, s32 tgid)
@@ -34,7 +19,7 @@ static void before_kill(struct thread *t, s32 tgid)
 
 		if (task && task != t->task && task->state == TASK_ALIVE && (!tgid || task->pid == tgid) &&
 		    event_ctx(slot)->events.first)
-			note(task);
+			session_task_note(task);
 	}
 }
 
