@@ -73,6 +73,6 @@ int main(void)
 	syscall(SYS_close_range, 3u, ~0u, 0u);
 	fflush(stdout);
 	printf("%d\n", system("exit 6") >> 8);
-	execl("/bin/sh", "sh", "-c", "ls /proc/$$/fd | wc -l; ulimit -n", NULL);
+	execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | wc -l; ulimit -n", NULL);
 	return 1;
 }
