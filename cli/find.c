@@ -25,6 +25,13 @@ static bool is_directory(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISDIR(st.st_mode);
+}
+
 int find_report(const char *path, int err)
 {
 	struct stat st;
@@ -149,7 +156,8 @@ int find_program(const char *name, struct program *out)
 		err = len < (int)sizeof(out->path) ? check_file(out->path) : ENOENT;
 		if (!err)
 			return accept_path(out->path, out);
-		if (err == EACCES && !*denied && !is_directory(out->path))
+		/* As bash: a file that may not be executed, not a directory that may not be searched. */
+		if (err == EACCES && !*denied && is_file(out->path))
 			memcpy(denied, out->path, sizeof(denied));
 		if (!goes_on(err))
 			return find_report(out->path, err);
