@@ -1,5 +1,6 @@
 # A Rust program with threads, channels and a panic that unwinds.
-rustc=$(command -v rustc || ls /root/.cargo/bin/rustc 2>/dev/null) || true
+HOME=$(getent passwd "$(id -u)" | cut -d: -f6); export HOME
+rustc=$(command -v rustc || ls "$HOME/.cargo/bin/rustc" 2>/dev/null) || true
 [ -x "$rustc" ] || { echo "no rustc"; exit 77; }
 cat > t.rs <<'END'
 use std::sync::{mpsc, Arc, Mutex};
@@ -24,7 +25,6 @@ fn main() {
     std::process::exit(5);
 }
 END
-export HOME=/root
 "$rustc" -O -o t t.rs >/dev/null 2>&1 || { echo "rustc does not work here"; exit 77; }
 $RUN ./t 2>/dev/null
 echo $?
