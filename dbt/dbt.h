@@ -43,14 +43,6 @@ void dbt_after_fork(void);
  */
 void dbt_invalidate(gva start, gva end);
 
-/*
- * For the host's signal handlers. The machine context of the interrupted host thread, in the order of gregs in
- * ucontext (REG_R8 .. REG_CR2).
- */
-struct dbt_context {
-	u64 *greg; /* ucontext's gregs */
-};
-
 enum dbt_where {
 	DBT_AT_RUNTIME,	 /* not in the cache: in C code or in the way in or out; cpu->pending is enough */
 	DBT_AT_BOUNDARY, /* between two guest instructions */
@@ -58,7 +50,7 @@ enum dbt_where {
 };
 
 /*
- * Where a host context is. For DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before)
+ * For the host's signal handlers: where a machine context is, given as gregs of ucontext (REG_R8 .. REG_CR2). For DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before)
  * the guest instruction at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
  * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at this
  * point) are applied to cpu by dbt_leave(), not here.

@@ -80,7 +80,9 @@ static bool stolen_as_memory(struct emit *e, const u8 *bytes, const struct insn 
 	}
 	if ((copy.attr & ISA_NO_MEM_RM) || ((copy.writes & STOLEN_BIT) && copy.opsize == 4))
 		return false;
-	emit_bytes(e, buf, (size_t)isa_set_mem(buf, &copy, STOLEN, HOME));
+	if (isa_set_mem(buf, &copy, STOLEN, HOME) < 0)
+		return false;
+	emit_bytes(e, buf, copy.len);
 	return true;
 }
 
@@ -127,7 +129,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 			spilled[n] = base;
 			emit_store_cpu(e, base, offsetof(struct cpu, spill) + 8 * n++);
 			emit_mov_imm(e, base, addr);
-			isa_set_mem(buf, &copy, base, 0);
+			check(isa_set_mem(buf, &copy, base, 0) > 0);
 		}
 	}
 	emit_bytes(e, buf, copy.len);
@@ -179,7 +181,7 @@ void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *
 			memcpy(buf + copy.disp_off, &d, 4);
 		} else {
 			emit_mov_imm(e, RCX, addr);
-			isa_set_mem(buf, &copy, RCX, 0);
+			check(isa_set_mem(buf, &copy, RCX, 0) > 0);
 		}
 	} else if (copy.reads & STOLEN_BIT) {
 		unsigned sub = in->base == RDX || in->index == RDX ? RCX : RDX;
