@@ -5,7 +5,6 @@
 /* Indexes of cpu->rt_fn: where code in the cache jumps to. */
 #define RT_LEAVE_EXIT 0	    /* cpu->exit_id says which exit */
 #define RT_LEAVE_INDIRECT 1 /* cpu->target is the guest address wanted */
-#define RT_LEAVE_STOP 2	    /* an exit of kind stop: cpu->exit_id */
 
 /* What dbt_enter() returns. */
 #define LEFT_EXIT 0

@@ -28,12 +28,17 @@ GEN := $(O)/gen/isa_tables.h
 RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))
 RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(RT_SRC))
 CLI_SRC := $(wildcard cli/*.c)
-CLI_OBJ := $(patsubst %,$(O)/host/%.o,$(CLI_SRC))
+# ThreadSanitizer knows no memory at the arena's address: with it only the unit tests are instrumented, not the command.
+CMD := $(if $(filter tsan,$(MODE)),plain,host)
+CMD_SAN := $(if $(filter tsan,$(MODE)),,$(SAN))
+CLI_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(CLI_SRC))
 # Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
 HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu model event pmu show,$(wildcard $(r)/*.c)))
 HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a
+CMD_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(HOST_SRC))
+CMD_LIB := $(O)/lib$(CMD).a
 
 .PHONY: all pcl clean check demo bench install deps
 all: pcl
@@ -55,6 +60,10 @@ $(O)/host/%.o: % | $(GEN)
 	@mkdir -p $(@D)
 	$(CC) $(HOSTFLAGS) -MMD -MP -c -o $@ $<
 
+$(O)/plain/%.o: % | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) -MMD -MP -c -o $@ $<
+
 # Linked at LAYOUT_BASE (rt/layout.h).
 $(O)/pclrt: $(RT_OBJ)
 	$(CC) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 -Wl,-z,noexecstack \
@@ -63,13 +72,16 @@ $(O)/pclrt: $(RT_OBJ)
 $(HOST_LIB): $(HOST_OBJ)
 	rm -f $@ && ar rcs $@ $(HOST_OBJ)
 
+$(O)/libplain.a: $(CMD_OBJ)
+	rm -f $@ && ar rcs $@ $(CMD_OBJ)
+
 # Static where the sanitizers allow it: starts faster.
-$(O)/pcl: $(CLI_OBJ) $(HOST_LIB)
-	$(CC) $(HOSTFLAGS) $(if $(SAN),,-static) -o $@ $(CLI_OBJ) $(HOST_LIB)
+$(O)/pcl: $(CLI_OBJ) $(CMD_LIB)
+	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB)
 
 clean:
 	rm -rf build pcl
 
--include $(RT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HOST_OBJ:.o=.d)
+-include $(RT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(CMD_OBJ:.o=.d)
 -include tools/test.mk
 -include tools/setup.mk
