@@ -108,9 +108,10 @@ void event_sync_units(task_id task)
 
 static void unit_use(const struct event *e, int by)
 {
-	if (e->source.unit == EVENT_UNIT_NONE || !e->task)
+	if (!e->source.units || !e->task)
 		return;
-	event_ctx(e->task)->unit_users[e->source.unit] += by;
+	for (u32 units = e->source.units; units; units &= units - 1)
+		event_ctx(e->task)->unit_users[__builtin_ctz(units)] += by;
 	event_sync_units(e->task);
 }
 

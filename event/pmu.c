@@ -77,7 +77,7 @@ int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out)
 		if (pmus[i]->type != type)
 			continue;
 		*nr = i;
-		*out = (struct event_source){.unit = EVENT_UNIT_NONE};
+		*out = (struct event_source){0};
 		err = pmus[i]->event_init(attr, out);
 		/* Linux quirk: whether or not attr.sample_type asks for registers. */
 		if (!err && (attr->sample_regs_user | attr->sample_regs_intr) >> 32)

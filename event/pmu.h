@@ -3,8 +3,8 @@
  *
  * A driver offers free-running 64-bit sources: numbers per task that only grow. An event's value is the sum of what its
  * source advanced by while the event was scheduled in, so any number of events may use one source and no event ever
- * waits for a counter. Sources that cost something while they advance belong to a unit; the core counts the events on
- * each unit of each task and tells the driver which are needed.
+ * waits for a counter. What costs something while it is needed is a unit (0 to EVENT_UNITS - 1, one meaning for all
+ * drivers); the core counts the events on each unit of each task and tells the drivers which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
  * by number. hw_pmu_init() and sw_pmu_init() are weak: an architecture or a test that has none leaves them out.
@@ -18,13 +18,12 @@
 #include "event/host.h"
 
 #define PMU_MAX 8
-#define EVENT_UNITS 16
-#define EVENT_UNIT_NONE 0xff
+#define EVENT_UNITS 32
 
 /* What the driver makes of an attr. */
 struct event_source {
 	u32 source;  /* the driver's own name for it, passed to read() */
-	u8 unit;     /* 0 to EVENT_UNITS - 1, or EVENT_UNIT_NONE: costs nothing */
+	u32 units;   /* bit per unit that it needs; 0: costs nothing */
 	u8 shift;    /* values given to users are divided by 2^shift */
 	u8 per_cpu;  /* read(0, source) is meaningful: a per-CPU event needs no per-task children */
 };

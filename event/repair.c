@@ -127,8 +127,10 @@ static void link_event(struct event *e)
 		elist_add_by_id(&event_slot(e->leader)->siblings, nr, LINK_GROUP);
 		event_slot(e->leader)->nr_siblings++;
 	}
-	if (e->task && e->source.unit != EVENT_UNIT_NONE && event_tally(e)->state == PERF_STATE_ACTIVE)
-		s->ctx[e->task].unit_users[e->source.unit]++;
+	if (!e->task || event_tally(e)->state != PERF_STATE_ACTIVE)
+		return;
+	for (u32 units = e->source.units; units; units &= units - 1)
+		s->ctx[e->task].unit_users[__builtin_ctz(units)]++;
 }
 
 static void rebuild_lists(void)

@@ -57,8 +57,8 @@ static const char *check_ctx(u32 task, u32 *members)
 			return "a context has an event that is not its own";
 		bound += e->cpu >= 0;
 		measured += event_is_measured(e);
-		if (event_tally(e)->state == PERF_STATE_ACTIVE && e->source.unit != EVENT_UNIT_NONE)
-			users[e->source.unit]++;
+		for (u32 u = event_tally(e)->state == PERF_STATE_ACTIVE ? e->source.units : 0; u; u &= u - 1)
+			users[__builtin_ctz(u)]++;
 	}
 	for (u32 u = 0; u < EVENT_UNITS; u++) {
 		if (users[u] != ctx->unit_users[u])

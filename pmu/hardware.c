@@ -39,13 +39,13 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	if (attr->exclude_user && !attr->exclude_kernel)
 		return refuse(EOPNOTSUPP, "kernel mode is invisible to pcl");
 	out->source = SOURCE_NOTHING;
-	out->unit = EVENT_UNIT_NONE;
+	out->units = 0;
 	out->shift = 0;
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
 	if (out->per_cpu)
 		return 0;
 	out->source = row->source;
-	out->unit = (u8)__builtin_ctz(cpu_want_bit((enum cell)row->source));
+	out->units = cpu_want_bit((enum cell)row->source);
 	out->shift = row->source == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
 	return 0;
 }

@@ -130,7 +130,7 @@ static int fake_hw_init(const struct perf_attr *attr, struct event_source *out)
 {
 	if (attr->config >= FAKE_CELLS)
 		return -ENOENT;
-	*out = (struct event_source){.source = (u32)attr->config, .unit = (u8)attr->config};
+	*out = (struct event_source){.source = (u32)attr->config, .units = 1u << attr->config};
 	out->shift = attr->config == FAKE_CELLS - 1 ? 2 : 0;
 	return 0;
 }
@@ -152,7 +152,7 @@ static int fake_sw_init(const struct perf_attr *attr, struct event_source *out)
 {
 	if (attr->config > 1)
 		return -ENOENT;
-	*out = (struct event_source){.source = (u32)attr->config, .unit = EVENT_UNIT_NONE, .per_cpu = !attr->config};
+	*out = (struct event_source){.source = (u32)attr->config, .per_cpu = !attr->config};
 	return 0;
 }
 

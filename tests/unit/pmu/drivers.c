@@ -44,11 +44,11 @@ static void test_every_row(void)
 			for (u32 c = 0; c < HOST_COUNTS; c++)
 				fake_counts[c] += c + 10;
 			expect_long(pmu->read(1, s.source) > before, row->source != SW_NEVER);
-			expect_long(s.unit, EVENT_UNIT_NONE);
+			expect_long(s.units, 0);
 		} else {
 			fake_bank.cell[row->source] += 8;
 			expect_long(pmu->read(1, s.source), before + 8);
-			expect_long(1u << s.unit, cpu_want_bit((enum cell)row->source));
+			expect_long(s.units, cpu_want_bit((enum cell)row->source));
 			expect_long(s.shift, row->source == CELL_CYCLES ? 2 : 0);
 		}
 	}
@@ -105,7 +105,7 @@ static void test_modes(void)
 	a.exclude_user = 1;
 	expect_long(find(a, &pmu, &s), 0);
 	expect_long(pmu->read(1, s.source), 0);
-	expect_long(s.unit, EVENT_UNIT_NONE);
+	expect_long(s.units, 0);
 	a.exclude_kernel = 0;
 	expect_long(try(a), -EOPNOTSUPP);
 }
