@@ -36,6 +36,21 @@ enum cell {
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
 #define CPU_WANT_KINDS 4u  /* all the others */
+#define CPU_WANT_LIMITS 8u /* it stops at the limits of the bank's words: sampling; see cpu/bank.h */
+#define CPU_WANT_WATCH 16u /* data accesses in [watch_lo, watch_lo + watch_len) stop in front of the instruction */
+#define CPU_WANT_BREAK 32u /* it stops in front of instructions with an execution breakpoint (dbt_break_set()) */
+#define CPU_WANT_CALLS 64u /* calls and returns keep the call stack in calls[] */
+/* Taken branches are noted in lbr: which kinds. */
+#define CPU_WANT_LBR_COND 256u
+#define CPU_WANT_LBR_JMP 512u	 /* direct jumps */
+#define CPU_WANT_LBR_CALL 1024u	 /* direct calls */
+#define CPU_WANT_LBR_RET 2048u
+#define CPU_WANT_LBR_IND 4096u	 /* indirect jumps and calls */
+#define CPU_WANT_LBR 0x1f00u
+/* Chosen by cpu/ and dbt/ themselves, near a limit: */
+#define CPU_WANT_COUNTDOWN 0x10000u	  /* an exact countdown of instructions, */
+#define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* or of branches, besides */
+#define CPU_WANT_ONE 0x40000u		  /* one instruction, no limits: dbt_step() */
 #define CPU_VARIANTS 8
 
 static inline u32 cpu_want_bit(enum cell c)
@@ -59,6 +74,13 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
  * counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS] and
  * cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle.
  */
+#define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
+#define CPU_CALLS 65536 /* entries of the call stack, likewise with 16 bits */
+
+struct cpu_call {
+	u64 ret, sp; /* return address, and where it lies */
+};
+
 struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
@@ -78,6 +100,26 @@ struct cpu {
 	u32 variant;	   /* CPU_WANT_* of the code that it runs now */
 	u32 epoch;	   /* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
 	u32 slot;	   /* number of this cpu's task slot */
+
+	/* Limits; see cpu/bank.h. */
+	u32 seq;	   /* odd while words and biases change */
+	u32 near;	   /* CPU_WANT_COUNTDOWN* in force, or 0 */
+	s64 countdown;
+	u64 bias_blocks[2][CPU_BLOCK_INSNS];
+	u64 bias_cell[CELL_NR];
+	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
+	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
+
+	/* Watched data: the smallest interval around all of the thread's watchpoints. Written by the owner only, as the rest. */
+	u64 watch_lo, watch_len;
+
+	/* Taken branches, a ring: lbr_pos is the next place to be written. */
+	u8 lbr_pos;
+	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR];
+
+	/* The call stack, a ring in the process's own memory; calls_pos is the place of the innermost call. NULL until it is wanted. */
+	struct cpu_call *calls;
+	u16 calls_pos;
 } __attribute__((aligned(64)));
 
 /* Where blocks of n instructions are counted, for code generation. */

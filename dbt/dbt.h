@@ -17,6 +17,10 @@ enum dbt_stop {
 	DBT_FAULT,     /* an instruction at cpu->rip cannot be fetched or decoded: see dbt_fault */
 	DBT_SYSENTER,  /* int 0x80 or sysenter at cpu->rip (not executed) */
 	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
+	DBT_LIMIT,     /* CPU_WANT_LIMITS: the block at cpu->rip would reach a limit, or may; nothing of it is done or counted */
+	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
+	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
+	DBT_STEPPED,   /* dbt_step() only: one instruction was executed and counted */
 };
 
 /* Why DBT_FAULT: as the kernel would report it in siginfo. */
@@ -29,6 +33,19 @@ struct dbt_fault {
 int dbt_init(void);			      /* reserves the cache and tables; 0 or -errno */
 void dbt_cpu_init(struct cpu *cpu);	      /* before the first dbt_run() of a thread */
 enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
+
+/*
+ * Executes one instruction at cpu->rip (a rep string instruction with all its iterations), whatever limits, breakpoints and watched memory there
+ * are. DBT_STEPPED, or what dbt_run() returns; DBT_SYSCALL is after a syscall instruction, which is counted. After DBT_INTERRUPT the instruction
+ * was executed if cpu->rip or a count moved.
+ */
+enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
+
+/* True if code at pc is translated already for what the thread wants: it can go on there at no cost. */
+bool dbt_known(const struct cpu *cpu, gva pc);
+
+/* An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set. 0 or -ENOMEM. */
+int dbt_break_set(gva addr, bool on);
 
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the

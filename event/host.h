@@ -14,11 +14,21 @@ typedef u32 task_id;
 
 /* Clocks, in nanoseconds. */
 u64 host_clock_mono(void);		      /* CLOCK_MONOTONIC: wall time of the subsystem */
+u64 host_clock_perf(void);		      /* of records' TIME without attr.use_clockid; see host_tsc() */
+u64 host_clock_by_id(s32 clockid);	      /* CLOCK_MONOTONIC, _RAW, REALTIME, BOOTTIME, TAI */
 u64 host_task_clock(task_id task);	      /* CPU time that the task has used; 0 until it runs, final once it is dead */
 
 /* Counts that the host keeps for a task since it began; 0 until it runs, final once it is dead. */
 enum host_count { HOST_FAULTS_MIN, HOST_FAULTS_MAJ, HOST_SWITCHES, HOST_MIGRATIONS, HOST_COUNTS };
 u64 host_task_count(task_id task, enum host_count what);
+
+/* How a time-stamp counter becomes host_clock_perf(): ns = zero + (tsc * mult >> shift) as in the mmap page. False: it does not. */
+struct host_tsc {
+	u32 mult;
+	u16 shift;
+	u64 zero;
+};
+bool host_tsc(struct host_tsc *out);
 
 /* The task that called, and others by kernel thread id as its process sees them; 0: no such task in the session. */
 task_id host_current(void);
@@ -39,6 +49,25 @@ u32 host_task_cpu(task_id task);
 
 /* The task's registers and counter bank: the PMU drivers' side of cpu/cpu.h. */
 struct cpu *host_task_bank(task_id task);
+
+/* Memory of ring buffers: page n of the session's ring memory; what the kernel may take back once it is free. */
+void *host_ring_page(u32 page);
+u32 host_ring_pages(void);			/* how many there are */
+void host_ring_free(u32 page, u32 pages);	/* reads as zeroes from now on */
+
+/* What the caller's user may lock: RLIMIT_MEMLOCK in pages (~0: no limit), CAP_IPC_LOCK, and who that is. */
+u64 host_memlock_pages(void);
+bool host_may_lock(void);
+u32 host_uid(void);
+
+/*
+ * An event's descriptors have news: those who wait on them look again (event.waiters), and with a pending_kill (POLL_IN, POLL_HUP)
+ * whoever asked for signals gets one (event.async_*). Never blocks. root: number of a root event.
+ */
+void host_wake(u32 root, u32 pending_kill);
+
+/* A clock source of a task reaches its limit: interrupt the calling task in ns of its CPU time; ~0: not at all. */
+void host_clock_limit(u64 ns);
 
 /* The caller has such a descriptor open, of whatever kind. */
 bool host_fd_open(s32 fd);

@@ -26,6 +26,15 @@ struct event_source {
 	u32 units;   /* bit per unit that it needs; 0: costs nothing */
 	u8 shift;    /* values given to users are divided by 2^shift */
 	u8 per_cpu;  /* read(0, source) is meaningful: a per-CPU event needs no per-task children */
+	u8 hits;     /* not read(): the event's own event.hits, which event_hit() advances */
+	u8 polled;   /* overflows are only noticed by event_poll(): nothing stops the task where its limit is reached */
+	u32 sampling_units; /* needed besides, by an event that samples */
+};
+
+/* How much a source may advance until an event overflows, in the source's own unit; ~0: no limit. */
+struct pmu_limit {
+	u32 source;
+	u64 left;
 };
 
 /* Capabilities. */
@@ -49,6 +58,13 @@ struct pmu {
 
 	/* Which units (bit mask) the task must advance from now on. NULL if the driver has no units. */
 	void (*want)(task_id task, u32 units);
+
+	/*
+	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction (or, for clocks, as soon
+	 * after it as can be); os/ then calls event_overflow(). Replaces all limits given before; sources that are not
+	 * named have none. NULL: the driver's events cannot sample, or are polled or hit.
+	 */
+	void (*limit)(task_id task, const struct pmu_limit *limit, u32 n);
 };
 
 int pmu_register(const struct pmu *pmu); /* its number, or -ENOSPC */

@@ -25,6 +25,8 @@
 #define EVENT_TASKS 4096 /* task slots; os/ checks that it is ARENA_TASKS */
 #define EVENT_FILES 4096 /* descriptor tables */
 #define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
+#define EVENT_RINGS 4096	 /* ring buffers */
+#define EVENT_MAPS 8192		 /* mappings of events, in all processes */
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -62,14 +64,36 @@ struct event {
 	u32 pmu;
 	struct event_source source;
 	u64 inode;		     /* which file its descriptors are; roots only */
-	struct perf_attr attr;	     /* enable_on_exec is cleared by exec */
+	struct perf_attr attr;	     /* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
+	u64 hits;		     /* source of events with source.hits; [any], written by its task */
+
+	/* Sampling; see overflow.h. Every field is good by itself, whatever a dead member was doing. */
+	u64 period;		     /* the present one, in users' units */
+	u64 next;		     /* the source's value at which it overflows next; ~0: never. ACTIVE only */
+	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
+	u64 freq_stamp, freq_count;  /* perf clock and source at the last adjustment */
+	u32 interrupts;		     /* overflows in the tick that began at tick_stamp */
+	u32 throttled;
+	u64 tick_stamp;
+	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
+	u32 pending_kill;	     /* POLL_IN or POLL_HUP for the next wakeup */
+	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
+	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
+
+	/* Who waits on its descriptors (os/notify.c); roots only. [any] */
+	u32 waiters;		     /* blocked in poll(2) and the like, or registered with an epoll instance */
+	u32 async_signo;	     /* O_ASYNC: F_SETSIG's number, 0: SIGIO */
+	s32 async_pid;		     /* F_SETOWN_EX: kernel id, 0: off */
+	u32 async_type;		     /* F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP */
+	s32 async_fd;		     /* si_fd */
+	u32 async_tgid;		     /* the process that asked */
 
 	/* Derived. */
 	u32 refs;		     /* descriptors, in all tables; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
 	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
-	struct elink in_group, in_family;
+	struct elink in_group, in_family, in_ring;
 };
 
 /* One per task slot: the kernel's task context, and which descriptor table the task has. */
@@ -80,7 +104,12 @@ struct event_ctx {
 	s32 cpu;	  /* where it was seen last */
 	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
+	u32 mm;		  /* number of its address space, for event_map; see map.h */
 	u32 units;	  /* derived: what the drivers were told */
+	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
+	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
+	u32 sideband;	  /* [any] derived: SB_* that events here want to hear of, see sideband.h */
+	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 };
@@ -89,6 +118,44 @@ struct event_ctx {
 struct event_files {
 	u32 users;	/* derived: live contexts with this table; 0: free */
 	u32 high;	/* [any] no descriptor at or above this is an event */
+};
+
+/*
+ * A ring buffer: the records of one event and of those that send their output there. 1 + pages pages of the session's ring
+ * memory (LAYOUT_RINGS): struct perf_event_mmap_page, then the data. See ring.h.
+ */
+struct ring {
+	u32 slot;	   /* enum event_slot_state: FREE, NEW or LIVE */
+	u32 id;		   /* unlike that of the slot's earlier rings */
+	u32 page;	   /* where it begins in the ring memory, in pages */
+	u32 pages;	   /* of data: 0 or a power of 2 */
+	u32 overwrite;	   /* mapped without PROT_WRITE: nobody reads the tail */
+	u32 paused;	   /* PERF_EVENT_IOC_PAUSE_OUTPUT */
+	u32 uid;	   /* whose locked memory it is, and how much: */
+	u32 user_pages, locked_pages;
+
+	struct slock lock; /* RANK_RING; guards the rest */
+	u64 head;	   /* bytes ever written; data_head follows it */
+	u64 wakeup;	   /* head at the last wakeup by watermark */
+	u64 watermark;	   /* bytes between wakeups */
+	u32 events;	   /* samples since the last wakeup by number */
+	u64 lost;	   /* records since the last LOST record that found no room */
+	u32 poll;	   /* [any] EPOLLIN | EPOLLRDNORM since the last poll(2), which takes it */
+
+	/* Derived, under event_lock(). */
+	u32 maps;	   /* mappings, in all processes */
+	struct elist feeders; /* root events whose records go here */
+};
+
+/* One mapping of a ring in one address space. */
+struct event_map {
+	u32 ring;	/* 0: free */
+	u32 ring_check;
+	u32 mm;
+	u32 event;	/* the one that was mapped */
+	u64 event_id;
+	gva addr;
+	u32 pages;	/* with the first one */
 };
 
 struct event_sysctl {
@@ -102,12 +169,18 @@ struct event_space {
 	u32 ctx_high;	   /* task slots ever used + 1 */
 	u32 files_high;	   /* descriptor tables ever used + 1 */
 	u32 files_hint;	   /* where to look for a free one first */
+	u32 rings_high, maps_high; /* the same of rings and mappings */
+	u32 next_mm, next_ring_id;
+	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
+	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: throttling applies to fixed periods too */
 	u64 next_id;
 	struct elist free;	/* derived */
 	struct elist system;	/* derived: per-CPU events */
 	struct event_sysctl sysctl; /* [any] */
 	struct event_ctx ctx[EVENT_TASKS];
 	struct event event[EVENT_SLOTS];
+	struct ring ring[EVENT_RINGS];
+	struct event_map map[EVENT_MAPS];
 	struct event_files files[EVENT_FILES];
 	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
 };
@@ -142,6 +215,11 @@ static inline u32 event_nr(const struct event *e)
 	return (u32)(e - event_space->event);
 }
 
+static inline struct ring *ring_slot(u32 nr)
+{
+	return &event_space->ring[nr];
+}
+
 static inline struct event_ctx *event_ctx(task_id task)
 {
 	return &event_space->ctx[task];
@@ -155,12 +233,14 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_CTX offsetof(struct event, in_ctx)
 #define LINK_GROUP offsetof(struct event, in_group)
 #define LINK_FAMILY offsetof(struct event, in_family)
+#define LINK_RING offsetof(struct event, in_ring)
 
 /* Iteration in which the present event may leave the list. */
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
 	for (u32 nr = (list).first, next_; nr && ((e) = event_slot(nr), next_ = (e)->link.next, true); nr = next_)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
+#define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
 #define for_each_child(e, parent) for_each_linked(e, nr_f_, next_f_, (parent)->children, in_family)
 
 #endif

@@ -1,0 +1,86 @@
+/*
+ * PERF_RECORD_SAMPLE: what a sample is made of, and its record.
+ *
+ * os/ looks at the guest (registers, stack, branches) before it takes any event lock and leaves what it found in a struct shot;
+ * event_ctx.needs tells which parts anyone wants. Parts that were not asked for may be left zero.
+ */
+#ifndef EVENT_SAMPLE_H
+#define EVENT_SAMPLE_H
+
+#include "event/ring.h"
+
+/* Parts of a shot that cost something to find out. */
+#define SHOT_REGS 1u	 /* regs */
+#define SHOT_CHAIN 2u	 /* chain, by frame pointers */
+#define SHOT_CALLS 4u	 /* chain from the translator's call stack instead */
+#define SHOT_STACK 8u	 /* stack */
+#define SHOT_BRANCHES 16u /* branches */
+#define SHOT_ADDR 32u	 /* addr of the instruction's data access, and its data_src */
+#define SHOT_PAGES 64u	 /* code_page_size, data_page_size */
+#define SHOT_CGROUP 128u
+#define SHOT_BRANCH_CALLS 256u /* branches as a call stack: PERF_SAMPLE_BRANCH_CALL_STACK */
+
+#define SHOT_BRANCHES_MAX 256
+
+/* General registers in the order of RAX, RCX, ... of cpu/cpu.h. */
+struct shot_regs {
+	u64 gpr[16];
+	u64 rip, rflags;
+};
+
+/* One branch, newest first. kind: PERF_BR_*. */
+struct shot_branch {
+	u64 from, to;
+	u32 kind;
+	u32 cycles; /* 0: not known */
+};
+
+struct shot {
+	task_id task;
+	u64 ip;		     /* the instruction that the count was reached by (or before which the clock ran out) */
+	bool exact;	     /* PERF_RECORD_MISC_EXACT_IP */
+	bool kernel;	     /* it happened in a system call, seen when that returned */
+	u32 cpu;
+	u64 time;	     /* host_clock_perf(); 0: sample_write() asks for it */
+	u64 addr;	     /* data address, 0: none */
+	u64 data_src;	     /* union perf_mem_data_src; PERF_MEM_NA where nothing is known */
+	u64 weight, txn;
+	u64 code_page_size, data_page_size;
+	u64 cgroup;
+	const struct shot_regs *regs; /* of the user; NULL: none (a kernel thread; never here) */
+	const u64 *chain;    /* return addresses, innermost first, without the ip itself */
+	u32 nr_chain;
+	const void *stack;   /* bytes at regs' stack pointer that could be read */
+	u32 stack_size;
+	const struct shot_branch *branch; /* all kinds, unfiltered */
+	u32 nr_branch;
+	const struct shot_branch *call;	  /* the call stack as branches */
+	u32 nr_call;
+};
+
+/* SHOT_* that samples of this attr want to know. */
+u32 sample_needs(const struct perf_attr *attr);
+
+/* Writes one sample of e into its ring. period: that has been reached, in users' units. With the event lock. */
+void sample_write(struct event *e, const struct shot *shot, u64 period);
+
+/*
+ * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event lock.
+ * sample_id_size() is 0 without sample_id_all. about: the task that the record is about.
+ */
+u32 sample_id_size(const struct event *e);
+struct sample_id_of {
+	s32 pid, tid;
+	u64 time;
+	u32 cpu;
+};
+void sample_id_write(struct ring_out *o, const struct event *e, const struct sample_id_of *of);
+/* The id that the session's user knows it by (the root's), and the clock that its records are stamped with. */
+u64 sample_primary_id(const struct event *e);
+u64 sample_clock(const struct event *e);
+
+/* PERF_RECORD_LOST, in front of another record: for ring.c only. */
+u32 sample_lost_size(const struct event *e);
+void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost);
+
+#endif

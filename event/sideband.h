@@ -1,0 +1,62 @@
+/*
+ * Side-band records: what happens to tasks, for whoever reads samples later. Told by os/; written to the rings of the task's
+ * events (its own contexts') and of per-CPU events on its CPU that ask for them in attr.
+ *
+ * Every function takes event_lock() if, and only if, anyone wants to hear of it. Addresses and files are the guest's.
+ */
+#ifndef EVENT_SIDEBAND_H
+#define EVENT_SIDEBAND_H
+
+#include "event/space.h"
+
+/* What attrs ask for. */
+#define SB_MMAP 1u	 /* attr.mmap (executable mappings) */
+#define SB_MMAP_DATA 2u	 /* attr.mmap_data (the others) */
+#define SB_COMM 4u
+#define SB_TASK 8u	 /* FORK and EXIT: attr.task, mmap, mmap_data or comm */
+#define SB_SWITCH 16u
+#define SB_NAMESPACES 32u
+#define SB_CGROUP 64u
+#define SB_BUILD_ID 128u /* attr.build_id, besides SB_MMAP */
+
+u32 sideband_of(const struct perf_attr *attr);
+
+static inline bool sideband_wanted(task_id task, u32 what)
+{
+	u32 any;
+
+	if (likely(!__atomic_load_n(&event_space->opened, __ATOMIC_RELAXED)))
+		return false;
+	any = __atomic_load_n(&event_space->ctx[task].sideband, __ATOMIC_RELAXED) |
+	      __atomic_load_n(&event_space->sideband, __ATOMIC_RELAXED);
+	return any & what;
+}
+
+struct sideband_mmap {
+	u64 addr, len, pgoff; /* pgoff in bytes */
+	u32 maj, min;
+	u64 ino, ino_generation;
+	u32 prot, flags;      /* PROT_*, MAP_* */
+	bool misc_exec;	      /* false: PERF_RECORD_MISC_MMAP_DATA */
+	const char *filename; /* as Linux names it: a path, "//anon", "[vdso]", "[heap]", ... */
+	const u8 *build_id;   /* NULL: not known */
+	u32 build_id_size;    /* at most 20 */
+};
+
+void sideband_mmap(task_id task, const struct sideband_mmap *m);
+void sideband_comm(task_id task, const char comm[16], bool exec);
+void sideband_switch(task_id task, bool out, bool preempted, u64 time, s32 next_or_prev_pid, s32 next_or_prev_tid);
+
+struct sideband_namespace {
+	u64 dev, ino;
+};
+void sideband_namespaces(task_id task, const struct sideband_namespace *ns, u32 n); /* by index of the man page's NAMESPACES */
+void sideband_cgroup(task_id task, u64 id, const char *path);
+
+/* With the event lock, for event/task.c and event.c. */
+void sideband_fork_locked(task_id parent, task_id child);
+void sideband_exit_locked(task_id task, task_id parent);
+void sideband_read_locked(struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */
+void sideband_throttle_locked(struct event *e, bool throttled);
+
+#endif
