@@ -9,7 +9,13 @@
 
 MODE ?= rel
 PREFIX ?= /usr/local
-CC ?= gcc
+# make has values of its own for these, so ?= would do nothing.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
 O := build/$(MODE)
 
 include tools/build.mk

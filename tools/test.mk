@@ -25,13 +25,13 @@ test-deps:
 check: test-deps
 	$(MAKE) all
 	-$(MAKE) -k test-programs
-	@tests/run $(O) $(TESTS)
+	@tests/run $(O) $(TESTS:%='%')
 
 test-programs: $(TEST_PROGRAMS)
 
 bench: test-deps
 	$(MAKE) all $(BENCH_PROGRAMS) $(T)/count/counted
-	@bench/run $(O) $(BENCH)
+	@bench/run $(O) $(BENCH:%='%')
 
 $(UNIT_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(HOST_LIB)
 	@mkdir -p $(@D)
