@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "cli/launch.h"
 #include "os/arena.h"
@@ -65,7 +66,7 @@ static int make_arena(void)
 
 	if (fd < 0)
 		return complain("cannot make the session's memory");
-	if (ftruncate(fd, LAYOUT_ARENA_SIZE))
+	if (ftruncate(fd, ARENA_FILE_SIZE))
 		return complain("cannot size the session's memory");
 	if (mmap(at, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != at)
 		return complain("cannot map the session's memory");
@@ -112,6 +113,14 @@ static int move_to(int fd, int number)
 	return 0;
 }
 
+static u64 monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ul + (u64)ts.tv_nsec;
+}
+
 static u64 random_id(void)
 {
 	u64 id = 0;
@@ -128,6 +137,8 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.stats = (u32)o->stats,
 		.aslr = (u32)o->aslr,
 		.paranoid = o->paranoid,
+		.max_sample_rate = o->max_sample_rate,
+		.call_stacks = (u32)o->call_stacks,
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,
@@ -158,6 +169,7 @@ int launch_session(const struct options *options)
 	slock_init(&arena()->lock, RANK_SESSION);
 	fill_config(&arena()->config, options, number);
 	arena()->session_id = random_id();
+	arena()->clock.start = clock_read_pair(monotonic);
 	arena()->tasks_high = FIRST_SLOT + 1;
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* The command line of pcl; see options.h. */
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static int parse_number(const char *text, int *out)
 	char *end;
 	long v = strtol(text, &end, 10);
 
-	if (end == text || *end || v < -1 || v > 1000000)
+	if (end == text || *end || v < -1 || v > INT_MAX)
 		return -1;
 	*out = (int)v;
 	return 0;
@@ -96,6 +97,10 @@ int options_parse(int argc, char **argv, struct options *out)
 	}
 	if (out->paranoid > 4) {
 		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
+		return -1;
+	}
+	if (out->max_sample_rate < 0) {
+		fprintf(stderr, "pcl: --max-sample-rate takes a number above 0\n");
 		return -1;
 	}
 	return i;

@@ -1,11 +1,23 @@
 /*
- * Limits on the counter bank: how much a cell may advance before translated code of a CPU_WANT_LIMITS variant stops.
+ * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a CPU_WANT_LIMITS variant
+ * stops.
  *
  * The words of the bank run up to zero: each holds count + bias, and such code stops in front of the block whose
- * increment makes a word non-negative. blocks[][] share the limits of instructions and branches: each word gets a quota, so that
- * whatever mixture of blocks runs, no limit is passed unseen; near a limit a countdown takes over (CPU_WANT_COUNTDOWN). A count is the
- * word less its bias; both change together under cpu->seq, with the counts put down before (frozen), so that other processes
- * can read at any time, also after the owner's death in the middle.
+ * increment makes a word non-negative. blocks[][] share the limits of instructions and branches: each word gets a quota q, so
+ * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words is less than what is left
+ * of instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
+ * The last few hundred are counted down in variants of their own (CPU_WANT_NEAR), which stop in front of the very block.
+ * A branch that is taken is noticed only after it, so cell TAKEN stops a little early, and near the limit
+ * conditional branches are expected to be taken.
+ *
+ * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
+ * under cpu->seq, with the counts put down before:
+ *
+ *	owner				reader
+ *	frozen = counts			s = seq			A
+ *	seq odd			A	read frozen if s is odd, else words - bias
+ *	words, bias		B				B
+ *	seq even		B	again if seq != s
  */
 #ifndef CPU_BANK_H
 #define CPU_BANK_H
@@ -14,16 +26,22 @@
 
 #define CPU_NO_LIMIT (~0ul)
 
+/* A new thread begins with nothing counted and without limits. */
+void cpu_clear_bank(struct cpu *cpu);
+
 /* What a cell has counted since the thread began. By anyone, any time. */
 u64 cpu_read_cell(const struct cpu *cpu, enum cell c);
 
-/* By the owner, outside translated code: left[c] is how much cell c may advance until its limit is reached (CPU_NO_LIMIT: none). */
+/*
+ * By the owner, outside translated code: left[c] is how much cell c may advance until its limit is reached (CPU_NO_LIMIT: none).
+ * Takes effect the next time translated code is entered.
+ */
 void cpu_set_limits(struct cpu *cpu, const u64 left[CELL_NR]);
 
-/* By the owner: some cell's limit is reached (or passed). */
-bool cpu_limit_reached(const struct cpu *cpu);
+/* By the owner, outside translated code: some cell's limit is reached (or passed). */
+bool cpu_limit_reached(struct cpu *cpu);
 
-/* By the owner, after DBT_LIMIT without cpu_limit_reached(): goes on to the same limits. */
+/* By dbt/, outside translated code, when cpu->limits_stale or a word is used up: quotas, countdowns and cpu->near for what is left. */
 void cpu_renew_limits(struct cpu *cpu);
 
 #endif

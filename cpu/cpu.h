@@ -32,7 +32,7 @@ enum cell {
 	CELL_NR,
 };
 
-/* Instrumentation variants of translated code: which groups of cells a block advances. */
+/* What translated code has to do besides: each combination in use is a variant of the code. First the groups of cells that a block advances. */
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
 #define CPU_WANT_KINDS 4u  /* all the others */
@@ -47,11 +47,12 @@ enum cell {
 #define CPU_WANT_LBR_RET 2048u
 #define CPU_WANT_LBR_IND 4096u	 /* indirect jumps and calls */
 #define CPU_WANT_LBR 0x1f00u
-/* Chosen by cpu/ and dbt/ themselves, near a limit: */
-#define CPU_WANT_COUNTDOWN 0x10000u	  /* an exact countdown of instructions, */
-#define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* or of branches, besides */
-#define CPU_WANT_ONE 0x40000u		  /* one instruction, no limits: dbt_step() */
-#define CPU_VARIANTS 8
+/* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
+#define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
+#define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
+#define CPU_WANT_EXPECT_TAKEN 0x40000u	     /* conditional branches count as taken until they are not */
+#define CPU_WANT_NEAR 0x70000u
+#define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
 
 static inline u32 cpu_want_bit(enum cell c)
 {
@@ -72,8 +73,9 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
  * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks of
  * n instructions were run, with a branch at the end (b = 0) or without (1). Their sum is weighted when it is read. So both
  * counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS] and
- * cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle.
+ * cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle, and single steps. Counts are read by cpu_read_cell().
  */
+#define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
 #define CPU_CALLS 65536 /* entries of the call stack, likewise with 16 bits */
 
@@ -101,17 +103,23 @@ struct cpu {
 	u32 epoch;	   /* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
 	u32 slot;	   /* number of this cpu's task slot */
 
-	/* Limits; see cpu/bank.h. */
+	/* Limits; see cpu/bank.h. All written by the owner only. */
 	u32 seq;	   /* odd while words and biases change */
-	u32 near;	   /* CPU_WANT_COUNTDOWN* in force, or 0 */
-	s64 countdown;
-	u64 bias_blocks[2][CPU_BLOCK_INSNS];
-	u64 bias_cell[CELL_NR];
+	u32 near;	   /* CPU_WANT_NEAR bits in force */
+	u32 limits_stale;  /* counts moved otherwise than by code that stops at limits: cpu_renew_limits() is due */
+	u32 steps;	   /* single steps since translated code ran on (for statistics) */
+	u32 summed;	   /* sum[] is what blocks[][] amount to now */
+	u64 sum[2];	   /* instructions and branches */
+	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words */
+	u64 quota[2][CPU_BLOCK_INSNS]; /* blocks[][] were -quota when they were set */
+	u64 use[2][CPU_BLOCK_INSNS];   /* of late, in proportion */
+	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
 
-	/* Watched data: the smallest interval around all of the thread's watchpoints. Written by the owner only, as the rest. */
+	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;
+	u8 watch_map[CPU_WATCH_MAP]; /* within that, by the 64 bytes that it begins in, counted from watch_lo: 1 if it may */
 
 	/* Taken branches, a ring: lbr_pos is the next place to be written. */
 	u8 lbr_pos;
@@ -126,15 +134,6 @@ struct cpu {
 static inline size_t cpu_blocks_offset(u32 row, u32 n)
 {
 	return offsetof(struct cpu, blocks) + (row * CPU_BLOCK_INSNS + n - 1) * 8;
-}
-
-/* A new thread begins with nothing counted. */
-static inline void cpu_clear_bank(struct cpu *cpu)
-{
-	for (u32 i = 0; i < CPU_BLOCK_INSNS; i++)
-		cpu->blocks[0][i] = cpu->blocks[1][i] = 0;
-	for (u32 i = 0; i < CELL_NR; i++)
-		cpu->cell[i] = 0;
 }
 
 static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)
@@ -154,23 +153,6 @@ static inline void cpu_set_gpr(struct cpu *cpu, unsigned reg, u64 value)
 static inline size_t cpu_cell_offset(enum cell c)
 {
 	return offsetof(struct cpu, cell) + 8 * c;
-}
-
-/* What a cell has counted since the thread began. */
-static inline u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
-{
-	u64 sum = __atomic_load_n(&cpu->cell[c], __ATOMIC_RELAXED);
-
-	if (c == CELL_INSTRUCTIONS || c == CELL_BRANCHES)
-		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++) {
-			u64 with = __atomic_load_n(&cpu->blocks[0][n], __ATOMIC_RELAXED);
-
-			if (c == CELL_BRANCHES)
-				sum += with;
-			else
-				sum += (n + 1) * (with + __atomic_load_n(&cpu->blocks[1][n], __ATOMIC_RELAXED));
-		}
-	return sum;
 }
 
 #endif

@@ -17,11 +17,11 @@
 #define MAX_RECS (24u << 20)
 #define MAX_PAGES (1u << 20) /* of both: pages stay */
 #define MAX_NODES (2u << 20)
-#define STUB_MAX 32u /* bytes of an exit stub */
+#define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */
 
 #define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
 #define IBL_BYTES (IBL_SIZE * 4ul)
-#define CODE_START (LAYOUT_CACHE + CPU_VARIANTS * IBL_BYTES)
+#define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
 #define HALVES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
 #define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, PAGE_SIZE)
@@ -96,6 +96,29 @@ static void table_renew(struct variant *v, u32 last)
 	__atomic_store_n(&v->level, level, __ATOMIC_RELEASE);
 }
 
+u32 cache_variant(u32 want)
+{
+	u32 half = __atomic_load_n(&cache.half, __ATOMIC_RELAXED);
+	u32 n = __atomic_load_n(&cache.nvariant[half], __ATOMIC_ACQUIRE);
+
+	for (u32 i = half * VARIANTS; n--; i++)
+		if (cache.variant[i].want == want)
+			return i;
+	return NO_VARIANT;
+}
+
+u32 cache_variant_get(u32 want)
+{
+	u32 i = cache_variant(want), *n = &cache.nvariant[cache.half];
+
+	if (i != NO_VARIANT || *n == VARIANTS)
+		return i;
+	i = cache.half * VARIANTS + *n;
+	cache.variant[i].want = want;
+	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
+	return i;
+}
+
 u32 cache_find(const struct variant *v, u64 pc)
 {
 	const struct table *t = &v->table[__atomic_load_n(&v->level, __ATOMIC_ACQUIRE)];
@@ -134,7 +157,8 @@ static void use_half(u32 half)
 {
 	u64 base = HALVES_START + half * HALF_SIZE;
 
-	cache.half = half;
+	cache.nvariant[half] = 0;
+	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
 	cache.hot = (u8 *)base;
 	cache.hot_end = cache.hot + (dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE);
 	cache.cold = (u8 *)(base + HOT_SIZE);
@@ -158,12 +182,12 @@ void cache_switch_half(void)
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
 		if (cache.exit[i].linked)
 			cache_exit_unlink(i);
-	for (u32 i = 0; i < CPU_VARIANTS; i++) {
-		struct variant *v = &cache.variant[i];
+	for (u32 i = 0; i < cache.nvariant[old]; i++) {
+		struct variant *v = &cache.variant[old * VARIANTS + i];
 
 		if (!v->table[0].used)
 			continue;
-		v->level = 0;
+		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
 		table_clear(&v->table[0]);
 		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
 		memset(v->ibl, 0, IBL_BYTES);
@@ -198,8 +222,8 @@ int cache_init(void)
 		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
 		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node)},
 		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
-		{(void **)&cache.variant[0].table[0].slot, CPU_VARIANTS * TABLE_SLOTS * sizeof(u64)},
-		{(void **)&cache.variant[0].ibl_head, CPU_VARIANTS * IBL_SIZE * sizeof(u32)},
+		{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64)},
+		{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32)},
 	};
 	u64 at = LAYOUT_DBT;
 	size_t total = 0;
@@ -218,7 +242,7 @@ int cache_init(void)
 	lock_init(&dbt_lock, RANK_DBT);
 	cache.npage = 1;
 	cache.epoch = 1;
-	for (u32 i = 0; i < CPU_VARIANTS; i++) {
+	for (u32 i = 0; i < 2 * VARIANTS; i++) {
 		tables_place(&cache.variant[i], cache.variant[0].table[0].slot + i * TABLE_SLOTS);
 		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
 		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * IBL_BYTES);

@@ -42,7 +42,7 @@ struct frag {
 	u32 host, host_end; /* cache addresses */
 	u32 rec, nrec;
 	u32 entry, nentry;
-	u8 variant;
+	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 };
 
@@ -61,6 +61,9 @@ enum exit_kind {
 	EXIT_SYSCALL,  /* a syscall instruction ended at target */
 	EXIT_SYSENTER, /* another system-call instruction is at target */
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
+	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
+	EXIT_BREAK,    /* the instruction at target has a breakpoint */
+	EXIT_WATCHED,  /* the instruction at target may access watched memory */
 	EXIT_STALE,    /* the code at target is no longer what the fragment was made from */
 };
 
@@ -69,10 +72,14 @@ struct exit {
 	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable */
 	u32 stub;    /* cache address, 0: not made yet */
 	u32 linked;  /* entry that it jumps to, 0 none */
-	u32 next_in; /* next exit linked to the same entry */
+	union {
+		u32 next_in; /* linked: next exit linked to the same entry */
+		u32 rec;     /* never linked: makes the counts right where it stops, 0: they are */
+	};
 	u32 frag;
 	u8 kind;     /* enum exit_kind; only branches are ever linked */
 	u8 variant;
+	bool exact;  /* EXIT_LIMIT: it does reach it, or may only for want of knowing whether a branch is taken */
 };
 
 /* One guest page with translated code. */
@@ -104,13 +111,20 @@ struct table {
 #define TABLE_FIRST 8192u
 #define SLOT_GONE (1ul << 32)
 
-/* One set of translations: all code that advances the same cells. */
+/*
+ * One set of translations: all code with the same instrumentation. Each half of the cache has its own, numbered in the order in which
+ * they were first wanted; when all are taken the cache is begun afresh. Never changed once it is counted in cache.nvariant.
+ */
 struct variant {
+	u32 want; /* CPU_WANT_* */
 	struct table table[TABLE_SIZES];
 	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss */
 	u32 *ibl_head; /* first entry of each index's chain of landings */
 };
+
+#define VARIANTS 16u /* of one half */
+#define NO_VARIANT (~0u)
 
 #define IBL_SIZE 65536u
 #define PAGE_HASH_SIZE 16384u
@@ -132,7 +146,8 @@ struct cache {
 	u32 first_frag;	     /* of this half */
 	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
 	u32 epoch;	     /* rises with each switch */
-	struct variant variant[CPU_VARIANTS];
+	u32 nvariant[2];     /* used by each half */
+	struct variant variant[2 * VARIANTS];
 };
 
 extern struct cache cache;
@@ -141,6 +156,11 @@ extern struct lock dbt_lock; /* RANK_DBT */
 int cache_init(void);			       /* 0 or -errno */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
+
+/* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */
+u32 cache_variant(u32 want);
+/* The same, made if need be; NO_VARIANT: all are taken. With dbt_lock. */
+u32 cache_variant_get(u32 want);
 
 /* The entry for pc, or 0. Lock-free. */
 u32 cache_find(const struct variant *v, u64 pc);
@@ -151,7 +171,7 @@ void cache_unpublish(struct variant *v, u32 entry);
 u32 cache_frag_at(u64 host);
 #define FRAG_MAX_BYTES 49152u /* a fragment is ended before it is larger */
 #define FRAG_MAX_RECS 4096u
-#define FRAG_MAX_EXITS 128u
+#define FRAG_MAX_EXITS 768u
 bool cache_contains(u64 host); /* in the cache at all */
 
 /* The record of the guest instruction at host address `host` of fragment f: the last one that begins at or before it. */

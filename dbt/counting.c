@@ -3,14 +3,14 @@
 
 void counting_begin(struct counting *c, u32 want)
 {
-	*c = (struct counting){0};
+	*c = (struct counting){.want = want};
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (want & cpu_want_bit(i))
 			c->cells |= 1u << i;
 }
 
-/* What one instruction adds to each cell when it completes. A conditional branch adds to CELL_TAKEN where it jumps. */
-static void earn(s32 *v, const struct insn *in)
+/* What one instruction adds to each cell when it completes. A conditional branch adds to CELL_TAKEN where it jumps, unless it is expected to. */
+static void earn(s32 *v, const struct insn *in, u32 want)
 {
 	v[CELL_INSTRUCTIONS]++;
 	v[CELL_CYCLES] += in->weight;
@@ -21,6 +21,7 @@ static void earn(s32 *v, const struct insn *in)
 	case ISA_LOOP:
 		v[CELL_BRANCHES]++;
 		v[CELL_COND]++;
+		v[CELL_TAKEN] += !!(want & CPU_WANT_EXPECT_TAKEN);
 		break;
 	case ISA_CALL_IND:
 		v[CELL_INDIRECT]++;
@@ -53,13 +54,19 @@ static void earn(s32 *v, const struct insn *in)
 void counting_total(struct counting *c, const struct insn *in)
 {
 	if (c->cells)
-		earn(c->total, in);
+		earn(c->total, in, c->want);
 }
 
 void counting_passed(struct counting *c, const struct insn *in)
 {
 	if (c->cells)
-		earn(c->passed, in);
+		earn(c->passed, in, c->want);
+}
+
+void counting_not_taken(struct counting *c)
+{
+	if (c->want & CPU_WANT_EXPECT_TAKEN)
+		c->passed[CELL_TAKEN]--;
 }
 
 static s32 delta(const struct counting *c, enum cell cell)
@@ -81,35 +88,87 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 			k->d[i - CELL_COND] = (s8)delta(c, i);
 }
 
+void counting_correct(struct cpu *cpu, u32 variant, u32 rec)
+{
+	const struct rec *r = &cache.rec[rec];
+
+	cpu->cell[CELL_INSTRUCTIONS] += (u64)(s64)r->d_insns;
+	cpu->cell[CELL_BRANCHES] += (u64)(s64)r->d_branches;
+	cpu->cell[CELL_CYCLES] += (u64)(s64)r->d_cycles;
+	if (cache.variant[variant].want & CPU_WANT_KINDS)
+		for (enum cell c = CELL_COND; c < CELL_NR; c++)
+			cpu->cell[c] += (u64)(s64)cache.kinds[rec].d[c - CELL_COND];
+	cpu->limits_stale = 1;
+}
+
 /* The cells that blocks[] stands for. */
 #define BLOCK_CELLS (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES)
+/* Besides the cells, in counting.flushed. */
+#define COUNTDOWN_BIT(c) (1u << (CELL_NR + (c)))
+
+static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, struct increment *out)
+{
+	if (!(c->want & bit) || (c->flushed & COUNTDOWN_BIT(cell)) || !c->total[cell])
+		return false;
+	*out = (struct increment){
+		.cells = COUNTDOWN_BIT(cell),
+		.disp = (s32)(offsetof(struct cpu, countdown) + 8 * cell),
+		.n = c->total[cell],
+		.exact = true,
+	};
+	return true;
+}
 
 bool counting_next(const struct counting *c, struct increment *out)
 {
+	if (next_countdown(c, CELL_INSTRUCTIONS, CPU_WANT_COUNTDOWN, out) ||
+	    next_countdown(c, CELL_BRANCHES, CPU_WANT_COUNTDOWN_BRANCHES, out))
+		return true;
 	for (enum cell cell = 0; cell < CELL_NR; cell++) {
 		u32 bit = 1u << cell;
 
 		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
 			continue;
-		if (bit & BLOCK_CELLS) {
+		*out = (struct increment){.cells = bit, .n = c->total[cell]};
+		out->disp = (s32)cpu_cell_offset(cell);
+		out->exact = cell != CELL_TAKEN || (c->want & CPU_WANT_EXPECT_TAKEN);
+		if ((bit & BLOCK_CELLS) && !(c->want & CPU_WANT_ONE)) {
 			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
 
 			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
 			out->disp = (s32)cpu_blocks_offset(row, (u32)c->total[CELL_INSTRUCTIONS]);
-		} else {
-			*out = (struct increment){.cells = bit, .n = c->total[cell]};
-			out->disp = (s32)cpu_cell_offset(cell);
 		}
 		return true;
 	}
 	return false;
 }
 
-void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
+static void add_in_rcx(struct emit *e, s32 disp, s32 n)
 {
 	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(e, RCX, disp);
 	emit_lea_self(e, RCX, n);
 	emit_store_cpu(e, RCX, disp);
+}
+
+void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
+{
+	add_in_rcx(e, disp, n);
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+}
+
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
+{
+	u8 *out;
+
+	add_in_rcx(e, disp, n);
+	emit_load_top_byte_cpu(e, RCX, disp);
+	/* not %rcx; jrcxz over the jump */
+	emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1);
+	emit8(e, 0xe3), emit8(e, 5);
+	emit8(e, 0xe9);
+	out = e->p;
+	emit32(e, 0);
+	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	return out;
 }

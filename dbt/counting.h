@@ -12,6 +12,7 @@
 #include "isa/insn.h"
 
 struct counting {
+	u32 want;  /* CPU_WANT_* */
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
 	s32 total[CELL_NR];
@@ -21,7 +22,11 @@ struct counting {
 void counting_begin(struct counting *c, u32 want);
 void counting_total(struct counting *c, const struct insn *in);	 /* for each instruction of the block, first */
 void counting_passed(struct counting *c, const struct insn *in); /* after each one is emitted */
+void counting_not_taken(struct counting *c); /* it was a conditional branch, expected to be taken: what is due now is known by counting_delta() */
 void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k);
+
+/* Translated code was left at the record's place: makes the counts right. */
+void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
 
 static inline bool counting_any(const struct counting *c)
 {
@@ -32,6 +37,7 @@ static inline bool counting_any(const struct counting *c)
 struct increment {
 	u32 cells; /* bit per cell that is right afterwards */
 	s32 disp, n;
+	bool exact; /* the word's limit is exact: see struct exit */
 };
 
 /* The next one; false: no more. */
@@ -44,5 +50,7 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 
 /* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
 void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
+/* The same, and goes elsewhere if the word is not negative then, with rcx in spill[0]. Returns the address of the displacement. */
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 #endif

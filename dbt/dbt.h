@@ -46,6 +46,11 @@ bool dbt_known(const struct cpu *cpu, gva pc);
 
 /* An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set. 0 or -ENOMEM. */
 int dbt_break_set(gva addr, bool on);
+/* None is set any more: in the child of a fork, whose breakpoints are not its parent's. */
+void dbt_break_clear(void);
+
+/* The kernel lets user mode read segment bases (AT_HWCAP2): checks of watched data through fs and gs are then quick. */
+void dbt_use_fsgsbase(bool yes);
 
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the

@@ -84,6 +84,15 @@ static inline void emit_load_cpu(struct emit *e, unsigned reg, s32 disp)
 	emit_cpu_mem(e, reg, disp);
 }
 
+/* movsbq 7+disp(%cpu), %reg: the top byte of the word at disp */
+static inline void emit_load_top_byte_cpu(struct emit *e, unsigned reg, s32 disp)
+{
+	emit8(e, 0x49 | (reg >> 3) << 2);
+	emit8(e, 0x0f);
+	emit8(e, 0xbe);
+	emit_cpu_mem(e, reg, disp + 7);
+}
+
 /* addq $n, disp(%cpu); writes the status flags */
 static inline void emit_add_cpu(struct emit *e, s32 disp, s32 n)
 {

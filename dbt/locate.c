@@ -5,6 +5,7 @@
  * the record names as spilled while one instruction runs.
  */
 #include "dbt/cache.h"
+#include "dbt/counting.h"
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
 #include "dbt/rewrite.h"
@@ -87,18 +88,6 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 	return locate(cpu, greg, out).where;
 }
 
-static void correct_cells(struct cpu *cpu, const struct frag *f, u32 rec)
-{
-	const struct rec *r = &cache.rec[rec];
-
-	cpu->cell[CELL_INSTRUCTIONS] += (u64)(s64)r->d_insns;
-	cpu->cell[CELL_BRANCHES] += (u64)(s64)r->d_branches;
-	cpu->cell[CELL_CYCLES] += (u64)(s64)r->d_cycles;
-	if (f->variant & CPU_WANT_KINDS)
-		for (enum cell c = CELL_COND; c < CELL_NR; c++)
-			cpu->cell[c] += (u64)(s64)cache.kinds[rec].d[c - CELL_COND];
-}
-
 void dbt_leave(struct cpu *cpu, u64 *greg)
 {
 	u64 pc = greg[GREG_RIP];
@@ -112,7 +101,7 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 		cpu->rip = now.rip;
 		cpu->rflags = now.rflags;
 		if (p.rec)
-			correct_cells(cpu, &cache.frag[cache_frag_at(pc)], p.rec);
+			counting_correct(cpu, cache.frag[cache_frag_at(pc)].variant, p.rec);
 	}
 	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu;
 	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;

@@ -1,6 +1,8 @@
 /* The dispatcher: from one fragment to the next where translated code does not know the way itself. */
 #include "dbt/dbt.h"
+#include "cpu/bank.h"
 #include "dbt/cache.h"
+#include "dbt/counting.h"
 #include "dbt/cpu_offsets.h"
 #include "dbt/enter.h"
 #include "dbt/flush.h"
@@ -47,16 +49,20 @@ void dbt_after_fork(void)
 	lock_release(&dbt_lock);
 }
 
-/* With dbt_lock, which it may release for a while. */
-static void make_room(struct cpu *cpu)
+/* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
+static u32 make_room(struct cpu *cpu)
 {
+	u32 variant;
+
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
-	while (!cache_has_room() && !flush_all()) {
-		lock_release(&dbt_lock);
-		sys0(__NR_sched_yield);
-		lock_acquire(&dbt_lock);
-	}
+	while (!cache_has_room() || (variant = cache_variant_get(cpu->variant)) == NO_VARIANT)
+		if (!flush_all()) {
+			lock_release(&dbt_lock);
+			sys0(__NR_sched_yield);
+			lock_acquire(&dbt_lock);
+		}
 	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	return variant;
 }
 
 /*
@@ -65,22 +71,26 @@ static void make_room(struct cpu *cpu)
  */
 static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
-	struct variant *v = &cache.variant[cpu->variant];
-	u32 entry = cache_find(v, cpu->rip);
+	u32 variant = cache_variant(cpu->variant), entry = 0;
+	struct variant *v;
 
-	if (entry && !exit && !indirect)
+	if (variant != NO_VARIANT && !exit && !indirect)
+		entry = cache_find(&cache.variant[variant], cpu->rip);
+	if (entry)
 		return entry;
 	lock_acquire(&dbt_lock);
-	if (!cache_has_room())
-		make_room(cpu);
+	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
+	if (variant == NO_VARIANT)
+		variant = make_room(cpu);
+	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
-		entry = translate(cpu->variant, cpu->rip, indirect, fault);
+		entry = translate(variant, cpu->rip, indirect, fault);
 	if (entry && exit && !dbt_options.no_links) {
 		struct exit *x = &cache.exit[exit];
 
 		/* Only within the half in use, from code that is not dead. */
-		if (x->patch && !x->linked && x->variant == cpu->variant && x->target == cpu->rip &&
+		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
 		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
 			cache_exit_link(exit, entry);
 			stat_inc(links);
@@ -98,6 +108,8 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	const struct exit *x = &cache.exit[id];
 
 	cpu->rip = x->target;
+	if (x->rec && !x->patch)
+		counting_correct(cpu, x->variant, x->rec);
 	switch ((enum exit_kind)x->kind) {
 	case EXIT_SYSCALL:
 		/* What the instruction itself does. */
@@ -111,6 +123,19 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_RDPMC:
 		*stop = DBT_RDPMC;
 		return true;
+	case EXIT_LIMIT:
+		stat_inc(limit_exits);
+		*stop = DBT_LIMIT;
+		if (x->exact || cpu_limit_reached(cpu))
+			return true;
+		cpu_renew_limits(cpu);
+		return false;
+	case EXIT_BREAK:
+		*stop = DBT_BREAK;
+		return true;
+	case EXIT_WATCHED:
+		*stop = DBT_WATCHED;
+		return true;
 	case EXIT_STALE:
 		dbt_forget(x->frag);
 		return false;
@@ -120,6 +145,41 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	return false;
 }
 
+/* What events need of the thread's code, as far as os/ has made ready for it. */
+static u32 usable_want(const struct cpu *cpu)
+{
+	u32 want = __atomic_load_n(&cpu->want, __ATOMIC_ACQUIRE);
+
+	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
+}
+
+/* What the thread's code must be like now. */
+static u32 wanted(const struct cpu *cpu)
+{
+	u32 want = usable_want(cpu);
+
+	return want & CPU_WANT_LIMITS ? want | cpu->near : want;
+}
+
+/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for find_way(). */
+static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_fault *fault)
+{
+	u32 entry;
+
+	if (want != cpu->variant) {
+		stat_inc(variant_switches);
+		cpu->variant = want;
+		exit = 0;
+	}
+	/* From here until the exit that it is left by has been read, this half of the cache stays. */
+	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	entry = find_way(cpu, exit, indirect, fault);
+	if (!entry)
+		return -1;
+	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
+	return dbt_enter(cpu, cache.entry[entry].host);
+}
+
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 exit = 0;
@@ -127,30 +187,21 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	for (;;) {
-		u32 want = __atomic_load_n(&cpu->want, __ATOMIC_ACQUIRE);
-		u32 entry;
+		u32 want = wanted(cpu);
 
-		if (want != cpu->variant) {
-			stat_inc(variant_switches);
-			cpu->variant = want;
-			exit = 0;
-		}
-		/* From here until the exit that it is left by has been read, this half of the cache stays. */
-		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
-		entry = find_way(cpu, exit, indirect, fault);
-		if (!entry)
+		cpu->summed = 0;
+		switch (enter(cpu, want, exit, indirect, fault)) {
+		case -1:
 			return DBT_FAULT;
-		exit = 0;
-		indirect = false;
-		cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
-		switch (dbt_enter(cpu, cache.entry[entry].host)) {
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
+			indirect = false;
 			if (left_by_exit(cpu, exit, &stop))
 				return stop;
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
+			exit = 0;
 			indirect = true;
 			stat_inc(lookups);
 			break;
@@ -162,8 +213,57 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 
 enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 {
-	enum dbt_stop stop = run(cpu, fault);
+	enum dbt_stop stop;
 
+	if (cpu->steps) {
+		stat_add(steps, cpu->steps);
+		cpu->steps = 0;
+	}
+	if ((cpu->want & CPU_WANT_LIMITS) && cpu->limits_stale)
+		cpu_renew_limits(cpu);
+	stop = run(cpu, fault);
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
 	return stop;
+}
+
+static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 want = usable_want(cpu);
+	enum dbt_stop stop;
+
+	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
+	cpu->limits_stale = 1;
+	for (;;) {
+		switch (enter(cpu, want, 0, false, fault)) {
+		case -1:
+			return DBT_FAULT;
+		case LEFT_EXIT:
+			if (left_by_exit(cpu, (u32)cpu->exit_id, &stop))
+				return stop;
+			if (cache.exit[cpu->exit_id].kind == EXIT_BRANCH)
+				return DBT_STEPPED;
+			break;
+		case LEFT_INDIRECT:
+			cpu->rip = cpu->target;
+			return DBT_STEPPED;
+		default:
+			return DBT_INTERRUPT;
+		}
+	}
+}
+
+enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
+{
+	enum dbt_stop stop = step(cpu, fault);
+
+	cpu->steps++;
+	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	return stop;
+}
+
+bool dbt_known(const struct cpu *cpu, gva pc)
+{
+	u32 variant = cache_variant(wanted(cpu));
+
+	return variant != NO_VARIANT && cache_find(&cache.variant[variant], pc);
 }

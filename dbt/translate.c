@@ -1,11 +1,15 @@
 /* See dbt/translate.h. Everything here runs with dbt_lock held, so the work area can be static. */
 #include "dbt/translate.h"
 #include <linux/signal.h>
+#include "dbt/breaks.h"
+#include "dbt/calls.h"
 #include "dbt/counting.h"
 #include "dbt/guest_code.h"
 #include "dbt/ibl.h"
+#include "dbt/lbr.h"
 #include "dbt/rewrite.h"
 #include "dbt/stop.h"
+#include "dbt/watch.h"
 #include "rt/log.h"
 #include "rt/stats.h"
 
@@ -25,12 +29,14 @@ struct guest_insn {
 static struct {
 	struct guest_code code;
 	struct emit e;
-	u32 want;
+	u32 variant;
+	u32 want; /* CPU_WANT_* of the variant */
 	u32 frag;
 	u64 base; /* pc of the fragment */
 	u32 first_entry;
 	u32 insns, blocks;
 	bool checked; /* its blocks compare the guest's bytes before they run */
+	bool breaks;  /* the block at hand begins with a breakpoint */
 
 	/* The block at hand. */
 	struct guest_insn insn[BLOCK_INSNS];
@@ -65,9 +71,12 @@ static bool stands_alone(const struct insn *in)
 /* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
 static bool decode_block(u64 pc, struct dbt_fault *fault)
 {
-	u32 limit = dbt_options.one_insn ? 1 : BLOCK_INSNS;
+	u32 limit = dbt_options.one_insn || (tr.want & CPU_WANT_ONE) ? 1 : BLOCK_INSNS;
 
 	tr.n = 0;
+	tr.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
+	if (tr.breaks)
+		limit = 1;
 	while (tr.n < limit) {
 		struct guest_insn *gi = &tr.insn[tr.n];
 		const u8 *bytes;
@@ -80,7 +89,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 				*fault = (struct dbt_fault){SIGILL, ILL_ILLOPN, pc};
 			break;
 		}
-		if (stands_alone(&gi->in) && tr.n)
+		if (tr.n && (stands_alone(&gi->in) || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
 			break;
 		/* Checked and other code do not mix. */
 		if (tr.code.checked && !tr.checked) {
@@ -182,6 +191,43 @@ static int find_flag_dead_place(void)
 	return best >= 0 ? best : any;
 }
 
+/* Whether the flags are dead before the block's first instruction. */
+static bool flags_dead_at_start(void)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+
+		for (u32 k = tr.n; k-- > 0;)
+			live = live_before(&tr.insn[k].in, live);
+		if (!live)
+			return true;
+	}
+	return false;
+}
+
+/* A single step shows the flags as they are, also where the instruction faults. */
+static bool flags_dead_for_one(const struct insn *in)
+{
+	return !live_before(in, ISA_STATUS) && !(in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV));
+}
+
+/* Where the block's increments are made, as find_flag_dead_place(); *safe: the flags are dead there. */
+static u32 find_place(bool *safe)
+{
+	int place;
+
+	*safe = true;
+	if (tr.want & CPU_WANT_ONE)
+		*safe = flags_dead_for_one(&tr.insn[0].in);
+	else if (tr.want & CPU_WANT_LIMITS)
+		*safe = flags_dead_at_start();
+	else if ((place = find_flag_dead_place()) >= 0)
+		return (u32)place;
+	else
+		*safe = false;
+	return 0;
+}
+
 /* ---- records, entries, exits ---- */
 
 static u64 host_here(void)
@@ -211,7 +257,7 @@ static u32 find_entry(u64 pc)
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
 		if (cache.entry[i].pc == pc)
 			return i;
-	return cache_find(&cache.variant[tr.want], pc);
+	return cache_find(&cache.variant[tr.variant], pc);
 }
 
 static void entry_add(u64 pc)
@@ -222,8 +268,8 @@ static void entry_add(u64 pc)
 /* Makes the 4 bytes at `patch` lead to target. */
 static void exit_add(u64 target, u8 *patch)
 {
-	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.want, target, patch);
-	u32 to = dbt_options.no_links ? 0 : find_entry(target);
+	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.variant, target, patch);
+	u32 to = dbt_options.no_links || (tr.want & CPU_WANT_ONE) ? 0 : find_entry(target);
 
 	if (to)
 		cache_exit_link(id, to);
@@ -240,40 +286,142 @@ static void emit_exit_jmp(u64 target)
 	exit_add(target, tr.e.p - 4);
 }
 
-static void emit_stop(enum exit_kind kind, u64 pc)
+/* Leaves, to go on at pc; `rec` makes the counts right there, 0: they are. Returns the exit. */
+static struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec)
 {
-	u32 id = cache_exit_new(kind, tr.frag, tr.want, pc, NULL);
+	u32 id = cache_exit_new(kind, tr.frag, tr.variant, pc, NULL);
 
+	cache.exit[id].rec = rec;
 	emit8(&tr.e, 0x41);
 	emit8(&tr.e, 0xc7);
 	emit_cpu_mem(&tr.e, 0, offsetof(struct cpu, exit_id));
 	emit32(&tr.e, id);
 	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	return &cache.exit[id];
+}
+
+/* Code in the cold part that the displacement at `patch` leads to is emitted next, until cold_end(). */
+static struct emit cold_begin(u8 *patch)
+{
+	struct emit hot = tr.e;
+
+	tr.e.p = cache.cold;
+	emit_patch_rel32(patch, tr.e.p);
+	return hot;
+}
+
+static void cold_end(struct emit hot)
+{
+	cache.cold = tr.e.p;
+	tr.e = hot;
+}
+
+/* ---- counting ---- */
+
+/*
+ * Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0].
+ */
+static void limit_exit(u8 *patch, u64 pc, u32 rec, bool exact, bool spilled)
+{
+	struct emit hot = cold_begin(patch);
+
+	if (spilled)
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_stop(EXIT_LIMIT, pc, rec)->exact = exact;
+	cold_end(hot);
+}
+
+static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
+{
+	u8 *patch;
+
+	rec_add(pc);
+	if (!(tr.want & CPU_WANT_LIMITS)) {
+		if (flags_dead)
+			emit_add_cpu(&tr.e, inc->disp, inc->n);
+		else
+			counting_add_keeping_flags(&tr.e, inc->disp, inc->n);
+		counting_made(&tr.count, inc);
+		return;
+	}
+	if (flags_dead) {
+		emit_add_cpu(&tr.e, inc->disp, inc->n);
+		/* jns */
+		emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
+		emit32(&tr.e, 0);
+		patch = tr.e.p - 4;
+	} else {
+		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
+	}
+	counting_made(&tr.count, inc);
+	rec_add(pc);
+	limit_exit(patch, pc, cache.nrec - 1, inc->exact, !flags_dead);
+}
+
+static void emit_counting(u64 pc, bool flags_dead)
+{
+	struct increment inc;
+
+	while (counting_next(&tr.count, &inc))
+		emit_increment(pc, &inc, flags_dead);
+}
+
+/* Behind a conditional branch that was expected to be taken. */
+static void emit_not_taken(const struct guest_insn *gi)
+{
+	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) || (gi->in.kind != ISA_JCC && gi->in.kind != ISA_LOOP))
+		return;
+	counting_not_taken(&tr.count);
+	rec_add(gi->pc + gi->in.len);
+	counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), -1);
 }
 
 /* ---- control transfers: each returns where the trace may go on, or 0 ---- */
 
+/* Scratch registers, whose record is to say RCX | RDX << 4. */
+static void emit_spill(void)
+{
+	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+}
+
+static void emit_unspill(void)
+{
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+}
+
 /*
- * Where a conditional branch jumps to. When taken branches are counted, the way there leads over an increment (which keeps
+ * Where a conditional branch jumps to. When taken branches are counted or noted, the way there leads over that (which keeps
  * the flags) in the cold part, and it is the jump there that is linked.
  */
-static void conditional_exit(u64 target, u8 *patch)
+static void conditional_exit(u64 from, u64 target, u8 *patch)
 {
-	struct emit hot = tr.e;
+	bool counted = (tr.want & CPU_WANT_KINDS) && !(tr.want & CPU_WANT_EXPECT_TAKEN);
+	struct emit hot;
+	u8 *used_up = NULL;
 
-	if (!(tr.want & CPU_WANT_KINDS)) {
+	if (!counted && !(tr.want & CPU_WANT_LBR_COND)) {
 		exit_add(target, patch);
 		return;
 	}
-	tr.e.p = cache.cold;
-	emit_patch_rel32(patch, tr.e.p);
-	counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+	hot = cold_begin(patch);
+	if (tr.want & CPU_WANT_LBR_COND) {
+		emit_spill();
+		lbr_emit(&tr.e, from, target);
+		emit_unspill();
+	}
+	if (counted && (tr.want & CPU_WANT_LIMITS))
+		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+	else if (counted)
+		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	emit_align_rel32(&tr.e, 1);
 	emit8(&tr.e, 0xe9);
 	emit32(&tr.e, 0);
 	patch = tr.e.p - 4;
-	cache.cold = tr.e.p;
-	tr.e = hot;
+	cold_end(hot);
+	if (used_up)
+		limit_exit(used_up, target, 0, false, true);
 	exit_add(target, patch);
 }
 
@@ -284,7 +432,7 @@ static u64 emit_jcc(const struct guest_insn *gi)
 	emit8(&tr.e, 0x0f);
 	emit8(&tr.e, 0x80 | (gi->in.opcode & 15));
 	emit32(&tr.e, 0);
-	conditional_exit(isa_target(&gi->in, gi->pc), tr.e.p - 4);
+	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), tr.e.p - 4);
 	return gi->pc + gi->in.len;
 }
 
@@ -304,7 +452,7 @@ static u64 emit_loop(const struct guest_insn *gi)
 	emit32(&tr.e, 0);
 	u8 *patch = tr.e.p - 4;
 	over[-1] = (u8)(tr.e.p - over);
-	conditional_exit(isa_target(&gi->in, gi->pc), patch);
+	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), patch);
 	return gi->pc + gi->in.len;
 }
 
@@ -322,18 +470,59 @@ static void emit_push_return(u64 ret)
 	}
 }
 
+static u64 emit_jmp_direct(const struct guest_insn *gi)
+{
+	u64 target = isa_target(&gi->in, gi->pc);
+
+	if (tr.want & CPU_WANT_LBR_JMP) {
+		rec_add(gi->pc)->spills = RCX | RDX << 4;
+		emit_spill();
+		lbr_emit(&tr.e, gi->pc, target);
+		emit_unspill();
+	}
+	return target;
+}
+
 static u64 emit_call(const struct guest_insn *gi)
 {
-	rec_add(gi->pc);
-	emit_push_return(gi->pc + gi->in.len);
-	return isa_target(&gi->in, gi->pc);
+	u64 target = isa_target(&gi->in, gi->pc), ret = gi->pc + gi->in.len;
+	struct rec *r = rec_add(gi->pc);
+
+	if (!(tr.want & (CPU_WANT_LBR_CALL | CPU_WANT_CALLS))) {
+		emit_push_return(ret);
+		return target;
+	}
+	r->spills = RCX | RDX << 4;
+	emit_spill();
+	emit_push_return(ret);
+	if (tr.want & CPU_WANT_CALLS)
+		calls_emit_push(&tr.e, ret);
+	if (tr.want & CPU_WANT_LBR_CALL)
+		lbr_emit(&tr.e, gi->pc, target);
+	emit_unspill();
+	return target;
+}
+
+/* An indirect branch has done what it does to the stack, and its target is in rcx: notes it where that is wanted. */
+static void emit_note_indirect(const struct guest_insn *gi)
+{
+	if (tr.want & lbr_want_bit(gi->in.kind))
+		lbr_emit_indirect(&tr.e, gi->pc);
+	if (!(tr.want & CPU_WANT_CALLS))
+		return;
+	if (gi->in.kind == ISA_RET) {
+		calls_emit_pop(&tr.e);
+	} else if (gi->in.kind == ISA_CALL_IND) {
+		emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+		calls_emit_push(&tr.e, gi->pc + gi->in.len);
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+	}
 }
 
 static u64 emit_indirect(const struct guest_insn *gi)
 {
 	rec_add(gi->pc)->spills = RCX | RDX << 4;
-	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+	emit_spill();
 	if (gi->in.kind == ISA_RET) {
 		emit8(&tr.e, 0x59); /* pop %rcx */
 		if (gi->in.imm_size) {
@@ -346,7 +535,11 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		if (gi->in.kind == ISA_CALL_IND)
 			emit_push_return(gi->pc + gi->in.len);
 	}
-	ibl_emit_lookup(&tr.e, &cache.variant[tr.want]);
+	emit_note_indirect(gi);
+	if (tr.want & CPU_WANT_ONE)
+		emit_jmp(&tr.e, cache.miss);
+	else
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.variant]);
 	return 0;
 }
 
@@ -374,7 +567,7 @@ static u64 emit_insn(const struct guest_insn *gi)
 	case ISA_LOOP:
 		return emit_loop(gi);
 	case ISA_JMP:
-		return isa_target(&gi->in, gi->pc);
+		return emit_jmp_direct(gi);
 	case ISA_CALL:
 		return emit_call(gi);
 	case ISA_JMP_IND:
@@ -383,15 +576,15 @@ static u64 emit_insn(const struct guest_insn *gi)
 		return emit_indirect(gi);
 	case ISA_SYSCALL:
 		rec_add(gi->pc);
-		emit_stop(EXIT_SYSCALL, gi->pc + gi->in.len);
+		emit_stop(EXIT_SYSCALL, gi->pc + gi->in.len, 0);
 		return 0;
 	case ISA_SYSENTER:
 		rec_add(gi->pc);
-		emit_stop(EXIT_SYSENTER, gi->pc);
+		emit_stop(EXIT_SYSENTER, gi->pc, 0);
 		return 0;
 	case ISA_RDPMC:
 		rec_add(gi->pc);
-		emit_stop(EXIT_RDPMC, gi->pc);
+		emit_stop(EXIT_RDPMC, gi->pc, 0);
 		return 0;
 	case ISA_XBEGIN:
 		return emit_xbegin(gi);
@@ -450,59 +643,77 @@ static void emit_check(void)
 		emit_patch_rel32(stale[i], tr.e.p);
 	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
-	emit_stop(EXIT_STALE, pc);
+	emit_stop(EXIT_STALE, pc, 0);
 	*over = (u8)(tr.e.p - (over + 1));
 	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
 }
 
+/* ---- watched data ---- */
+
+/* In front of an instruction that accesses memory. */
+static void emit_watch(const struct guest_insn *gi)
+{
+	struct watch_check c;
+	struct emit hot;
+	u32 rec;
+
+	if (!(tr.want & CPU_WANT_WATCH) || !watch_wanted(&gi->in))
+		return;
+	rec = cache.nrec;
+	rec_add(gi->pc)->spills = RAX | RCX << 4;
+	c = watch_emit(&tr.e, &gi->in, gi->pc);
+	for (u32 i = 0; i < c.n; i++) {
+		hot = cold_begin(c.patch[i]);
+		if (c.flags_saved)
+			watch_emit_filter(&tr.e, c.patch[i] + 4);
+		watch_emit_undo(&tr.e, &c);
+		emit_stop(EXIT_WATCHED, gi->pc, rec);
+		cold_end(hot);
+	}
+}
+
 /* ---- blocks and traces ---- */
 
-static void emit_counting(u64 pc, bool flags_dead)
+static u64 emit_break(void)
 {
-	struct increment inc;
-
-	while (counting_next(&tr.count, &inc)) {
-		rec_add(pc);
-		if (flags_dead)
-			emit_add_cpu(&tr.e, inc.disp, inc.n);
-		else
-			counting_add_keeping_flags(&tr.e, inc.disp, inc.n);
-		counting_made(&tr.count, &inc);
-	}
+	rec_add(tr.insn[0].pc);
+	emit_stop(EXIT_BREAK, tr.insn[0].pc, 0);
+	tr.insns++;
+	tr.blocks++;
+	return 0;
 }
 
 /* Emits the block in tr.insn; returns where the trace may go on, or 0 if the block ends it. */
 static u64 emit_block(void)
 {
-	int place = -1;
+	u32 place = tr.n + 1;
 	bool safe = true;
 	u64 next = 0;
 
 	entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
+	if (tr.breaks)
+		return emit_break();
 	if (tr.checked)
 		emit_check();
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
-	if (counting_any(&tr.count)) {
-		place = find_flag_dead_place();
-		if (place < 0) {
-			place = 0;
-			safe = false;
-		}
-	}
+	if (counting_any(&tr.count))
+		place = find_place(&safe);
 	for (u32 k = 0; k < tr.n; k++) {
 		struct guest_insn *gi = &tr.insn[k];
 
-		if ((int)k == place)
+		if (k == place)
 			emit_counting(gi->pc, safe);
+		emit_watch(gi);
 		next = emit_insn(gi);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in);
+		emit_not_taken(gi);
 	}
-	if (place == (int)tr.n)
+	if (place == tr.n)
 		emit_counting(next, safe);
 	tr.insns += tr.n;
 	tr.blocks++;
@@ -515,10 +726,12 @@ static bool trace_goes_on(u64 next)
 	u32 limit = dbt_options.no_traces || dbt_options.one_insn || tr.checked ? 1 : TRACE_BLOCKS;
 	s64 distance = (s64)(next - tr.base);
 
+	if (tr.want & CPU_WANT_ONE)
+		return false;
 	return tr.blocks < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
 }
 
-u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
+u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 {
 	struct frag *f;
 	struct dbt_fault ignored;
@@ -526,7 +739,8 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 	u64 next;
 
 	guest_code_begin(&tr.code);
-	tr.want = want;
+	tr.variant = variant;
+	tr.want = cache.variant[variant].want;
 	tr.insns = tr.blocks = 0;
 	tr.checked = false;
 	if (!decode_block(pc, fault))
@@ -539,17 +753,22 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 	if (indirect)
 		landing = ibl_emit_landing(&tr.e, pc);
 	f = &cache.frag[tr.frag];
-	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry, .variant = (u8)want};
+	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry, .variant = (u8)variant};
 
 	for (;;) {
 		next = emit_block();
 		if (!next)
 			break;
 		counting_begin(&tr.count, 0); /* between blocks nothing is due */
-		if (!trace_goes_on(next) || !decode_block(next, &ignored)) {
+		if (trace_goes_on(next) && decode_block(next, &ignored))
+			continue;
+		if (tr.want & CPU_WANT_ONE) {
+			rec_add(next);
+			emit_stop(EXIT_BRANCH, next, 0);
+		} else {
 			emit_exit_jmp(next);
-			break;
 		}
+		break;
 	}
 	cache.entry[tr.first_entry].landing = landing.at;
 	cache.entry[tr.first_entry].landing_miss = landing.miss;
@@ -563,6 +782,6 @@ u32 translate(u32 want, u64 pc, bool indirect, struct dbt_fault *fault)
 	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
 	guest_code_commit(&tr.code, tr.frag);
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
-		cache_publish(&cache.variant[want], i);
+		cache_publish(&cache.variant[variant], i);
 	return tr.first_entry;
 }

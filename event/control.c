@@ -5,6 +5,9 @@
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/files.h"
+#include "event/overflow.h"
+#include "event/ring.h"
+#include "event/modify.h"
 #include "event/task.h"
 #include "rt/guest.h"
 #include "rt/refuse.h"
@@ -50,13 +53,41 @@ static int peek(task_id task, u64 fd, u64 *id, struct perf_attr *attr)
 	return e ? 0 : refuse(EBADF, "the event was closed meanwhile");
 }
 
-static int set_output(task_id task, u64 fd, s32 to)
+/* Linux quirk: only a long -1 is none; an int that was not sign-extended is a bad descriptor. */
+static int set_output_locked(struct event *e, task_id task, u64 to_fd)
 {
-	if (to == -1)
-		return 0; /* no output goes anywhere as it is */
-	if (!event_files_lookup(task, (u32)to))
-		return refuse(EBADF, "the output descriptor is not an event");
-	return refuse(EINVAL, "the output event has no ring buffer");
+	struct event *to = NULL;
+
+	if (to_fd != ~0ul) {
+		to = event_files_get_locked(task, (u32)to_fd);
+		if (!to)
+			return refuse(EBADF, "the output descriptor is not an event");
+	}
+	return ring_redirect(e, to);
+}
+
+static int set_output(task_id task, u64 fd, u64 to_fd)
+{
+	struct event *e;
+	int err;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	err = e ? set_output_locked(e, task, to_fd) : refuse(EBADF, "the event was closed meanwhile");
+	event_unlock();
+	return err;
+}
+
+static int pause_output(task_id task, u64 fd, bool pause)
+{
+	struct event *e;
+	int err;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	err = e ? ring_pause(e, pause) : refuse(EBADF, "the event was closed meanwhile");
+	event_unlock();
+	return err;
 }
 
 static int set_filter(u64 arg)
@@ -68,28 +99,32 @@ static int set_filter(u64 arg)
 	return refuse(EINVAL, "only tracepoints and AUX events take filters");
 }
 
-static int set_period(u64 arg)
+static int set_period(task_id task, u64 fd, u64 arg)
 {
+	struct event *e;
 	u64 period;
+	int err;
 
 	if (guest_read(&period, arg, sizeof(period)))
 		return refuse(EFAULT, "the period cannot be read");
-	return refuse(EINVAL, "the event does not sample");
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	err = e ? overflow_set_period(e, period) : refuse(EBADF, "the event was closed meanwhile");
+	event_unlock();
+	return err;
 }
 
-static int modify(const struct perf_attr *old, u64 arg)
+static int refresh(task_id task, u64 fd, u64 arg)
 {
-	struct perf_attr new;
-	int err = attr_copy(arg, &new);
+	struct event *e;
+	int err;
 
-	if (err)
-		return err;
-	if (new.type != old->type)
-		return refuse(EINVAL, "attr.type cannot be modified");
-	/* Linux quirk: the clocks have moved to PMUs of their own, whose type is not the one that they were opened with. */
-	if (old->type == PERF_TYPE_SOFTWARE && old->config <= PERF_COUNT_SW_TASK_CLOCK)
-		return refuse(EINVAL, "clock events cannot be modified");
-	return refuse(EOPNOTSUPP, "only breakpoints can be modified");
+	event_task_moved(task);
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	err = e ? overflow_refresh(e, (s32)arg) : refuse(EBADF, "the event was closed meanwhile");
+	event_unlock();
+	return err;
 }
 
 static int set_bpf(s32 fd)
@@ -120,23 +155,23 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 	case PERF_EVENT_IOC_ID:
 		return guest_write(arg, &id, sizeof(id)) ? refuse(EFAULT, "the id cannot be written") : 0;
 	case PERF_EVENT_IOC_REFRESH:
-		return refuse(EINVAL, "REFRESH needs a sampling event that is not inherited");
+		return refresh(task, fd, arg);
 	case PERF_EVENT_IOC_PERIOD:
-		return set_period(arg);
+		return set_period(task, fd, arg);
 	case PERF_EVENT_IOC_SET_OUTPUT:
-		return set_output(task, fd, (s32)arg);
+		return set_output(task, fd, arg);
 	case PERF_EVENT_IOC_SET_FILTER:
 		return set_filter(arg);
 	case PERF_EVENT_IOC_SET_BPF:
 		return set_bpf((s32)arg);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
-		return refuse(EINVAL, "the event has no ring buffer");
+		return pause_output(task, fd, arg != 0);
 	case PERF_EVENT_IOC_QUERY_BPF:
 		if (!host_perfmon_capable())
 			return refuse(EPERM, "QUERY_BPF needs CAP_PERFMON");
 		return refuse(EINVAL, "only tracepoints have BPF programs");
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
-		return modify(&attr, arg);
+		return event_modify(task, fd, arg);
 	default:
 		return refuse(ENOTTY, "not an ioctl of events");
 	}

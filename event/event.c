@@ -1,7 +1,13 @@
 /* See event.h. */
 #include "event/event.h"
 
+#include "event/attr.h"
 #include "event/fold.h"
+#include "event/overflow.h"
+#include "event/ready.h"
+#include "event/ring.h"
+#include "event/sideband.h"
+#include "event/userpage.h"
 #include "rt/string.h"
 
 /* ---- numbers that change together ---- */
@@ -21,11 +27,13 @@ static void tally_commit(struct event *e)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static u64 source_now(const struct event *e)
+u64 event_source_now(const struct event *e)
 {
 	/* A per-CPU event whose source has no meaning without a task counts through its children only. */
 	if (!e->task && !e->source.per_cpu)
 		return 0;
+	if (e->source.hits)
+		return e->hits;
 	return pmu_by_number(e->pmu)->read(e->task, e->source.source);
 }
 
@@ -35,7 +43,7 @@ static u64 source_now(const struct event *e)
  */
 static u64 passed(const struct event *e, const struct event_tally *t)
 {
-	u64 now = source_now(e);
+	u64 now = event_source_now(e);
 
 	return now > t->prev ? now - t->prev : 0;
 }
@@ -108,14 +116,31 @@ void event_sync_units(task_id task)
 
 static void unit_use(const struct event *e, int by)
 {
-	if (!e->source.units || !e->task)
+	u32 units = event_units(e);
+
+	if (!units || !e->task)
 		return;
-	for (u32 units = e->source.units; units; units &= units - 1)
+	for (; units; units &= units - 1)
 		event_ctx(e->task)->unit_users[__builtin_ctz(units)] += by;
 	event_sync_units(e->task);
 }
 
+/* The task looks again at what it has to watch for. */
+static void tell_hits(const struct event *e)
+{
+	if (!e->source.hits || !e->task)
+		return;
+	__atomic_store_n(&event_ctx(e->task)->hits_changed, 1, __ATOMIC_RELEASE);
+	host_kick(e->task);
+}
+
 /* ---- states ---- */
+
+/* It has samples of its own: a per-CPU event's are its children's. */
+static bool samples(const struct event *e)
+{
+	return attr_is_sampling(&e->attr) && e->task;
+}
 
 static void sched_in(struct event *e, u64 now)
 {
@@ -124,9 +149,15 @@ static void sched_in(struct event *e, u64 now)
 	unit_use(e, 1);
 	t = tally_begin(e);
 	tally_time(e, t, now);
-	t->prev = source_now(e);
+	t->prev = event_source_now(e);
 	t->state = PERF_STATE_ACTIVE;
+	if (samples(e))
+		overflow_sched_in(e, t->prev);
 	tally_commit(e);
+	if (samples(e))
+		overflow_sync(e->task);
+	tell_hits(e);
+	userpage_update(e);
 }
 
 static void sched_out(struct event *e, s64 state, u64 now)
@@ -136,7 +167,13 @@ static void sched_out(struct event *e, s64 state, u64 now)
 	tally_time(e, t, now);
 	t->count += passed(e, t);
 	t->state = state;
+	if (samples(e))
+		overflow_sched_out(e, event_source_now(e));
 	tally_commit(e);
+	if (samples(e))
+		overflow_sync(e->task);
+	userpage_update(e);
+	tell_hits(e);
 	unit_use(e, -1);
 }
 
@@ -156,6 +193,7 @@ static void set_state(struct event *e, s64 state, u64 now)
 		tally_time(e, t, now);
 		t->state = state;
 		tally_commit(e);
+		userpage_update(e);
 	}
 }
 
@@ -216,7 +254,7 @@ void event_enable(struct event *e)
 	event_sched_group(event_leader(e), now);
 }
 
-static void disable(struct event *e)
+void event_disable(struct event *e)
 {
 	u64 now;
 
@@ -233,8 +271,9 @@ static void reset(struct event *e)
 
 	t->count = 0;
 	if (t->state == PERF_STATE_ACTIVE)
-		t->prev = source_now(e);
+		t->prev = event_source_now(e);
 	tally_commit(e);
+	userpage_update(e);
 }
 
 void event_sched_system(struct event *e)
@@ -246,7 +285,7 @@ void event_sched_system(struct event *e)
 		if (on)
 			event_enable(c);
 		else
-			disable(c);
+			event_disable(c);
 	}
 }
 
@@ -279,13 +318,13 @@ void event_disable_family(struct event *e)
 {
 	struct event *c;
 
-	disable(e);
+	event_disable(e);
 	if (!e->task) {
 		sched_system_group(e);
 		return;
 	}
 	for_each_child(c, e)
-		disable(c);
+		event_disable(c);
 }
 
 /* Linux quirk: what children that are gone had counted stays (seen on 6.18; tests/abi/inherit.c). */
@@ -330,6 +369,13 @@ static void own_times(struct event *e, struct event_total *sum)
 	tally_commit(e);
 }
 
+void event_read_own(struct event *e, bool with_times, struct event_total *out)
+{
+	*out = (struct event_total){own_count(e) >> e->source.shift, 0, 0};
+	if (with_times)
+		own_times(e, out);
+}
+
 void event_read_total(struct event *e, bool with_times, struct event_total *out)
 {
 	struct event *c;
@@ -341,7 +387,8 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 		out->running += event_tally(e)->child_running;
 	}
 	for_each_child(c, e) {
-		out->count += own_count(c);
+		if (!event_counts_alone(e))
+			out->count += own_count(c);
 		if (with_times && e->task)
 			own_times(c, out);
 	}
@@ -386,6 +433,8 @@ static void join_ctx(struct event *e)
 		ctx->cpu_bound += e->cpu >= 0;
 		ctx->measured += event_is_measured(e);
 	}
+	if (sideband_of(&e->attr))
+		sideband_sync_locked(e->task);
 }
 
 void event_attach(struct event *e)
@@ -407,6 +456,8 @@ static void leave_ctx(struct event *e)
 		ctx->cpu_bound -= e->cpu >= 0;
 		ctx->measured -= event_is_measured(e);
 	}
+	if (sideband_of(&e->attr))
+		sideband_sync_locked(e->task);
 }
 
 /* The kernel's perf_group_detach: siblings of a leader that goes become leaders of groups of one. */
@@ -448,7 +499,8 @@ void event_fold(struct event *e)
 
 	if (to->last_fold == e->id)
 		return;
-	to->child_count += from->count;
+	if (!event_counts_alone(parent))
+		to->child_count += from->count;
 	if (parent->task) {
 		to->child_enabled += from->enabled;
 		to->child_running += from->running;
@@ -477,13 +529,18 @@ void event_exit(struct event *e)
 	u64 now;
 
 	if (e->parent) {
+		struct event *root = event_slot(e->parent);
+
+		sideband_read_locked(e);
 		remove_child(e, SLOT_FOLDING);
+		event_ready_at_exit(root);
 		return;
 	}
 	now = event_clock(e);
 	before_leader_changes(e, now);
 	set_state(e, PERF_STATE_EXIT, now);
 	leave_ctx(e);
+	event_ready_at_exit(e);
 }
 
 void event_release(struct event *e)
@@ -494,6 +551,7 @@ void event_release(struct event *e)
 
 	for_each_child(c, e)
 		remove_child(c, SLOT_DYING);
+	ring_attach(e, NULL);
 	if (in_ctx)
 		set_state(e, PERF_STATE_EXIT, now);
 	leave_group(e, now);

@@ -34,6 +34,21 @@ static inline struct event *event_leader(const struct event *e)
 	return event_slot(e->leader);
 }
 
+/* Where its source stands. */
+u64 event_source_now(const struct event *e);
+
+/* The units that it needs. */
+static inline u32 event_units(const struct event *e)
+{
+	return e->source.units | (e->attr.sample_period ? e->source.sampling_units : 0);
+}
+
+/* A per-CPU event that counts by itself: if it has children, then for their samples. */
+static inline bool event_counts_alone(const struct event *e)
+{
+	return !e->task && e->source.per_cpu;
+}
+
 /* The context's clock for an event. */
 u64 event_clock(const struct event *e);
 
@@ -52,12 +67,15 @@ void event_enable_family(struct event *e);
 void event_disable_family(struct event *e);
 void event_reset_family(struct event *e);
 void event_enable(struct event *e);
+void event_disable(struct event *e);
 
 /* A root's value and times: its own, its children's and those of children that are gone. */
 struct event_total {
 	u64 count, enabled, running;
 };
 void event_read_total(struct event *e, bool with_times, struct event_total *out);
+/* The same of one event alone. */
+void event_read_own(struct event *e, bool with_times, struct event_total *out);
 
 /* The task's units as its ACTIVE events need them; tells the drivers if that changed. */
 void event_sync_units(task_id task);

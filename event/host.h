@@ -36,6 +36,7 @@ task_id host_find_task(s32 pid);
 bool host_task_alive(task_id task);
 s32 host_task_tgid(task_id task);
 s32 host_task_tid(task_id task);
+s32 host_task_ppid(task_id task); /* the process that is its parent now, or was last known to be */
 u32 host_task_generation(task_id task);
 bool host_may_observe(task_id task); /* the kernel's ptrace_may_access(PTRACE_MODE_READ_REALCREDS) for the caller */
 

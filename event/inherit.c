@@ -3,7 +3,9 @@
 
 #include <asm-generic/errno.h>
 #include <linux/sched.h>
+#include "event/attr.h"
 #include "event/event.h"
+#include "event/period.h"
 
 /*
  * A child of the root event that `from` is or belongs to. Its state follows that of `from`, not attr.disabled; its
@@ -24,6 +26,7 @@ static struct event *make_child(struct event *from, task_id task, s64 state, u64
 	e->pmu = root->pmu;
 	e->source = root->source;
 	e->attr = root->attr;
+	period_init(e, root);
 	e->tally[0].state = state >= PERF_STATE_INACTIVE ? PERF_STATE_INACTIVE : PERF_STATE_OFF;
 	e->tally[0].stamp = now;
 	return e;
@@ -63,7 +66,7 @@ int inherit_system_event(struct event *e, task_id task)
 	struct event *leader = event_leader(e), *c;
 	bool on = event_tally(e)->state >= PERF_STATE_INACTIVE && event_tally(leader)->state >= PERF_STATE_INACTIVE;
 
-	if (e->source.per_cpu)
+	if (e->source.per_cpu && !attr_is_sampling(&e->attr))
 		return 0;
 	c = make_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);
 	if (!c)

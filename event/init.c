@@ -11,6 +11,9 @@ int event_space_init(void *mem)
 	s->files_high = 2;
 	s->files_hint = 1;
 	s->next_id = 1;
+	s->rings_high = s->maps_high = 1;
+	s->watches_high = 1;
+	s->next_mm = s->next_ring_id = 1;
 	s->sysctl = (struct event_sysctl){
 		.paranoid = 2,
 		.max_sample_rate = 100000,
@@ -18,11 +21,12 @@ int event_space_init(void *mem)
 		.max_stack = 127,
 		.max_contexts_per_stack = 8,
 		.cpu_time_max_percent = 25,
-		.rdpmc = 0, /* rdpmc is not emulated: it raises SIGSEGV, as where it is forbidden */
+		.rdpmc = 1, /* for tasks that have mapped an event */
 	};
 	s->ctx[1].live = 1;
 	s->ctx[1].files = 1;
 	s->ctx[1].cpu = -1;
+	s->ctx[1].mm = s->next_mm++;
 	s->files[1].users = 1;
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
+#include "event/period.h"
+#include "event/ring.h"
 #include "rt/refuse.h"
 
 #define READ_SIZE_MAX 16384
@@ -104,8 +106,6 @@ static int find_source(struct opening *o)
 		return refuse(EBADF, "cgroup events are not built: no descriptor is a cgroup");
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && attr->sample_max_stack > event_sysctl()->max_stack)
 		return refuse(EOVERFLOW, "attr.sample_max_stack is above perf_event_max_stack");
-	if (attr_is_sampling(attr))
-		return refuse(EOPNOTSUPP, "sampling is not built: no PMU has an overflow interrupt");
 	return 0;
 }
 
@@ -179,10 +179,12 @@ static int check_group(const struct opening *o)
 	return 0;
 }
 
-/* Output can only go to an event with a ring, and there are none. */
 static int check_output(const struct opening *o)
 {
-	return o->output ? refuse(EINVAL, "PERF_FLAG_FD_OUTPUT needs an event with a ring buffer") : 0;
+	const struct event_request *r = o->r;
+	const struct event new = {.task = o->task, .generation = o->generation, .cpu = r->cpu, .attr = r->attr};
+
+	return o->output ? ring_check_redirect(&new, o->output) : 0;
 }
 
 static int check_size(const struct opening *o)
@@ -229,6 +231,7 @@ static struct event *fill(const struct opening *o, u64 inode)
 	e->source = o->source;
 	e->inode = inode;
 	e->attr = r->attr;
+	period_init(e, NULL);
 	e->tally[0].state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
 	e->tally[0].stamp = event_clock(e);
 	return e;
@@ -248,6 +251,8 @@ static int install(struct opening *o, u64 fd, u64 inode)
 		event_see_cpu(o->task);
 	event_attach(e);
 	event_files_install_locked(o->r->caller, fd, e);
+	if (o->output)
+		ring_attach(e, ring_of(o->output));
 	event_sched_group(event_leader(e), e->tally[0].stamp);
 	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++) {
 		if (!event_ctx(task)->live)

@@ -31,16 +31,42 @@ void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, s
 /* Looks at the polled sources. Cheap if no such event samples. */
 void event_poll(task_id task, const struct shot *shot);
 
+/*
+ * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for the next one
+ * for long.
+ */
+void event_tick_slow(task_id task);
+static inline void event_tick(task_id task)
+{
+	if (unlikely(event_space->ctx[task].tick_stamp))
+		event_tick_slow(task);
+}
+
 static inline bool event_samples(task_id task)
 {
 	return unlikely(__atomic_load_n(&event_space->ctx[task].sampling, __ATOMIC_RELAXED));
 }
 
-/* For the core, with the event lock: the event was scheduled in, is about to be scheduled out, or its period was changed by IOC_PERIOD. */
-void overflow_sched_in(struct event *e);
-void overflow_sched_out(struct event *e);
+/* For the core, with the event lock: e is about to be scheduled in or out while its source stands at now. */
+void overflow_sched_in(struct event *e, u64 now);
+void overflow_sched_out(struct event *e, u64 now);
+
+static inline bool overflow_active(const struct event *e)
+{
+	return e->attr.sample_period && e->tally[e->which].state == PERF_STATE_ACTIVE;
+}
+
+/* What ctx.sampling, polling and needs must be, by its events. */
+struct overflow_wants {
+	u32 sampling, polling, needs;
+};
+void overflow_wants(task_id task, struct overflow_wants *out);
+/* Puts that down; and the limits are to be given again. After every change, and in the repair. */
+void overflow_sync(task_id task);
+
+/* IOC_PERIOD: 0 or -EINVAL. */
 int overflow_set_period(struct event *root, u64 value);
-/* IOC_REFRESH: n more overflows, then POLL_HUP and disabled. */
-int overflow_refresh(struct event *root, u64 n);
+/* IOC_REFRESH: n more overflows, then POLL_HUP and disabled. 0 or -EINVAL. */
+int overflow_refresh(struct event *root, s32 n);
 
 #endif

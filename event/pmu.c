@@ -7,6 +7,7 @@
 
 #pragma weak hw_pmu_init
 #pragma weak sw_pmu_init
+#pragma weak bp_pmu_init
 
 static const struct pmu *pmus[PMU_MAX];
 static u32 nr_pmus;
@@ -60,7 +61,7 @@ static int refuse_type(u32 type)
 	case PERF_TYPE_TRACEPOINT:
 		return refuse(ENOENT, "tracepoints are not built");
 	case PERF_TYPE_BREAKPOINT:
-		return refuse(ENOENT, "breakpoint events are not built");
+		return refuse(ENOENT, "no PMU counts breakpoints");
 	default:
 		return refuse(ENOENT, "no PMU has this type number");
 	}
@@ -95,4 +96,6 @@ void pmu_init(void)
 		sw_pmu_init();
 	if (hw_pmu_init)
 		hw_pmu_init();
+	if (bp_pmu_init)
+		bp_pmu_init();
 }

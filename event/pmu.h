@@ -7,7 +7,7 @@
  * drivers); the core counts the events on each unit of each task and tells the drivers which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
- * by number. hw_pmu_init() and sw_pmu_init() are weak: an architecture or a test that has none leaves them out.
+ * by number. hw_pmu_init(), sw_pmu_init() and bp_pmu_init() are weak: an architecture or a test that has none leaves them out.
  *
  * Context: event_init without locks, everything else with the event lock held. None of them may block.
  */
@@ -27,8 +27,10 @@ struct event_source {
 	u8 shift;    /* values given to users are divided by 2^shift */
 	u8 per_cpu;  /* read(0, source) is meaningful: a per-CPU event needs no per-task children */
 	u8 hits;     /* not read(): the event's own event.hits, which event_hit() advances */
+	u8 clock;    /* a task's clock: what limits it is not the driver but host_clock_limit() */
 	u8 polled;   /* overflows are only noticed by event_poll(): nothing stops the task where its limit is reached */
 	u32 sampling_units; /* needed besides, by an event that samples */
+	u32 rdpmc;   /* 1 + the number of the counter that rdpmc reads, see event/userpage.h; 0: there is none */
 };
 
 /* How much a source may advance until an event overflows, in the source's own unit; ~0: no limit. */
@@ -60,9 +62,9 @@ struct pmu {
 	void (*want)(task_id task, u32 units);
 
 	/*
-	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction (or, for clocks, as soon
-	 * after it as can be); os/ then calls event_overflow(). Replaces all limits given before; sources that are not
-	 * named have none. NULL: the driver's events cannot sample, or are polled or hit.
+	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction; os/ then calls
+	 * event_overflow(). left is at least 1. Replaces all limits given before; sources that are not named have none.
+	 * NULL: the driver has no sources but clocks and those that are polled or hit.
 	 */
 	void (*limit)(task_id task, const struct pmu_limit *limit, u32 n);
 };
@@ -80,8 +82,9 @@ bool pmu_type_user_only(u32 type);
  */
 int pmu_find(const struct perf_attr *attr, u32 *nr, struct event_source *out);
 
-void pmu_init(void); /* calls the two below, once */
+void pmu_init(void); /* calls those below, once */
 void hw_pmu_init(void);
 void sw_pmu_init(void);
+void bp_pmu_init(void);
 
 #endif

@@ -24,7 +24,7 @@ static u64 *put_ids(u64 *at, u64 format, const struct event *e)
 	if (format & PERF_FORMAT_ID)
 		*at++ = e->id;
 	if (format & PERF_FORMAT_LOST)
-		*at++ = 0; /* samples lost: there is nothing that could lose any */
+		*at++ = e->lost;
 	return at;
 }
 

@@ -8,6 +8,11 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/fold.h"
+#include "event/map.h"
+#include "event/ring.h"
+#include "event/userpage.h"
+#include "event/overflow.h"
+#include "event/sideband.h"
 #include "event/space.h"
 #include "rt/string.h"
 
@@ -77,7 +82,30 @@ static void count_files(void)
 	}
 }
 
-/* Roots without a descriptor: their opener died before it had one, or their last owner before it had let go. */
+/* Mappings of address spaces that are gone; those that stay are references to their events and rings. */
+static void count_maps(void)
+{
+	struct event_space *s = event_space;
+
+	for (u32 nr = 1; nr < s->rings_high; nr++)
+		ring_slot(nr)->maps = 0;
+	for (u32 i = 1; i < s->maps_high; i++) {
+		struct event_map *m = &s->map[i];
+		struct ring *r = ring_slot(m->ring);
+
+		if (!m->ring)
+			continue;
+		if (r->slot != SLOT_LIVE || r->id != m->ring_check || !live(m->event, m->event_id) ||
+		    !event_mm_alive_locked(m->mm)) {
+			m->ring = 0;
+			continue;
+		}
+		r->maps++;
+		event_slot(m->event)->refs++;
+	}
+}
+
+/* Roots without a reference: their opener died before it had one, or their last owner before it had let go. */
 static void drop_unreferenced(void)
 {
 	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
@@ -101,6 +129,7 @@ static void clear_lists(void)
 	for (u32 task = 0; task < s->ctx_high; task++) {
 		s->ctx[task].events = (struct elist){0, 0};
 		s->ctx[task].cpu_bound = s->ctx[task].measured = 0;
+		s->ctx[task].hits_changed = 1;
 		memset(s->ctx[task].unit_users, 0, sizeof(s->ctx[task].unit_users));
 	}
 	for (u32 nr = 1; nr < s->slots_high; nr++) {
@@ -129,7 +158,7 @@ static void link_event(struct event *e)
 	}
 	if (!e->task || event_tally(e)->state != PERF_STATE_ACTIVE)
 		return;
-	for (u32 units = e->source.units; units; units &= units - 1)
+	for (u32 units = event_units(e); units; units &= units - 1)
 		s->ctx[e->task].unit_users[__builtin_ctz(units)]++;
 }
 
@@ -144,6 +173,44 @@ static void rebuild_lists(void)
 		else
 			elist_add(&event_space->free, nr, LINK_CTX);
 	}
+	for (u32 task = 0; task < event_space->ctx_high; task++)
+		sideband_sync_locked(task);
+}
+
+static bool has_ring(const struct event *e)
+{
+	const struct ring *r = ring_slot(e->ring);
+
+	return e->ring && e->ring < event_space->rings_high && r->slot == SLOT_LIVE && r->id == e->ring_check && r->maps;
+}
+
+/* Rings that nobody maps go, and so does what was written to them. */
+static void rebuild_rings(void)
+{
+	struct event_space *s = event_space;
+
+	for (u32 nr = 1; nr < s->rings_high; nr++)
+		ring_slot(nr)->feeders = (struct elist){0, 0};
+	for (u32 nr = 1; nr < s->slots_high; nr++) {
+		struct event *e = event_slot(nr);
+
+		if (e->slot != SLOT_LIVE || !has_ring(e))
+			e->ring = 0;
+		else
+			elist_add_by_id(&ring_slot(e->ring)->feeders, nr, LINK_RING);
+	}
+	for (u32 nr = s->rings_high - 1; nr; nr--) {
+		struct ring *r = ring_slot(nr);
+
+		if (r->slot == SLOT_FREE)
+			continue;
+		if (r->slot == SLOT_LIVE && r->maps) {
+			ring_repair(r);
+			userpage_update(event_slot(r->event));
+		} else {
+			ring_put(r);
+		}
+	}
 }
 
 static void tell_drivers(void)
@@ -151,6 +218,7 @@ static void tell_drivers(void)
 	for (u32 task = 1; task < event_space->ctx_high; task++) {
 		if (!event_ctx(task)->live)
 			continue;
+		overflow_sync(task);
 		event_ctx(task)->units = ~0u; /* unlike anything wanted: the dead may or may not have told them */
 		event_sync_units(task);
 	}
@@ -176,10 +244,13 @@ void event_repair(void)
 {
 	finish_slots();
 	count_files();
+	count_maps();
 	drop_unreferenced();
 	finish_slots(); /* the children of those */
 	fix_leaders();
 	rebuild_lists();
+	rebuild_rings();
 	tell_drivers();
 	reschedule();
+	event_ready_repair();
 }

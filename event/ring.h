@@ -9,12 +9,15 @@
  *   data_head = head                    mb                       (A)
  *                                       data_tail = tail
  *
- * A record becomes visible by the one store of data_head, under the ring's lock: a producer that dies before it has written
- * nothing, and whoever takes the lock over from it finds nothing to repair. Backward rings (attr.write_backward) grow
- * downwards from 0 and are never full.
+ * A record becomes visible by the one store of data_head: a producer that dies before it has written nothing, and whoever takes the
+ * event lock over from it publishes no more than ring.head says. Backward rings (attr.write_backward) grow downwards
+ * from 0. Nobody reads the tail of an overwritten ring, so a record that is not finished there may have destroyed the oldest
+ * ones: the repair turns it into a LOST_SAMPLES record of the same size, before any PERF_EVENT_IOC_PAUSE_OUTPUT returns.
  *
- * Rules: event_lock() is held by producers and by whoever makes, frees or attaches rings. Never touches guest memory: data is
- * written through the session's own mapping.
+ * The first page is the guest's to write: nothing in it is believed, a wrong data_tail makes records lost or overwritten.
+ *
+ * Rules: event_lock() is held by producers and by whoever makes, frees or attaches rings; it guards all of struct ring. Never
+ * touches guest memory: data is written through the session's own mapping.
  */
 #ifndef EVENT_RING_H
 #define EVENT_RING_H
@@ -26,31 +29,71 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark);
 /* Frees the ring if nothing is attached to it and nobody maps it. */
 void ring_put(struct ring *r);
 
+static inline struct event *ring_root(struct event *e)
+{
+	return e->parent ? event_slot(e->parent) : e;
+}
+
 /* The ring of an event's records (of its root's, for a child); NULL: none. */
-struct ring *ring_of(const struct event *e);
+static inline struct ring *ring_of(const struct event *e)
+{
+	u32 nr = e->parent ? event_slot(e->parent)->ring : e->ring;
+
+	return nr ? ring_slot(nr) : NULL;
+}
+
+/* The event's own ring: it is the one that is mapped, others may send their records there. */
+static inline bool ring_is_own(const struct ring *r, const struct event *e)
+{
+	return r->event_id == e->id && event_slot(r->event) == e;
+}
+
 /* Sends a root's records to r (NULL: nowhere), away from where they went. */
 void ring_attach(struct event *root, struct ring *r);
+/* Every event's records that went there go nowhere. */
+void ring_detach_all(struct ring *r);
+/* PERF_EVENT_IOC_SET_OUTPUT and PERF_FLAG_FD_OUTPUT: a root's records go where another's go; to NULL: nowhere. 0 or -EINVAL. */
+int ring_redirect(struct event *root, struct event *to);
+/* Whether it may; root may be an event that is only about to be. 0 or -EINVAL. */
+int ring_check_redirect(const struct event *root, const struct event *to);
+/* PERF_EVENT_IOC_PAUSE_OUTPUT. 0 or -EINVAL. */
+int ring_pause(struct event *root, bool pause);
 
-struct perf_event_mmap_page *ring_page(const struct ring *r);
+/* After the death of a producer: what it had not finished is as if it had not begun, or is finished. */
+void ring_repair(struct ring *r);
+
+static inline struct perf_event_mmap_page *ring_page(const struct ring *r)
+{
+	return host_ring_page(r->page);
+}
+
+static inline u64 ring_size(const struct ring *r)
+{
+	return r->pages * PAGE_SIZE;
+}
 
 /* One record on its way. */
 struct ring_out {
 	struct ring *ring;
 	struct event *event; /* whose record it is */
+	char *data;
+	u64 mask;	     /* size of the data - 1 */
 	u64 at;		     /* offset in the data of the next byte */
-	u64 end, head;	     /* of the record; head that publishes it */
-	bool wake;
+	u64 head;	     /* that publishes it */
+	bool told;	     /* there is a LOST record in front of it */
 };
 
 /*
  * Reserves size bytes (a multiple of 8, header included) in e's ring, in front of it a LOST record if some are due. False: no ring, paused,
- * or no room (counted in ring.lost and event.lost): nothing to write, nothing to end. On true, ring_put*() exactly size bytes, then ring_end().
+ * or no room (counted in ring.lost and event.lost): nothing to write, nothing to end. On true, write exactly size bytes, then ring_end().
  */
 bool ring_begin(struct ring_out *o, struct event *e, u32 size);
 void ring_write(struct ring_out *o, const void *p, u32 n);
+/* Where a record's bytes so far are a multiple of 8: sizes are, so the word does not wrap. */
 static inline void ring_u64(struct ring_out *o, u64 v)
 {
-	ring_write(o, &v, 8);
+	*(u64 *)(o->data + (o->at & o->mask)) = v;
+	o->at += 8;
 }
 /* Publishes it and wakes who is to be woken: by watermark, or if `sample`, by attr.wakeup_events. */
 void ring_end(struct ring_out *o, bool sample);

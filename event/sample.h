@@ -61,6 +61,15 @@ struct shot {
 /* SHOT_* that samples of this attr want to know. */
 u32 sample_needs(const struct perf_attr *attr);
 
+/*
+ * The overflow passes without a trace: no record, no signal, nothing counted of IOC_REFRESH. Linux: a clock that runs out in the
+ * mode that attr excludes is started again and that is all.
+ */
+static inline bool sample_excluded(const struct perf_attr *attr, const struct shot *shot)
+{
+	return shot->kernel ? attr->exclude_kernel : attr->exclude_user;
+}
+
 /* Writes one sample of e into its ring. period: that has been reached, in users' units. With the event lock. */
 void sample_write(struct event *e, const struct shot *shot, u64 period);
 

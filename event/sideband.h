@@ -1,6 +1,6 @@
 /*
- * Side-band records: what happens to tasks, for whoever reads samples later. Told by os/; written to the rings of the task's
- * events (its own contexts') and of per-CPU events on its CPU that ask for them in attr.
+ * Side-band records: what happens to tasks, for whoever reads samples later. Told by os/; written to the rings of the
+ * task's events (its own contexts') and of per-CPU events on its CPU that ask for them in attr.
  *
  * Every function takes event_lock() if, and only if, anyone wants to hear of it. Addresses and files are the guest's.
  */
@@ -10,14 +10,14 @@
 #include "event/space.h"
 
 /* What attrs ask for. */
-#define SB_MMAP 1u	 /* attr.mmap (executable mappings) */
-#define SB_MMAP_DATA 2u	 /* attr.mmap_data (the others) */
-#define SB_COMM 4u
-#define SB_TASK 8u	 /* FORK and EXIT: attr.task, mmap, mmap_data or comm */
-#define SB_SWITCH 16u
+#define SB_MMAP	      1u /* attr.mmap (executable mappings) */
+#define SB_MMAP_DATA  2u /* attr.mmap_data (the others) */
+#define SB_COMM	      4u
+#define SB_TASK	      8u /* FORK and EXIT: attr.task, mmap, mmap_data or comm */
+#define SB_SWITCH     16u
 #define SB_NAMESPACES 32u
-#define SB_CGROUP 64u
-#define SB_BUILD_ID 128u /* attr.build_id, besides SB_MMAP */
+#define SB_CGROUP     64u
+#define SB_BUILD_ID   128u /* attr.build_id, besides SB_MMAP */
 
 u32 sideband_of(const struct perf_attr *attr);
 
@@ -44,19 +44,36 @@ struct sideband_mmap {
 };
 
 void sideband_mmap(task_id task, const struct sideband_mmap *m);
-void sideband_comm(task_id task, const char comm[16], bool exec);
-void sideband_switch(task_id task, bool out, bool preempted, u64 time, s32 next_or_prev_pid, s32 next_or_prev_tid);
+/* pid, tid: whose name it is, as a rule the task's own. */
+void sideband_comm(task_id task, s32 pid, s32 tid, const char *comm, bool exec);
 
-struct sideband_namespace {
-	u64 dev, ino;
+struct sideband_switch {
+	bool out, preempted;
+	u64 time; /* host_clock_perf() when it happened */
 };
-void sideband_namespaces(task_id task, const struct sideband_namespace *ns, u32 n); /* by index of the man page's NAMESPACES */
+void sideband_switch(task_id task, const struct sideband_switch *s);
+
+#define SIDEBAND_NAMESPACES 7 /* net, uts, ipc, pid, user, mnt, cgroup */
+struct sideband_namespaces {
+	s32 pid, tid; /* of the task that is in them: `task`, or one that it has made */
+	struct {
+		u64 dev, ino;
+	} ns[SIDEBAND_NAMESPACES];
+};
+void sideband_namespaces(task_id task, const struct sideband_namespaces *ns);
+/* A cgroup was made. */
 void sideband_cgroup(task_id task, u64 id, const char *path);
 
-/* With the event lock, for event/task.c and event.c. */
-void sideband_fork_locked(task_id parent, task_id child);
-void sideband_exit_locked(task_id task, task_id parent);
-void sideband_read_locked(struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */
+/* With the event lock, for event/task.c, event.c and overflow.c. */
+void sideband_fork_locked(task_id parent, s32 pid, s32 tid);
+void sideband_exit_locked(task_id task);
+void sideband_read_locked(
+	struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */
 void sideband_throttle_locked(struct event *e, bool throttled);
+
+/* What the events of a task (0: the per-CPU events) want to hear of: SB_*; and keeps it in ctx.sideband
+ * (space.sideband). */
+u32 sideband_of_ctx(task_id task);
+void sideband_sync_locked(task_id task);
 
 #endif

@@ -27,6 +27,7 @@
 #define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
 #define EVENT_RINGS 4096	 /* ring buffers */
 #define EVENT_MAPS 8192		 /* mappings of events, in all processes */
+#define EVENT_WATCHES 4096	 /* registrations of events with epoll instances */
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -69,9 +70,11 @@ struct event {
 
 	/* Sampling; see overflow.h. Every field is good by itself, whatever a dead member was doing. */
 	u64 period;		     /* the present one, in users' units */
+	u64 last_period;	     /* what the next sample says that it was: a tick changes the present one at once */
 	u64 next;		     /* the source's value at which it overflows next; ~0: never. ACTIVE only */
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
-	u64 freq_stamp, freq_count;  /* perf clock and source at the last adjustment */
+	u64 freq_stamp;		     /* perf clock at the last overflow */
+	u64 freq_count;		     /* source at the last tick; with a fixed period: the overflow after next is not before this */
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp */
 	u32 throttled;
 	u64 tick_stamp;
@@ -89,7 +92,7 @@ struct event {
 	u32 async_tgid;		     /* the process that asked */
 
 	/* Derived. */
-	u32 refs;		     /* descriptors, in all tables; roots only */
+	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
 	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
@@ -107,9 +110,16 @@ struct event_ctx {
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
 	u32 units;	  /* derived: what the drivers were told */
 	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
+	u32 polling;	  /* [any] derived: those of them whose source is polled */
 	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
 	u32 sideband;	  /* [any] derived: SB_* that events here want to hear of, see sideband.h */
+	u32 forked_by;	  /* the task that made it, until its FORK record is written; see event_task_forked() */
+	u32 hits_changed; /* [any] its ACTIVE events with source.hits may have changed: os/breakpoints.c looks before the task runs on */
 	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
+	u32 limited;	  /* by the task itself, as those that follow: drivers that have limits, a bit for each */
+	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
+	u64 timer_stamp;  /* perf clock before which that cannot be */
+	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 };
@@ -130,19 +140,23 @@ struct ring {
 	u32 page;	   /* where it begins in the ring memory, in pages */
 	u32 pages;	   /* of data: 0 or a power of 2 */
 	u32 overwrite;	   /* mapped without PROT_WRITE: nobody reads the tail */
-	u32 paused;	   /* PERF_EVENT_IOC_PAUSE_OUTPUT */
+	u32 paused;	   /* PERF_EVENT_IOC_PAUSE_OUTPUT, or no data pages */
+	u32 event;	   /* the one that is mapped: the first page is its */
+	u32 mm;		   /* the address space that mapped it first: where its rdpmc counters can be read */
+	u64 event_id;
 	u32 uid;	   /* whose locked memory it is, and how much: */
 	u32 user_pages, locked_pages;
 
-	struct slock lock; /* RANK_RING; guards the rest */
 	u64 head;	   /* bytes ever written; data_head follows it */
-	u64 wakeup;	   /* head at the last wakeup by watermark */
+	u64 writing;	   /* overwrite: the head that publishes the record being written; it is, if they are equal */
+	u64 wakeup;	   /* bytes written at the last wakeup by watermark */
 	u64 watermark;	   /* bytes between wakeups */
 	u32 events;	   /* samples since the last wakeup by number */
 	u64 lost;	   /* records since the last LOST record that found no room */
+	u64 told_at;	   /* the head that publishes a LOST record of these; 0: none is being written */
 	u32 poll;	   /* [any] EPOLLIN | EPOLLRDNORM since the last poll(2), which takes it */
 
-	/* Derived, under event_lock(). */
+	/* Derived. */
 	u32 maps;	   /* mappings, in all processes */
 	struct elist feeders; /* root events whose records go here */
 };
@@ -158,6 +172,15 @@ struct event_map {
 	u32 pages;	/* with the first one */
 };
 
+/* An event's registration with an epoll instance; see watch.h. */
+struct event_watch {
+	u32 event;	/* 0: free; so is one whose event is another now */
+	u32 events;	/* EPOLL* bits as the guest gave them; 0: not registered yet */
+	u64 event_id, data;
+	u32 files;	/* the descriptor table of who registered it, and both descriptors there */
+	s32 epfd, fd;
+};
+
 struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
 };
@@ -170,8 +193,10 @@ struct event_space {
 	u32 files_high;	   /* descriptor tables ever used + 1 */
 	u32 files_hint;	   /* where to look for a free one first */
 	u32 rings_high, maps_high; /* the same of rings and mappings */
+	u32 watches_high;  /* [any] registrations ever used + 1 */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
+	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: throttling applies to fixed periods too */
 	u64 next_id;
 	struct elist free;	/* derived */
@@ -181,6 +206,7 @@ struct event_space {
 	struct event event[EVENT_SLOTS];
 	struct ring ring[EVENT_RINGS];
 	struct event_map map[EVENT_MAPS];
+	struct event_watch watch[EVENT_WATCHES];
 	struct event_files files[EVENT_FILES];
 	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
 };

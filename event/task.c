@@ -6,6 +6,8 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
+#include "event/map.h"
+#include "event/sideband.h"
 #include "rt/refuse.h"
 
 /* Takes the task out of everything. With the lock held; nothing happens the second time. */
@@ -16,10 +18,13 @@ static void task_gone(task_id task)
 
 	if (!ctx->live)
 		return;
+	if (!ctx->forked_by)
+		sideband_exit_locked(task);
 	for_each_in_ctx(e, ctx)
 		event_exit(e);
 	event_files_exit_locked(task);
 	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
+	event_mm_gone_locked(ctx->mm);
 }
 
 static void ctx_begin(task_id task)
@@ -40,6 +45,8 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	task_gone(child); /* an earlier task of this slot that nobody told us about */
 	ctx_begin(child);
 	ctx->cpu = event_ctx(parent)->cpu;
+	ctx->forked_by = parent;
+	ctx->mm = clone_flags & CLONE_VM ? event_ctx(parent)->mm : event_mm_new_locked();
 	err = event_files_fork_locked(parent, child, clone_flags & CLONE_FILES);
 	if (err) {
 		event_unlock();
@@ -55,6 +62,23 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	return err;
 }
 
+task_id event_task_forked(task_id child, u32 generation, s32 pid, s32 tid)
+{
+	struct event_ctx *ctx = event_ctx(child);
+	task_id parent;
+
+	if (!__atomic_load_n(&ctx->forked_by, __ATOMIC_RELAXED))
+		return false;
+	event_lock();
+	parent = ctx->generation == generation ? ctx->forked_by : 0;
+	if (parent)
+		ctx->forked_by = 0;
+	if (parent && event_ctx(parent)->live)
+		sideband_fork_locked(parent, pid, tid);
+	event_unlock();
+	return parent;
+}
+
 void event_task_undo_fork(task_id child)
 {
 	event_task_reap(child);
@@ -63,11 +87,12 @@ void event_task_undo_fork(task_id child)
 void event_task_exec(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
+	u32 old_mm = ctx->mm;
 	struct event *e;
 
-	if (!ctx->events.first)
-		return;
 	event_lock();
+	ctx->mm = event_mm_new_locked();
+	event_mm_gone_locked(old_mm);
 	for_each_in_ctx(e, ctx) {
 		if (!e->attr.enable_on_exec)
 			continue;

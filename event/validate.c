@@ -1,6 +1,8 @@
 /* Does everything derived agree with the slot tables? For debug builds and tests; see event_validate() in space.h. */
 #include "event/event.h"
 #include "event/fold.h"
+#include "event/overflow.h"
+#include "event/sideband.h"
 #include "event/space.h"
 
 static const char *check_slot(const struct event *e)
@@ -46,6 +48,7 @@ static const char *check_ctx(u32 task, u32 *members)
 {
 	struct event_ctx *ctx = event_ctx(task);
 	u16 users[EVENT_UNITS] = {0};
+	struct overflow_wants wants;
 	u32 n = list_length(&ctx->events, LINK_CTX), bound = 0, measured = 0, units = 0;
 	struct event *e;
 
@@ -57,7 +60,7 @@ static const char *check_ctx(u32 task, u32 *members)
 			return "a context has an event that is not its own";
 		bound += e->cpu >= 0;
 		measured += event_is_measured(e);
-		for (u32 u = event_tally(e)->state == PERF_STATE_ACTIVE ? e->source.units : 0; u; u &= u - 1)
+		for (u32 u = event_tally(e)->state == PERF_STATE_ACTIVE ? event_units(e) : 0; u; u &= u - 1)
 			users[__builtin_ctz(u)]++;
 	}
 	for (u32 u = 0; u < EVENT_UNITS; u++) {
@@ -65,6 +68,11 @@ static const char *check_ctx(u32 task, u32 *members)
 			return "a unit's users are miscounted";
 		units |= (u32)!!users[u] << u;
 	}
+	if (ctx->live && ctx->sideband != sideband_of_ctx(task))
+		return "side-band records are wanted that are not told, or not wanted that are";
+	overflow_wants(task, &wants);
+	if (ctx->live && (wants.sampling != ctx->sampling || wants.polling != ctx->polling || wants.needs != ctx->needs))
+		return "sampling events are miscounted";
 	if (ctx->live && units != ctx->units)
 		return "the drivers were told of other units than are used";
 	return bound == ctx->cpu_bound && measured == ctx->measured ? NULL : "a context's events of a kind are miscounted";
@@ -101,7 +109,43 @@ static const char *check_members(void)
 	return children == n_children ? NULL : "a child is in no family, or in too many";
 }
 
-static const char *check_files(void)
+static const char *check_rings(u64 *maps)
+{
+	struct event_space *s = event_space;
+	u64 feeders = 0, attached = 0, mapped = 0;
+
+	for (u32 i = 1; i < s->maps_high; i++) {
+		const struct event_map *m = &s->map[i];
+
+		*maps += !!m->ring;
+		if (m->ring && (ring_slot(m->ring)->id != m->ring_check || event_slot(m->event)->id != m->event_id))
+			return "a mapping is of a ring or an event that is gone";
+	}
+	for (u32 nr = 1; nr < s->rings_high; nr++) {
+		const struct ring *r = ring_slot(nr);
+
+		if (r->slot == SLOT_FREE)
+			continue;
+		if (r->slot != SLOT_LIVE || list_length(&r->feeders, LINK_RING) == ~0u)
+			return "a ring is neither free nor live, or its list is broken";
+		mapped += r->maps;
+		feeders += list_length(&r->feeders, LINK_RING);
+	}
+	for (u32 nr = 1; nr < s->slots_high; nr++) {
+		const struct event *e = event_slot(nr);
+
+		if (e->slot != SLOT_LIVE || !e->ring)
+			continue;
+		attached++;
+		if (ring_slot(e->ring)->slot != SLOT_LIVE || ring_slot(e->ring)->id != e->ring_check)
+			return "an event's ring is gone";
+	}
+	if (mapped != *maps)
+		return "mappings of rings are miscounted";
+	return feeders == attached ? NULL : "an event feeds no ring, or too many";
+}
+
+static const char *check_files(u64 maps)
 {
 	struct event_space *s = event_space;
 	u64 refs = 0, entries = 0, users = 0, tasks = 0;
@@ -122,14 +166,16 @@ static const char *check_files(void)
 		refs += event_slot(nr)->slot == SLOT_LIVE ? event_slot(nr)->refs : 0;
 	if (users != tasks)
 		return "users of descriptor tables are miscounted";
-	return refs == entries ? NULL : "descriptors of events are miscounted";
+	return refs == entries + maps ? NULL : "descriptors of events are miscounted";
 }
 
 const char *event_validate(void)
 {
 	const char *why = check_members();
+	u64 maps = 0;
 
 	if (!why && list_length(&event_space->free, LINK_CTX) == ~0u)
 		why = "the free list is broken";
-	return why ? why : check_files();
+	why = why ? why : check_rings(&maps);
+	return why ? why : check_files(maps);
 }

@@ -12,6 +12,7 @@
 
 #include "abi/types.h"
 #include "cpu/cpu.h"
+#include "os/clock.h"
 #include "rt/lock.h"
 #include "rt/layout.h"
 #include "rt/stats.h"
@@ -32,6 +33,7 @@ struct task {
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
+	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
 	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
@@ -56,6 +58,8 @@ struct session_config {
 	u32 stats;	   /* print statistics at exit */
 	u32 aslr;
 	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
+	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
+	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 one_insn_blocks, small_cache;
 	u32 log_level;
@@ -68,6 +72,7 @@ struct arena {
 	struct slock lock;
 	struct session_config config;
 	struct stats stats;	  /* atomic adds by everyone; printed by the launcher */
+	struct session_clock clock;
 	u64 session_id;
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free_hint;	  /* no slot below this one is free */
@@ -76,6 +81,9 @@ struct arena {
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
 };
+
+/* The file: the tables, and at the distance of rt/layout.h the ring buffers. */
+#define ARENA_FILE_SIZE (LAYOUT_RINGS + LAYOUT_RINGS_SIZE - LAYOUT_ARENA)
 
 static inline struct arena *arena(void)
 {

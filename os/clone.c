@@ -15,11 +15,16 @@
 #include "dbt/dbt.h"
 #include "event/files.h"
 #include "event/task.h"
+#include "os/breakpoints.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/session.h"
+#include "os/shot.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/perf_mmap.h"
+#include "os/tell.h"
+#include "os/timer.h"
 #include "os/vma.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
@@ -144,6 +149,7 @@ static void finish_vfork(struct thread *t, struct thread *child)
 		child->tid = 0;
 		return;
 	}
+	shot_end(child);
 	sighand_put(t, child->sighand);
 	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
 		process_page_free(t->proc, child->group);
@@ -166,6 +172,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	}
 	child->task = task;
 	child->cpu = &task->cpu;
+	child->cpu->calls = NULL; /* the copy is the parent's */
 	child->clone_flags = flags;
 	thread_list_add(child);
 	ret = call_clone_vm(child, rq);
@@ -190,6 +197,8 @@ void clone_child(struct thread *t)
 		t->group->pid = t->pid;
 	}
 	session_task_begin(t->task);
+	tell_forked(t->cpu->slot, t->task->generation, t->pid, t->tid);
+	tell_first_switch(t);
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	loop_run(t);
@@ -211,7 +220,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
 	t->task = task;
 	t->cpu = &task->cpu;
-	t->tid = t->pid = (s32)sys0(__NR_gettid);
+	t->tid = t->pid = (s32)sys0(__NR_gettid); /* before any lock: see self_ids() */
 	t->group->pid = t->pid;
 	stat_inc(forks);
 	t->group->nr_threads = 1;
@@ -219,8 +228,13 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->group->quiesce = 0;
 	t->sighand->refs = 1;
 	memset(t->held, 0, sizeof(t->held));
+	timer_after_fork(t);
+	breakpoints_forked(t);
+	perf_mmap_after_fork();
 	thread_list_keep_only(t);
 	session_task_begin(task);
+	tell_forked(t->cpu->slot, task->generation, t->pid, t->tid);
+	tell_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
 }
@@ -245,9 +259,19 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	return ret;
 }
 
+/* In the parent: the slot may be another task's already. */
+static void note_made(struct thread *t, struct task *task, u32 generation, s32 pid, s32 tid)
+{
+	if (!event_space->opened)
+		return;
+	session_task_made(task, generation, pid, tid);
+	tell_forked((u32)(task - arena()->tasks), generation, pid, tid);
+}
+
 static long clone_any(struct thread *t, struct request *rq)
 {
 	struct task *task;
+	u32 generation;
 	u64 mask;
 	long ret;
 
@@ -264,9 +288,12 @@ static long clone_any(struct thread *t, struct request *rq)
 	}
 	task = make_task(t, rq, &ret);
 	if (task) {
+		generation = task->generation;
 		ret = rq->args.flags & CLONE_VM ? clone_vm(t, rq, task) : clone_copy(t, rq, task);
 		if (ret < 0)
 			undo_task(task);
+		else if (ret > 0)
+			note_made(t, task, generation, rq->args.flags & CLONE_THREAD ? t->pid : (s32)ret, (s32)ret);
 	}
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	return ret;
@@ -307,6 +334,17 @@ long sys_unshare(struct thread *t, const u64 *a)
 	ret = syscall_pass(t, a);
 	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
 		return refuse(ENOMEM, "more processes than the session has descriptor tables");
+	if (!ret)
+		tell_namespaces(t);
+	return ret;
+}
+
+long sys_setns(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		tell_namespaces(t);
 	return ret;
 }
 

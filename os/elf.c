@@ -244,6 +244,7 @@ static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *
 	} else if (vma_reserved(span.low, span.high)) {
 		return refuse(ENOMEM, "linked at addresses that pcl needs for itself");
 	}
+	out->start = span.low + out->bias;
 	for (unsigned i = 0; i < p->eh.e_phnum; i++) {
 		const Elf64_Phdr *ph = phdr(p, i);
 

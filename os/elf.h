@@ -18,7 +18,7 @@ struct elf_image {
 	u16 phnum;
 	bool exec_stack;
 	gva code_start, code_end, data_start, data_end; /* as /proc/PID/stat shows them */
-	gva end;					/* page after the last byte */
+	gva start, end;					/* page of the first byte, page after the last */
 };
 
 /*

@@ -21,6 +21,7 @@
 #define CLOCK_OF_THREAD 6 /* in a clock id made from a thread id: per thread, scheduler time */
 #define CAP_PERFMON_	38
 #define MAX_CPUS	8192
+#define GETCPU_SELECTOR 0x7b
 
 /* The kernel's struct rusage. */
 struct krusage {
@@ -35,11 +36,6 @@ static u64 clock_ns(int clock)
 
 	sys2(__NR_clock_gettime, clock, ts);
 	return ts[0] * 1000000000ul + ts[1];
-}
-
-u64 host_clock_mono(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
 }
 
 task_id host_current(void)
@@ -179,6 +175,15 @@ s32 host_task_tid(task_id id)
 	return task ? task->tid : 0;
 }
 
+s32 host_task_ppid(task_id id)
+{
+	struct task *task = session_task(id);
+
+	if (task && task->pid == (s32)sys0(__NR_getpid))
+		return (s32)sys0(__NR_getppid);
+	return task ? task->ppid : 0;
+}
+
 u32 host_task_generation(task_id id)
 {
 	return id < ARENA_TASKS ? arena()->tasks[id].generation : 0;
@@ -197,6 +202,16 @@ static bool has_capability(int cap)
 	if (sys2(__NR_capget, &header, data))
 		return false;
 	return data[cap / 32].effective >> (cap % 32) & 1;
+}
+
+bool host_may_lock(void)
+{
+	return has_capability(CAP_IPC_LOCK);
+}
+
+u32 host_uid(void)
+{
+	return (u32)sys0(__NR_getuid);
 }
 
 bool host_perfmon_capable(void)
@@ -284,16 +299,26 @@ bool host_cpu_online(u32 cpu)
 	return cpu < host_nr_cpus() && (online[cpu / 64] >> (cpu % 64) & 1);
 }
 
+/* x86-64 Linux keeps the CPU's number in a segment's limit: what the vDSO's getcpu reads. */
+static u32 current_cpu(void)
+{
+	u32 cpu = 0, limit;
+	bool ok;
+
+	__asm__("lsl %2, %1" : "=@ccz"(ok), "=r"(limit) : "r"(GETCPU_SELECTOR));
+	if (likely(ok))
+		return limit & 0xfff;
+	sys3(__NR_getcpu, &cpu, 0, 0);
+	return cpu;
+}
+
 u32 host_task_cpu(task_id id)
 {
 	struct task *task = session_task(id);
 	struct proc_stat st;
-	u32 cpu = 0;
 
-	if (id == host_current()) {
-		sys3(__NR_getcpu, &cpu, 0, 0);
-		return cpu;
-	}
+	if (id == host_current())
+		return current_cpu();
 	return task && proc_read_stat(task->pid, task->tid, &st) == 0 ? st.cpu : 0;
 }
 

@@ -422,7 +422,21 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	return 0;
 }
 
-void load_program(struct thread *t, const u64 *kernel_sp, u64 *vdso)
+static struct load_result result_of(const struct loading *ld)
+{
+	struct load_result r = {
+		.program = ld->program.start,
+		.program_end = ld->program.end,
+		.interp = ld->interp.start,
+		.interp_end = ld->interp.end,
+		.program_placed = ld->program.bias,
+		.vdso = ld->vdso,
+	};
+
+	return r;
+}
+
+void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *out)
 {
 	struct task *task = t->task;
 	bool first = !task->exec_fd;
@@ -447,6 +461,6 @@ void load_program(struct thread *t, const u64 *kernel_sp, u64 *vdso)
 	note_exe(task, fd);
 	set_comm(task);
 	sys1(__NR_close, fd);
-	*vdso = ld->vdso;
+	*out = result_of(ld);
 	scratch_free(ld, sizeof(*ld));
 }

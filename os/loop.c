@@ -3,10 +3,15 @@
 #include <asm/siginfo.h>
 #include "dbt/dbt.h"
 #include "event/task.h"
+#include "os/breakpoints.h"
 #include "os/loop.h"
 #include "os/process.h"
+#include "os/rdpmc.h"
+#include "os/sampling.h"
+#include "os/shot.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/tell.h"
 
 #define TRAP_INVALID_OPCODE 6
 #define TRAP_PROTECTION	    13
@@ -26,10 +31,13 @@ static void raise_fetch_fault(struct thread *t, const struct dbt_fault *f)
 		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));
 }
 
-/* Barrier A of host_kick(): in_cache is written before dbt_run() reads want, and read after want is written. */
+/*
+ * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed and want (in dbt_run()) are read here, and read after they are
+ * written. DBT_STEPPED: nothing happened that has to be served.
+ */
 static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 {
-	enum dbt_stop stop;
+	enum dbt_stop stop = DBT_STEPPED;
 
 	__atomic_store_n(&t->task->in_cache, 1, __ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&t->group->quiesce, __ATOMIC_SEQ_CST))) {
@@ -37,26 +45,62 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 		group_wait(t);
 		return DBT_INTERRUPT;
 	}
-	stop = dbt_run(t->cpu, fault);
+	if (unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->rearm, __ATOMIC_RELAXED))) {
+		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
+		sampling_rearm(t);
+		return DBT_STEPPED;
+	}
+	if (unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->hits_changed, __ATOMIC_RELAXED))) {
+		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
+		breakpoints_load(t);
+		return DBT_STEPPED;
+	}
+	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
+	while (stop == DBT_STEPPED && !t->attention) {
+		stop = unlikely(breakpoints_resume(t)) ? sampling_step(t, fault) : dbt_run(t->cpu, fault);
+		if (stop == DBT_LIMIT)
+			stop = sampling_limit(t, fault);
+		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
+			stop = sampling_step(t, fault);
+	}
 	__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_RELEASE);
 	return stop;
+}
+
+static void serve_syscall(struct thread *t)
+{
+	event_task_moved(t->cpu->slot);
+	tell_switches(t, 0);
+	event_tick(t->cpu->slot);
+	sampling_poll(t, false);
+	syscall_dispatch(t);
+	sampling_poll(t, true);
+	if (unlikely(t->trap_later)) {
+		t->trap_later = 0;
+		t->attention = 1;
+	}
 }
 
 void loop_run(struct thread *t)
 {
 	struct dbt_fault fault;
+	u32 want;
 
 	for (;;) {
 		__atomic_store_n(&t->cpu->pending, 0, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (unlikely(t->clock_fired | (t->clock_state == CLOCK_PAUSED)))
+			sampling_clock(t);
 		if (unlikely(t->attention))
 			signal_deliver(t);
-		if (unlikely(__atomic_load_n(&t->cpu->want, __ATOMIC_RELAXED)))
+		want = __atomic_load_n(&t->cpu->want, __ATOMIC_RELAXED);
+		if (unlikely(want)) {
 			signal_catch_fatal(t);
+			shot_prepare(t, want);
+		}
 		switch (run(t, &fault)) {
 		case DBT_SYSCALL:
-			event_task_moved(t->cpu->slot);
-			syscall_dispatch(t);
+			serve_syscall(t);
 			break;
 		case DBT_FAULT:
 			raise_fetch_fault(t, &fault);
@@ -66,11 +110,14 @@ void loop_run(struct thread *t)
 			signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
 			break;
 		case DBT_RDPMC:
-			/* CR4.PCE is clear: no event of this memory is mapped for user access. */
-			signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			if (rdpmc_emulate(t))
+				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 			break;
 		case DBT_INTERRUPT:
 			event_task_moved(t->cpu->slot);
+			tell_switches(t, 0);
+			break;
+		default:
 			break;
 		}
 	}

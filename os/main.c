@@ -19,6 +19,7 @@
 #include "os/signal.h"
 #include "os/stack.h"
 #include "os/sys_perf.h"
+#include "os/tell.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -26,8 +27,17 @@
 #include "rt/sys.h"
 #include "show/syscall.h"
 
+#define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
 #define EXIT_FAILED 126
 #define FD_PREFIX   "/dev/fd/"
+
+/* tid is written after pid, first of all in a new thread. */
+static u64 self_ids(void)
+{
+	struct thread *t = thread_current();
+
+	return t && t->tid ? (u32)t->tid | (u64)(u32)t->pid << 32 : 0;
+}
 
 u64 main_prepare(const u64 *kernel_sp);
 void main_run(const u64 *kernel_sp) __attribute__((noreturn));
@@ -95,6 +105,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
 	lock_set_held(locks_held);
+	lock_set_self(self_ids);
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);
 	if (!t)
@@ -147,14 +158,20 @@ static void attach_events(void)
 	event_space_attach(arena_event_space());
 	if (!a->events_ready) {
 		event_sysctl()->paranoid = a->config.paranoid;
+		if (a->config.max_sample_rate) {
+			event_sysctl()->max_sample_rate = a->config.max_sample_rate;
+			event_space->rate_set = 1;
+		}
+		event_space->call_stacks = a->config.call_stacks;
 		a->events_ready = 1;
 	}
 	pmu_init();
 }
 
-static void start_translator(struct thread *t)
+static void start_translator(struct thread *t, const u64 *kernel_sp)
 {
 	const struct session_config *c = &arena()->config;
+	struct stack_kernel k;
 	int ret;
 
 	dbt_options.no_traces = c->no_traces;
@@ -166,11 +183,14 @@ static void start_translator(struct thread *t)
 	if (ret)
 		fail("cannot reserve the code cache", ret);
 	dbt_cpu_init(t->cpu);
+	stack_parse_kernel(kernel_sp, &k);
+	dbt_use_fsgsbase(stack_kernel_auxv(&k, AT_HWCAP2) & HWCAP2_FSGSBASE_);
 }
 
 void main_run(const u64 *kernel_sp)
 {
 	struct thread *t = thread_current();
+	struct load_result loaded;
 	int ret;
 
 	attach_events();
@@ -181,11 +201,17 @@ void main_run(const u64 *kernel_sp)
 	ret = signal_init(t);
 	if (ret)
 		fail("cannot set up signals", ret);
-	start_translator(t);
-	load_program(t, kernel_sp, &t->proc->vdso);
+	start_translator(t, kernel_sp);
+	t->cpu->calls = NULL; /* went with the old image */
+	load_program(t, kernel_sp, &loaded);
+	t->proc->vdso = loaded.vdso;
 	ret = perf_after_exec(t);
 	if (ret)
 		fail("cannot take the event descriptors over", ret);
 	event_task_exec(t->cpu->slot);
+	__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* timers end with the old image */
+	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
+	tell_exec(t, &loaded);
+	tell_switches(t, 0);
 	loop_run(t);
 }

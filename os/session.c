@@ -3,6 +3,7 @@
 #include <linux/mman.h>
 #include <asm/signal.h>
 #include <linux/time.h>
+#include "cpu/bank.h"
 #include "event/space.h"
 #include "event/task.h"
 #include "os/proc.h"
@@ -25,15 +26,25 @@ static u64 boottime(void)
 	return ts[0] * 1000000000ul + ts[1];
 }
 
-int session_attach(int arena_fd)
+/* The file lies at LAYOUT_ARENA. */
+static int map_part(int arena_fd, u64 at, u64 size)
 {
-	long ret = sys6(__NR_mmap, LAYOUT_ARENA, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, arena_fd, 0);
+	long ret = sys6(__NR_mmap, at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
+			arena_fd, at - LAYOUT_ARENA);
 
 	if (sys_is_error(ret))
 		return (int)ret;
-	if ((u64)ret != LAYOUT_ARENA)
-		return -ENOMEM;
+	return (u64)ret == at ? 0 : -ENOMEM;
+}
+
+int session_attach(int arena_fd)
+{
+	int ret = map_part(arena_fd, LAYOUT_ARENA, LAYOUT_ARENA_SIZE);
+
+	if (!ret)
+		ret = map_part(arena_fd, LAYOUT_RINGS, LAYOUT_RINGS_SIZE);
+	if (ret)
+		return ret;
 	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
 		return -EINVAL;
 	return 0;
@@ -119,14 +130,19 @@ void session_task_note(struct task *task)
  * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. All under the
  * lock: others may be ending the same task, and the slot may be another's right after.
  */
+static bool is_task_of(const struct task *task, s32 pid)
+{
+	return task->pid == pid && (task->state == TASK_ALIVE || (task->state == TASK_NEW && task->made));
+}
+
 static void end_gone(u32 slot, s32 pid)
 {
 	struct task *task = &arena()->tasks[slot];
 
-	if (task->state != TASK_ALIVE || task->pid != pid)
+	if (!is_task_of(task, pid))
 		return;
 	session_lock();
-	if (task->state == TASK_ALIVE && task->pid == pid) {
+	if (is_task_of(task, pid)) {
 		if (event_space->opened)
 			session_task_note(task);
 		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
@@ -246,6 +262,7 @@ static struct task *alloc_locked(void)
 	if (!looks)
 		a->tasks_free_hint = slot + 1;
 	a->tasks[slot].generation++;
+	a->tasks[slot].made = 0;
 	a->tasks[slot].start_time = boottime();
 	a->tasks[slot].pid = (s32)sys0(__NR_getpid);
 	a->tasks[slot].tid = (s32)sys0(__NR_gettid);
@@ -287,6 +304,17 @@ struct task *session_task_new(struct task *parent)
 	task->in_cache = 0;
 	task->cputime_at_exit = 0;
 	return task;
+}
+
+void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid)
+{
+	session_lock();
+	if (task->generation == generation && task->state == TASK_NEW) {
+		task->pid = pid;
+		task->tid = tid;
+		task->made = 1;
+	}
+	session_unlock();
 }
 
 void session_task_undo(struct task *task)

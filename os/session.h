@@ -25,6 +25,11 @@ u32 session_find_tid(s32 tid);
 struct task *session_task_new(struct task *parent);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);
+/*
+ * By the creator, once the kernel has made it: the ids of a task that may not have run yet, so that its end is noticed even if it never
+ * does. Nothing happens if the slot is another task's already.
+ */
+void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid);
 /* The new task's own thread: fills in its ids and becomes ALIVE. */
 void session_task_begin(struct task *task);
 /* Notes in the slot what the host knows of the thread, which is running or a zombie. Events are open. */

@@ -5,6 +5,7 @@
  * (os/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous signals
  * blocked; takes no locks except in translated code, where none is held (dbt_write_fault()).
  */
+#include <asm/siginfo.h>
 #include "dbt/dbt.h"
 #include "os/process.h"
 #include "os/signal.h"
@@ -172,9 +173,11 @@ static void take_asynchronous(struct thread *t, int signo, const struct ksiginfo
 		leave_cache(t, uc);
 }
 
-static void take_kick(struct thread *t, struct kucontext *uc)
+static void take_kick(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
 {
 	t->cpu->pending = 1;
+	if (info->code == SI_TIMER)
+		t->clock_fired = 1;
 	if (uc->greg[GREG_RIP] == (u64)window_end) {
 		if ((s64)uc->greg[GREG_RAX] == -4) /* EINTR */
 			t->kicked = 1;
@@ -185,7 +188,8 @@ static void take_kick(struct thread *t, struct kucontext *uc)
 
 static bool is_kick(int signo, const struct ksiginfo *info)
 {
-	return signo == SIG_KICK && info->code == SIG_KICK_CODE && info->value == arena()->session_id;
+	return signo == SIG_KICK && (info->code == SIG_KICK_CODE || info->code == SI_TIMER) &&
+	       info->value == arena()->session_id;
 }
 
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
@@ -195,7 +199,7 @@ void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 	if ((SIG_SYNC & SIG_BIT(signo)) && info->code > 0 && uc->greg[GREG_RIP] != (u64)window_end)
 		take_exception(t, signo, info, uc);
 	else if (is_kick(signo, info))
-		take_kick(t, uc);
+		take_kick(t, info, uc);
 	else
 		take_asynchronous(t, signo, info, uc);
 }

@@ -5,6 +5,8 @@
  * A signal that ends such a call is delivered under the temporary mask, and its frame holds the mask of before
  * (t->call_mask, os/sigdeliver.c).
  */
+#include "os/sigwait.h"
+
 #include <asm/errno.h>
 #include "os/signal.h"
 #include "os/syscall.h"
@@ -22,7 +24,7 @@ static bool held_deliverable(const struct thread *t, u64 mask)
 	return false;
 }
 
-static long call_masked(struct thread *t, u64 mask, u64 nr, const u64 *a)
+long sigwait_call(struct thread *t, u64 mask, u64 nr, const u64 *a)
 {
 	long ret;
 
@@ -38,6 +40,11 @@ static long call_masked(struct thread *t, u64 mask, u64 nr, const u64 *a)
 	return ret;
 }
 
+long sigwait_some(struct thread *t, const u64 *mask, u64 nr, const u64 *a)
+{
+	return mask ? sigwait_call(t, *mask, nr, a) : thread_syscall(t, (long)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 /* The call with the pointer to its mask in argument number `arg` and the mask's size in the next. */
 static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
 {
@@ -51,7 +58,7 @@ static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
 		return -EFAULT;
 	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
 	args[arg] = (u64)&t->scratch[0];
-	return call_masked(t, mask, t->nr, args);
+	return sigwait_call(t, mask, t->nr, args);
 }
 
 long sys_rt_sigsuspend(struct thread *t, const u64 *a)
@@ -63,22 +70,21 @@ long sys_rt_sigsuspend(struct thread *t, const u64 *a)
 	if (guest_read(&mask, a[0], 8))
 		return -EFAULT;
 	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
-	return call_masked(t, mask, __NR_rt_sigsuspend, args);
+	return sigwait_call(t, mask, __NR_rt_sigsuspend, args);
 }
 
-long sys_ppoll(struct thread *t, const u64 *a)
+long sigwait_ppoll(struct thread *t, const u64 *a)
 {
 	return call_with_mask(t, a, 3);
 }
 
-/* Also epoll_pwait2: the arguments have the same places. */
-long sys_epoll_pwait(struct thread *t, const u64 *a)
+long sigwait_epoll_pwait(struct thread *t, const u64 *a)
 {
 	return call_with_mask(t, a, 4);
 }
 
-/* The sixth argument points to the pair of mask and size. Also io_pgetevents. */
-long sys_pselect6(struct thread *t, const u64 *a)
+/* The sixth argument points to the pair of mask and size. */
+long sigwait_pselect6(struct thread *t, const u64 *a)
 {
 	u64 args[6] = {a[0], a[1], a[2], a[3], a[4], 0}, pair[2], mask;
 
@@ -96,7 +102,7 @@ long sys_pselect6(struct thread *t, const u64 *a)
 	t->scratch[1] = (u64)&t->scratch[0];
 	t->scratch[2] = 8;
 	args[5] = (u64)&t->scratch[1];
-	return call_masked(t, mask, t->nr, args);
+	return sigwait_call(t, mask, t->nr, args);
 }
 
 /* Signals that the runtime holds for the guest are waited for here; all others are the kernel's. */

@@ -10,7 +10,9 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include "event/files.h"
+#include "os/notify.h"
 #include "os/process.h"
+#include "os/sys_perf.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
 #include "rt/log.h"
@@ -122,6 +124,8 @@ long sys_fcntl(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
 
+	if (a[1] == F_SETFL && !ret && unlikely(perf_is_event(t, a[0])))
+		notify_set_async(t, (s32)a[0], a[2] & O_ASYNC);
 	return a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC ? duplicated(t, (u32)a[0], ret) : ret;
 }
 

@@ -9,9 +9,11 @@
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
+#include "os/perf_mmap.h"
 #include "os/sys_mm.h"
 #include "os/sys_perf.h"
 #include "os/syscall.h"
+#include "os/tell.h"
 #include "os/vma.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -189,6 +191,8 @@ long mm_map(const struct mm_map *m)
 		return host_mmap(m, 0, 0); /* the kernel refuses it */
 	if ((m->prot & PROT_EXEC) && !(m->flags & MAP_ANONYMOUS) && check_exec_file(m->fd))
 		return -EPERM;
+	if ((m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED && perf_unmap(m->addr, m->addr + len))
+		return -EINVAL;
 	vma_lock();
 	if (!vma_room_locked()) {
 		vma_unlock();
@@ -215,10 +219,14 @@ long sys_mmap(struct thread *t, const u64 *a)
 		.fd = a[4],
 		.offset = a[5],
 	};
+	long ret;
 
 	if (!(m.flags & MAP_ANONYMOUS) && perf_is_event(t, (u32)m.fd))
 		return perf_mmap(t, a);
-	return mm_map(&m);
+	ret = mm_map(&m);
+	if (!sys_is_error(ret))
+		tell_mapped(t, ret, m.flags & MAP_ANONYMOUS ? -1 : m.fd);
+	return ret;
 }
 
 /* [addr, addr + len) in whole pages, false if munmap and mprotect would find it invalid. */
@@ -261,7 +269,7 @@ long sys_munmap(struct thread *t, const u64 *a)
 	bool had_code;
 	long ret;
 
-	if (!page_range(a[0], a[1], &end))
+	if (!page_range(a[0], a[1], &end) || perf_unmap(a[0], end))
 		return -EINVAL;
 	vma_lock();
 	had_code = vma_exec_locked(a[0], end);
@@ -289,6 +297,15 @@ static int stretch_locked(gva *start, gva *end, u64 *prot)
 		return -EINVAL;
 	*start = vma->start;
 	return 0;
+}
+
+static int check_events_locked(gva start, gva end, u64 prot)
+{
+	enum perf_range range = perf_range_locked(start, end);
+
+	if (range != PERF_RANGE_NONE && (prot & PROT_EXEC))
+		return refuse(EACCES, "event mappings are not executable");
+	return range == PERF_RANGE_CUT ? refuse(EINVAL, "an event's mapping has one protection") : 0;
 }
 
 /* The host's mappings of a growing stack begin where it has grown to; only the kernel's flag knows where. */
@@ -320,11 +337,12 @@ static long protect_locked(long nr, gva start, gva end, u64 prot, u64 asked_star
 	return ret;
 }
 
-static long protect(long nr, const u64 *a, u64 pkey)
+static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 {
 	gva start = a[0], end;
 	u64 prot = a[2];
 	bool had_code, stretched = prot & PROT_GROWSDOWN;
+	struct tell_pieces pieces = {0};
 	long ret;
 
 	if (!page_range(start, a[1], &end) || (prot & ~0xful & ~(u64)(PROT_GROWSDOWN | PROT_GROWSUP)))
@@ -333,22 +351,28 @@ static long protect(long nr, const u64 *a, u64 pkey)
 	had_code = vma_exec_locked(start, end);
 	ret = vma_room_locked() ? stretch_locked(&start, &end, &prot) : -ENOMEM;
 	if (!ret)
+		ret = check_events_locked(start, end, prot);
+	if (!ret) {
+		tell_find_pieces_locked(t, start, end, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), &pieces);
 		ret = protect_locked(nr, start, end, prot, a[0], stretched, pkey);
+	}
 	/* Read-only code that stays so has not changed. */
 	if (had_code && (!(prot & PROT_EXEC) || (prot & PROT_WRITE)))
 		dbt_invalidate(start, end);
 	vma_unlock();
+	if (!ret)
+		tell_protected(t, &pieces);
 	return ret;
 }
 
 long sys_mprotect(struct thread *t, const u64 *a)
 {
-	return protect(__NR_mprotect, a, 0);
+	return protect(t, __NR_mprotect, a, 0);
 }
 
 long sys_pkey_mprotect(struct thread *t, const u64 *a)
 {
-	return protect(__NR_pkey_mprotect, a, a[3]);
+	return protect(t, __NR_pkey_mprotect, a, a[3]);
 }
 
 static bool grow_brk_locked(gva from, gva to)
@@ -389,5 +413,7 @@ long sys_brk(struct thread *t, const u64 *a)
 out:
 	ret = brk_area.end;
 	vma_unlock();
+	if (new_page > old_page && (gva)ret == new)
+		tell_mapped(t, old_page, -1);
 	return ret;
 }

@@ -4,8 +4,11 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include "dbt/dbt.h"
+#include "event/map.h"
+#include "os/perf_mmap.h"
 #include "os/syscall.h"
 #include "os/sys_mm.h"
+#include "os/tell.h"
 #include "os/vma.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -166,6 +169,33 @@ static bool remap_valid(const struct remap *r)
 	return r->old + r->old_len <= r->new || r->new + r->new_len <= r->old;
 }
 
+/* An event's mapping moves as a whole, and that is all that it does. */
+static long remap_event(struct thread *t, const struct remap *r)
+{
+	enum perf_range range;
+	long ret;
+
+	if (r->flags & MREMAP_DONTUNMAP)
+		return -EINVAL;
+	if (r->new_len > r->old_len)
+		return refuse(EFAULT, "an event's mapping cannot grow or be duplicated");
+	vma_lock();
+	range = perf_range_locked(r->old, r->old + r->old_len);
+	vma_unlock();
+	if (r->new_len < r->old_len || range == PERF_RANGE_CUT)
+		return refuse(EINVAL, "an event's mapping moves as a whole");
+	if (!(r->flags & MREMAP_FIXED))
+		return r->old;
+	if (perf_unmap(r->new, r->new + r->new_len))
+		return -EINVAL;
+	vma_lock();
+	ret = remap_locked(r);
+	vma_unlock();
+	if (!sys_is_error(ret))
+		event_map_moved(t->cpu->slot, r->old, ret);
+	return ret;
+}
+
 long sys_mremap(struct thread *t, const u64 *a)
 {
 	struct remap r = {
@@ -179,6 +209,10 @@ long sys_mremap(struct thread *t, const u64 *a)
 	long ret;
 
 	if (!remap_valid(&r))
+		return -EINVAL;
+	if (event_map_any(t->cpu->slot, r.old, MAX(r.old + r.old_len, r.old + 1)))
+		return remap_event(t, &r);
+	if (fixed && perf_unmap(r.new, r.new + r.new_len))
 		return -EINVAL;
 	vma_lock();
 	had_code = vma_exec_locked(r.old, r.old + r.old_len) || (fixed && vma_exec_locked(r.new, r.new + r.new_len));
@@ -202,8 +236,10 @@ long sys_madvise(struct thread *t, const u64 *a)
 {
 	gva start = a[0], end = start + ALIGN_UP(a[1], PAGE_SIZE);
 	bool had_code, forbidden;
-	long ret;
+	long ret = end > start ? perf_advice(start, end, (int)a[2]) : 0;
 
+	if (ret)
+		return ret;
 	if (end < start || !advice_changes_contents((int)a[2]))
 		return syscall_pass(t, a);
 	vma_lock();
@@ -260,7 +296,7 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 	long ret;
 
 	vma_lock();
-	if (end > start && pcl_memory_locked(start, end)) {
+	if (end > start && (pcl_memory_locked(start, end) || perf_range_locked(start, end) != PERF_RANGE_NONE)) {
 		ret = -EINVAL;
 	} else {
 		ret = syscall_pass(t, a);
@@ -278,6 +314,8 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 	if (had_code)
 		dbt_invalidate(start, end);
 	vma_unlock();
+	if (!ret)
+		tell_mapped(t, start, -1);
 	return ret;
 }
 
@@ -328,6 +366,8 @@ long sys_shmat(struct thread *t, const u64 *a)
 	if (had_code)
 		dbt_invalidate(at, at + size);
 	vma_unlock();
+	if (!sys_is_error(ret))
+		tell_mapped(t, ret, -1);
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include "os/syscall.h"
+#include "os/tell.h"
 #include "os/vfile.h"
 #include "rt/guest.h"
 #include "rt/refuse.h"
@@ -319,4 +320,22 @@ long sys_listxattr(struct thread *t, const u64 *a)
 long sys_llistxattr(struct thread *t, const u64 *a)
 {
 	return xattr_path(t, a, 0);
+}
+
+long sys_mkdir(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		tell_mkdir(t, AT_FDCWD, a[0]);
+	return ret;
+}
+
+long sys_mkdirat(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		tell_mkdir(t, (s32)a[0], a[1]);
+	return ret;
 }

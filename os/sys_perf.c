@@ -1,10 +1,8 @@
 /*
  * Event descriptors; see sys_perf.h.
  *
- * The guest gets a stream socket that is not connected, or where there are none the reading end of a pipe whose writing
- * end is closed: a descriptor of the host's with an inode of its own, which the host duplicates, inherits and closes like
- * any other, and for which poll(2) answers POLLHUP, as Linux does for an event without a ring buffer. Reads, writes and
- * ioctls never reach it.
+ * The guest gets a socket (os/notify.h), or where there are none the reading end of a pipe: a descriptor of the host's with
+ * an inode of its own, which the host duplicates, inherits and closes like any other. Reads, writes and ioctls never reach it.
  */
 #include <asm/stat.h>
 #include <asm-generic/errno.h>
@@ -16,10 +14,12 @@
 #include "event/event.h"
 #include "event/open.h"
 #include "event/read.h"
+#include "os/notify.h"
 #include "os/process.h"
 #include "os/scratch.h"
 #include "os/session.h"
 #include "os/sys_perf.h"
+#include "os/tell.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
 #include "rt/guest.h"
@@ -28,9 +28,7 @@
 
 _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have the same numbers");
 
-#define AF_UNIX_ 1     /* asm and linux headers have the numbers of sockets for nobody but the C library */
-#define SOCK_STREAM_ 1 /* SOCK_CLOEXEC is O_CLOEXEC */
-#define SOL_SOCKET_ 1
+#define SOL_SOCKET_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SCM_RIGHTS_ 1
 #define READ_SMALL 1024	 /* bytes read on the stack */
 #define READ_LARGE 16384 /* no event gives more */
@@ -60,7 +58,7 @@ static u64 inode_of(u64 fd)
 static long make_descriptor(bool cloexec)
 {
 	s32 flags = cloexec ? O_CLOEXEC : 0, end[2];
-	long ret = sys3(__NR_socket, AF_UNIX_, SOCK_STREAM_ | flags, 0);
+	long ret = notify_descriptor(cloexec);
 
 	if (!sys_is_error(ret))
 		return ret;
@@ -156,6 +154,8 @@ long sys_write(struct thread *t, const u64 *a)
 	if (perf_is_event(t, a[0]))
 		return refuse(EINVAL, "events cannot be written");
 	ret = syscall_pass(t, a);
+	if (ret > 0)
+		tell_written(t, (s32)a[0], (u64)ret);
 	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
 }
 
@@ -227,11 +227,6 @@ long sys_prctl(struct thread *t, const u64 *a)
 	default:
 		return process_prctl(t, a);
 	}
-}
-
-long perf_mmap(struct thread *t, const u64 *a)
-{
-	return refuse(ENODEV, "events have no ring buffer yet: sampling is not built");
 }
 
 int perf_after_exec(struct thread *t)

@@ -14,9 +14,6 @@ static inline bool perf_is_event(const struct thread *t, u64 fd)
 	return event_files_lookup(t->cpu->slot, (u32)fd) != 0;
 }
 
-/* mmap of an event descriptor: -ENODEV with the reason. */
-long perf_mmap(struct thread *t, const u64 *a);
-
 /* In the new image after exec, before the guest runs: forgets the descriptors that exec closed. */
 int perf_after_exec(struct thread *t);
 

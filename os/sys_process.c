@@ -3,6 +3,7 @@
 #include <linux/prctl.h>
 #include "os/process.h"
 #include "os/syscall.h"
+#include "os/tell.h"
 #include "rt/guest.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -11,13 +12,16 @@
 static long set_name(struct thread *t, const u64 *a)
 {
 	char name[sizeof(t->task->comm)];
-	long len = guest_read_str(name, a[1], sizeof(name));
+	long len = guest_read_str(name, a[1], sizeof(name)), ret;
 
 	if (len == -EFAULT)
 		return -EFAULT;
 	name[sizeof(name) - 1] = 0;
 	memcpy(t->task->comm, name, sizeof(name));
-	return syscall_pass(t, a);
+	ret = syscall_pass(t, a);
+	if (!ret)
+		tell_comm(t);
+	return ret;
 }
 
 long process_prctl(struct thread *t, const u64 *a)

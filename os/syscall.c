@@ -6,6 +6,8 @@
 #include "os/process.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/tell.h"
+#include "os/timer.h"
 #include "os/vfile.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -37,14 +39,18 @@ long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/start
 long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
 {
 	const u64 args[6] = {a0, a1, a2, a3, a4, a5};
+	u64 since = tell_wanted(t, SB_SWITCH) ? host_clock_perf() : 0;
 	bool retried = false;
 	long ret;
 
+	timer_pause(t);
 	for (;;) {
 		t->again_rax = t->nr;
 		t->again_entered = 0;
 		t->kicked = 0;
 		ret = syscall_window(args, nr, &t->attention);
+		if (unlikely(since))
+			tell_switches(t, since);
 		if (ret == -EFAULT && !retried && dbt_unprotect_all())
 			retried = true;
 		else if (ret != -EINTR || !t->kicked || t->attention)

@@ -11,6 +11,7 @@
 #include "event/space.h"
 #include "event/task.h"
 #include "os/process.h"
+#include "os/sampling.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/syscall.h"
@@ -241,6 +242,7 @@ void thread_exit(struct thread *t, int status)
 	signal_host_mask(~0ul);
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	session_task_end(t->task);
+	sampling_end(t);
 	sighand_put(t, t->sighand);
 	group_put(t);
 	thread_list_retire(t, t->tid);

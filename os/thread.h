@@ -27,12 +27,16 @@
 
 struct sighand; /* os/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/process.h: what threads with the same memory share */
+struct breakpoints; /* os/breakpoints.c */
+struct sampler; /* os/shot.c */
 struct group;	/* os/process.h: what the threads of one thread group share */
 
 /* The result of a system call that must not seem to have happened: the thread goes back to its syscall instruction. */
 #define SYSCALL_AGAIN (-513)
 
 enum thread_state { THREAD_FREE, THREAD_RUNNING, THREAD_EXITED /* gone from the kernel once its tid is */ };
+
+enum clock_state { CLOCK_OFF, CLOCK_RUNNING, CLOCK_PAUSED };
 
 /* A signal that was taken from the kernel and is not delivered yet. */
 struct taken_signal {
@@ -76,8 +80,22 @@ struct thread {
 	u32 again_entered;    /* with SYSCALL_AGAIN: the kernel was entered, the instruction counts */
 	u32 kicked;	      /* the call ended with EINTR only because of host_kick() */
 	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
+	struct {
+		u64 voluntary, involuntary; /* the host's counts when they were looked at last */
+		u32 known;
+	} switches;	      /* see tell_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+
+	/* Sampling; see os/sampling.h and os/timer.h. */
+	struct breakpoints *breakpoints; /* NULL: none */
+	struct sampler *sampler; /* buffers, NULL until they are needed */
+	struct cpu_call *calls;	 /* cpu->calls, which is another's once the thread has left its task slot */
+	s32 timer;	      /* 1 + id of the clock timer, 0: none */
+	u32 clock_state;      /* enum clock_state */
+	u32 clock_fired;      /* a clock limit may have been reached */
+	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
+	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 };
 
 /* The thread whose runtime or alternate stack this code runs on; NULL on the stack that the kernel made for exec. */

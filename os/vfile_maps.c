@@ -5,6 +5,7 @@
  * pcl's mappings are left out and no more.
  */
 #include <errno.h>
+#include <asm/stat.h>
 #include <sys/mman.h>
 #include "os/procmaps.h"
 #include "os/scratch.h"
@@ -15,6 +16,7 @@
 #include "rt/sys.h"
 
 #define OUT_SIZE    0x4000
+#define ARENA_NAME  "/memfd:pcl (deleted)" /* outside pcl's own region: an event's ring buffer */
 #define NAME_COLUMN 73 /* show_map_vma_header_prefix() and seq_pad() in Linux */
 #define TEXT_MAX    4400
 #define MAPS_MODE   0444
@@ -99,6 +101,22 @@ static const char *name_of(const struct vma *vma, const char *host_name)
 	return host_name;
 }
 
+/* An event's mapping: as natively, of the file without a name that all anonymous inodes share. */
+static void show_event(struct entry *e)
+{
+	long fd = sys2(__NR_eventfd2, 0, 02000000); /* EFD_CLOEXEC */
+	struct stat st = {0};
+
+	if (!sys_is_error(fd)) {
+		sys2(__NR_fstat, fd, &st);
+		sys1(__NR_close, fd);
+	}
+	e->offset = 0;
+	rt_snprintf(e->id, sizeof(e->id), "%02x:%02x %lu", (u32)(st.st_dev >> 8 & 0xfff), (u32)(st.st_dev & 0xff),
+		    st.st_ino);
+	rt_snprintf(e->name, sizeof(e->name), "anon_inode:[perf_event]");
+}
+
 /* The part of a line that lies in [start, end) with one protection. */
 static void add_part(struct maps_writer *w, const struct procmaps_line *line, gva start, gva end, const struct vma *vma)
 {
@@ -115,6 +133,8 @@ static void add_part(struct maps_writer *w, const struct procmaps_line *line, gv
 	e->offset = is_anonymous(line->id) ? 0 : line->offset + (start - line->start);
 	rt_snprintf(e->id, sizeof(e->id), "%.*s", (int)line->id_len, line->id);
 	rt_snprintf(e->name, sizeof(e->name), "%s", vma ? name_of(vma, line->name) : line->name);
+	if (!strcmp(line->name, ARENA_NAME))
+		show_event(e);
 	add_entry(w);
 }
 

@@ -4,10 +4,16 @@
  * Units are the instrumentation variants of cpu/cpu.h: unit n is bit n of cpu->want.
  */
 #include <asm-generic/errno.h>
+#include "cpu/bank.h"
 #include "event/pmu.h"
+#include "event/space.h"
 #include "model/cycles.h"
 #include "pmu/events.h"
 #include "rt/refuse.h"
+
+#define CONFIG1_CALL_STACK 1u /* format "callstack": call chains are exact ones */
+#define BRANCH_KINDS 0x3ff8u /* the bits of branch_sample_type that select kinds, from ANY to CALL */
+#define PERF_SAMPLE_BRANCH_COUNTERS_ (1u << 19) /* Linux 6.8 */
 
 #define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded */
 
@@ -23,6 +29,50 @@ static int find_row(const struct perf_attr *attr, const struct pmu_event **out)
 	return *out ? 0 : refuse(ENOENT, "there is no model for this hardware event");
 }
 
+/* What an Intel PMU with LBR call stacks and without branch counters says; in transactions nothing is ever recorded. */
+static int check_branches(const struct perf_attr *attr)
+{
+	u64 mask = attr->branch_sample_type;
+
+	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK))
+		return 0;
+	if (mask & PERF_SAMPLE_BRANCH_COUNTERS_)
+		return refuse(EINVAL, "this PMU has no branch counters");
+	if ((mask & PERF_SAMPLE_BRANCH_CALL_STACK) &&
+	    (mask & BRANCH_KINDS & ~(u64)(PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL)))
+		return refuse(EINVAL, "PERF_SAMPLE_BRANCH_CALL_STACK goes with no other kind of branch");
+	return 0;
+}
+
+/* Which taken branches are to be noted: all, unless only some kinds are asked for. */
+static u32 branch_units(u64 mask)
+{
+	u32 units = 0;
+
+	if (mask & (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_CALL))
+		units |= CPU_WANT_LBR_CALL;
+	if (mask & (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_IND_JUMP))
+		units |= CPU_WANT_LBR_IND;
+	if (mask & PERF_SAMPLE_BRANCH_ANY_RETURN)
+		units |= CPU_WANT_LBR_RET;
+	if (mask & PERF_SAMPLE_BRANCH_COND)
+		units |= CPU_WANT_LBR_COND;
+	if (mask & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return CPU_WANT_CALLS;
+	return (mask & PERF_SAMPLE_BRANCH_ANY) || !units ? CPU_WANT_LBR : units;
+}
+
+static u32 sampling_units(const struct perf_attr *attr)
+{
+	u32 units = CPU_WANT_LIMITS;
+
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		units |= branch_units(attr->branch_sample_type);
+	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && ((attr->config1 & CONFIG1_CALL_STACK) || event_space->call_stacks))
+		units |= CPU_WANT_CALLS;
+	return units;
+}
+
 static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	const struct pmu_event *row;
@@ -30,12 +80,14 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 
 	if (err)
 		return err;
-	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
-		return refuse(EOPNOTSUPP, "branch stacks are not built");
 	/* As x86's hw_config: there is no sense in precision without samples. */
-	if (attr->precise_ip)
-		return attr->sample_period ? refuse(EOPNOTSUPP, "sampling is not built") :
-					     refuse(EINVAL, "attr.precise_ip needs a sampling event");
+	if (attr->precise_ip && !attr->sample_period)
+		return refuse(EINVAL, "attr.precise_ip needs a sampling event");
+	if (attr->config1 & ~(u64)CONFIG1_CALL_STACK)
+		return refuse(EINVAL, "attr.config1 has a bit that is not in the PMU's format");
+	err = check_branches(attr);
+	if (err)
+		return err;
 	if (attr->exclude_user && !attr->exclude_kernel)
 		return refuse(EOPNOTSUPP, "kernel mode is invisible to pcl");
 	out->source = SOURCE_NOTHING;
@@ -45,8 +97,10 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	if (out->per_cpu)
 		return 0;
 	out->source = row->source;
+	out->rdpmc = 1 + row->source;
 	out->units = cpu_want_bit((enum cell)row->source);
 	out->shift = row->source == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
+	out->sampling_units = sampling_units(attr);
 	return 0;
 }
 
@@ -61,6 +115,18 @@ static void hw_want(task_id task, u32 units)
 	host_kick(task);
 }
 
+static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
+{
+	u64 left[CELL_NR];
+
+	for (u32 c = 0; c < CELL_NR; c++)
+		left[c] = CPU_NO_LIMIT;
+	for (u32 i = 0; i < n; i++)
+		if (limit[i].source != SOURCE_NOTHING)
+			left[limit[i].source] = limit[i].left;
+	cpu_set_limits(host_task_bank(task), left);
+}
+
 static const struct pmu hw_pmu = {
 	.name = "cpu",
 	.type = PERF_TYPE_RAW,
@@ -68,6 +134,7 @@ static const struct pmu hw_pmu = {
 	.event_init = hw_event_init,
 	.read = hw_read,
 	.want = hw_want,
+	.limit = hw_limit,
 };
 
 void hw_pmu_init(void)

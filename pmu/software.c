@@ -6,7 +6,7 @@
  * does not tell us in which, all are taken for the user's and those of the kernel cannot be counted alone.
  */
 #include <asm-generic/errno.h>
-#include "event/pmu.h"
+#include "event/space.h"
 #include "pmu/events.h"
 #include "rt/refuse.h"
 
@@ -42,6 +42,10 @@ static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 									 "no such software event");
 	out->source = row->source;
 	out->per_cpu = row->source == SW_CLOCK || row->source == SW_NEVER;
+	out->clock = row->source == SW_CLOCK;
+	out->polled = !out->clock && row->source != SW_NEVER;
+	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
+		out->sampling_units = CPU_WANT_CALLS;
 	return source_by_mode(attr, &out->source);
 }
 

@@ -5,12 +5,14 @@
 #include "event/space.h"
 #include "pmu/events.h"
 #include "rt/fmt.h"
+#include "rt/refuse.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 #define CPU DEVICES "/cpu"
 #define SOFTWARE DEVICES "/software"
+#define BREAKPOINT DEVICES "/breakpoint"
 #define EVENTS CPU "/events"
 #define KERNEL "/proc/sys/kernel"
 
@@ -36,17 +38,23 @@ static const struct node nodes[] = {
 	TEXT(CPU "/type", "4\n"),
 	TEXT(CPU "/perf_event_mux_interval_ms", "4\n"),
 	TEXT(CPU "/uevent", ""),
-	NUMBER(CPU "/rdpmc", rdpmc, 0, 0),
+	NUMBER(CPU "/rdpmc", rdpmc, 0, 2),
 	DIR(CPU "/format"),
 	TEXT(CPU "/format/event", "config:0-7\n"),
+	TEXT(CPU "/format/callstack", "config1:0\n"),
 	DIR(CPU "/caps"),
-	TEXT(CPU "/caps/max_precise", "0\n"),
+	TEXT(CPU "/caps/branches", "32\n"),
+	TEXT(CPU "/caps/max_precise", "3\n"),
 	TEXT(CPU "/caps/pmu_name", "pcl\n"),
 	DIR(EVENTS),
 	DIR(SOFTWARE),
 	TEXT(SOFTWARE "/type", "1\n"),
-	TEXT(SOFTWARE "/perf_event_mux_interval_ms", "0\n"),
+	TEXT(SOFTWARE "/perf_event_mux_interval_ms", "4\n"),
 	TEXT(SOFTWARE "/uevent", ""),
+	DIR(BREAKPOINT),
+	TEXT(BREAKPOINT "/type", "5\n"),
+	TEXT(BREAKPOINT "/perf_event_mux_interval_ms", "4\n"),
+	TEXT(BREAKPOINT "/uevent", ""),
 	NUMBER(KERNEL "/perf_event_paranoid", paranoid, ANY_MIN, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_max_sample_rate", max_sample_rate, 1, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_mlock_kb", mlock_kb, ANY_MIN, ANY_MAX),
@@ -65,7 +73,7 @@ static const char *canonical(const char *path, char *buf, size_t size)
 	if (strncmp(path, "/sys/", 5) && strncmp(path, "/proc/sys/kernel/perf_", 22))
 		return NULL;
 	if (!strncmp(path, real, sizeof(real) - 1)) {
-		if (strncmp(rest, "cpu/", 4) && strcmp(rest, "cpu") && strncmp(rest, "software", 8))
+		if (strncmp(rest, "cpu/", 4) && strcmp(rest, "cpu") && strncmp(rest, "software", 8) && strncmp(rest, "breakpoint", 10))
 			return NULL;
 		len = (size_t)rt_snprintf(buf, size, "%s/%s", DEVICES, rest);
 	} else {
@@ -161,11 +169,38 @@ static int parse_number(const char *text, size_t n, s32 *out)
 	return 0;
 }
 
+static bool any_callchain(void)
+{
+	bool found = false;
+
+	event_lock();
+	for (u32 nr = 1; nr < event_space->slots_high && !found; nr++)
+		found = event_slot(nr)->slot == SLOT_LIVE && (event_slot(nr)->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	event_unlock();
+	return found;
+}
+
+/* What Linux refuses beside values out of range: perf_event_max_sample_rate_handler(), perf_event_max_stack_handler(). */
+static int set_number(s32 *number, s32 value)
+{
+	struct event_sysctl *s = event_sysctl();
+
+	if (number == &s->max_sample_rate && (s->cpu_time_max_percent == 0 || s->cpu_time_max_percent == 100))
+		return refuse(EINVAL, "perf_cpu_time_max_percent of 0 or 100 turns the limit off");
+	if ((number == &s->max_stack || number == &s->max_contexts_per_stack) && any_callchain())
+		return refuse(EBUSY, "an event with PERF_SAMPLE_CALLCHAIN is open");
+	__atomic_store_n(number, value, __ATOMIC_RELAXED);
+	if (number == &s->max_sample_rate)
+		__atomic_store_n(&event_space->rate_set, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 long pmu_sysfs_write(const char *path, const char *text, size_t n)
 {
 	char canon[PMU_SYSFS_TEXT];
 	const struct node *node;
 	s32 value;
+	int err;
 
 	path = canonical(path, canon, sizeof(canon));
 	node = path ? find_node(path) : NULL;
@@ -175,8 +210,8 @@ long pmu_sysfs_write(const char *path, const char *text, size_t n)
 		return -EACCES;
 	if (parse_number(text, n, &value) || value < node->min || value > node->max)
 		return -EINVAL;
-	__atomic_store_n(number_of(node), value, __ATOMIC_RELAXED);
-	return (long)n;
+	err = set_number(number_of(node), value);
+	return err ? err : (long)n;
 }
 
 /* The last part of a node's path if it is directly in dir, else NULL. */

@@ -1,7 +1,7 @@
 /*
  * The files of the event subsystem as the guest sees them, made from pmu/events.def and the session's settings:
  *
- *   /sys/bus/event_source/devices/{cpu,software}/...   (and the same under /sys/devices/)
+ *   /sys/bus/event_source/devices/{cpu,software,breakpoint}/...   (and the same under /sys/devices/)
  *   /proc/sys/kernel/perf_event_*
  *
  * Paths are absolute and normalised (no "..", no double slashes; one slash at the end is taken). All functions are
@@ -22,7 +22,7 @@ enum pmu_node pmu_sysfs_find(const char *path, u32 *mode);
 /* A file's contents, terminated. The length, -ENOENT, or -EISDIR. size is at least PMU_SYSFS_TEXT. */
 long pmu_sysfs_read(const char *path, char *buf, size_t size);
 
-/* write(2) to a file. n, -EACCES (not uid 0, or a file that cannot be written), -EINVAL, -ENOENT. */
+/* write(2) to a file. n, -EACCES (not uid 0, or a file that cannot be written), -EINVAL, -EBUSY, -ENOENT. */
 long pmu_sysfs_write(const char *path, const char *text, size_t n);
 
 /* The index-th entry of a directory (without . and ..): what it is and its name; PMU_NODE_NONE at the end. */

@@ -19,10 +19,23 @@
 #define ESRCH_RESULT (-3)
 
 static u64 *(*held_ranks)(void);
+static u64 (*self_ids)(void);
 
 void lock_set_held(u64 *(*held)(void))
 {
 	held_ranks = held;
+}
+
+void lock_set_self(u64 (*self)(void))
+{
+	self_ids = self;
+}
+
+static u64 self_now(void)
+{
+	u64 ids = self_ids ? self_ids() : 0;
+
+	return likely(ids) ? ids : (u32)sys0(__NR_gettid) | (u64)sys0(__NR_getpid) << 32;
 }
 
 static void rank_check_acquire(u32 rank)
@@ -138,7 +151,8 @@ static bool take_over(struct slock *l, u32 seen, u32 seen_tgid, u32 self)
 bool slock_acquire(struct slock *l)
 {
 	static const struct { s64 sec, nsec; } patience = {0, PROBE_NS};
-	u32 self = (u32)sys0(__NR_gettid);
+	u64 ids = self_now();
+	u32 self = (u32)ids;
 	u32 wanted = self; /* with WAITERS once this thread has slept: others may sleep too */
 	bool repaired = false;
 
@@ -159,7 +173,7 @@ bool slock_acquire(struct slock *l)
 		if ((seen & WAITERS) || cas(&l->word, seen, seen | WAITERS))
 			sys4(__NR_futex, &l->word, FUTEX_WAIT, seen | WAITERS, &patience);
 	}
-	__atomic_store_n(&l->tgid, (u32)sys0(__NR_getpid), __ATOMIC_RELEASE);
+	__atomic_store_n(&l->tgid, (u32)(ids >> 32), __ATOMIC_RELEASE);
 	return repaired;
 }
 

@@ -18,7 +18,7 @@ enum lock_rank {
 	RANK_SESSION, /* arena: task slots, membership */
 	RANK_FILES,   /* arena: a process's event descriptors */
 	RANK_EVENT,   /* arena: event tables and contexts */
-	RANK_RING,    /* arena: one ring buffer */
+	RANK_TIMERS,  /* private: making a timer of the kernel's */
 	RANK_SIGHAND, /* private: signal actions of a process */
 	RANK_MM,      /* private: the guest's memory map */
 	RANK_DBT,     /* private: translation, links and invalidation */
@@ -38,6 +38,12 @@ bool lock_try(struct lock *l);
 
 /* Debug builds: where the calling thread keeps the set of ranks that it holds (NULL: not known, no check). Set once by os/. */
 void lock_set_held(u64 *(*held)(void));
+
+/*
+ * What the calling thread's and its thread group's kernel ids are, where that is known without asking the kernel: the thread in
+ * the lower half; 0: not known. Set once by os/.
+ */
+void lock_set_self(u64 (*self)(void));
 
 struct slock {
 	u32 word; /* kernel thread id of the owner, bit 31: waiters; 0 free */

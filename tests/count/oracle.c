@@ -1,7 +1,7 @@
 /*
  * The oracle: runs a program natively, one instruction at a time, and says how many it executed.
  *
- *   oracle [-o FILE] [-l LIMIT] [-c CPU] program [args...]
+ *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD] program [args...]
  *
  * PTRACE_SINGLESTEP over every thread of the program and of all its children (clone, fork, vfork, exec), each instruction
  * decoded with Zydis. Address-space randomisation is off for the program. Its exit status is the program's (128 + signal
@@ -26,7 +26,9 @@
  *   region LABEL N...     between two markers, of one thread
  *   task NUMBER N...      a thread, numbered in the order of creation, from its first instruction to its last
  *   exec N...             all tasks together
- * where N... are the numbers in the order of `columns`.
+ * where N... are the numbers in the order of enum column.
+ * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was:
+ *   sample NUMBER ADDRESS CODE    in the thread, of the instruction, and 8 bytes from there on: the same at whatever address
  */
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -66,6 +68,10 @@ struct decoded {
 	bool indirect, rep_string, loads, stores, valid;
 };
 
+struct sample {
+	uint64_t rip, code;
+};
+
 #define TASKS 4096
 #define LABELS 256
 
@@ -74,6 +80,8 @@ struct task {
 	int number;
 	struct counts counts;
 	struct counts begin[LABELS];
+	struct sample *samples;
+	size_t sample_count;
 	struct decoded current; /* executed by the next step */
 	bool stepping;		/* current is valid and not counted yet */
 	bool counted_early;	/* current is a syscall, counted before the step */
@@ -86,6 +94,8 @@ static int task_count;
 static struct counts total;
 static FILE *out;
 static uint64_t limit = UINT64_MAX;
+static int sample_column;
+static uint64_t sample_period; /* 0: no samples */
 
 #define CACHE_BITS 14
 static struct decoded cache[1 << CACHE_BITS];
@@ -135,6 +145,10 @@ static struct task *task_get(pid_t tid)
 static void task_gone(struct task *t)
 {
 	t->tid = -1; /* the kernel may use the number again */
+	for (size_t i = 0; i < t->sample_count; i++)
+		fprintf(out, "sample %d %llx %llx\n", t->number, (unsigned long long)t->samples[i].rip,
+			(unsigned long long)t->samples[i].code);
+	free(t->samples);
 	print_counts("task", t->number, &t->counts);
 	for (int i = 0; i < COLUMNS; i++)
 		total.n[i] += t->counts.n[i];
@@ -216,9 +230,29 @@ static bool fetch(pid_t tid, uint64_t rip, struct decoded *d)
 	return true;
 }
 
+/* The count went from `before` by 1 up or down: that sample comes or goes. */
+static void sample(struct task *t, const struct decoded *d, uint64_t before)
+{
+	uint64_t now = t->counts.n[sample_column];
+	struct sample *s;
+
+	if (!sample_period || now == before || (now > before ? now : before) % sample_period)
+		return;
+	if (now < before) {
+		t->sample_count--;
+		return;
+	}
+	t->samples = realloc(t->samples, (t->sample_count + 1) * sizeof(*t->samples));
+	if (!t->samples)
+		die("realloc");
+	s = &t->samples[t->sample_count++];
+	s->rip = d->rip;
+	memcpy(&s->code, d->bytes, sizeof(s->code));
+}
+
 static void count(struct task *t, const struct decoded *d, uint64_t next_rip, int by)
 {
-	uint64_t *n = t->counts.n;
+	uint64_t *n = t->counts.n, before = n[sample_column];
 	bool branch = d->kind == CONDITIONAL || d->kind == JUMP || d->kind == CALL || d->kind == RETURN;
 	bool taken = branch && (d->kind != CONDITIONAL || next_rip != d->rip + d->len);
 
@@ -232,6 +266,7 @@ static void count(struct task *t, const struct decoded *d, uint64_t next_rip, in
 	n[LOADS] += d->loads * by;
 	n[STORES] += d->stores * by;
 	n[SYSCALLS] += (d->kind == SYSTEM) * by;
+	sample(t, d, before);
 	if (n[INSTRUCTIONS] > limit) {
 		fprintf(stderr, "oracle: more than %llu instructions\n", (unsigned long long)limit);
 		exit(125);
@@ -457,7 +492,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	out = stderr;
-	while ((opt = getopt(argc, argv, "+o:l:c:")) != -1) {
+	while ((opt = getopt(argc, argv, "+o:l:c:s:")) != -1) {
 		if (opt == 'o') {
 			out = fopen(optarg, "we");
 			if (!out)
@@ -466,12 +501,15 @@ int main(int argc, char **argv)
 			limit = strtoull(optarg, NULL, 0);
 		} else if (opt == 'c') {
 			cpu = atoi(optarg);
+		} else if (opt == 's' && strchr(optarg, ':')) {
+			sample_column = atoi(optarg) % COLUMNS;
+			sample_period = strtoull(strchr(optarg, ':') + 1, NULL, 0);
 		} else {
 			return 125;
 		}
 	}
 	if (optind == argc) {
-		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] program [args...]\n");
+		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period] program [args...]\n");
 		return 125;
 	}
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

@@ -8,6 +8,9 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "event/map.h"
+#include "event/ring.h"
+#include "event/overflow.h"
 #include "tests/unit/event/fake.h"
 
 #define STEPS_MAX 2000000
@@ -27,6 +30,8 @@ static void copy_world(void)
 
 	memcpy(copy, world, head);
 	memcpy(copy->event, world->event, 40 * sizeof(struct event));
+	memcpy(copy->ring, world->ring, 4 * sizeof(struct ring));
+	memcpy(copy->map, world->map, 4 * sizeof(struct event_map));
 	memcpy(copy->files, world->files, sizeof(world->files));
 	for (u32 f = 0; f < 8; f++)
 		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
@@ -94,6 +99,23 @@ static bool step_through(const char *name, void (*operation)(void))
 /* Task 1 watches (slot 1, inherited by task 2 with 30 counted); task 2 does things and dies. */
 static long watched, group[2];
 
+static long open_sampling(u64 period)
+{
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+
+	attr.sample_period = period;
+	return fake_open(&attr, 0, -1, -1, 0);
+}
+
+static void map_event(long fd, gva addr)
+{
+	struct event_map_request rq = {.len = 2 * PAGE_SIZE, .prot = 1, .flags = 1};
+
+	expect_long(event_map_begin(fake_current, (u64)fd, &rq), 0);
+	rq.addr = addr;
+	event_map_commit(&rq);
+}
+
 static void setup(void)
 {
 	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
@@ -108,8 +130,9 @@ static void setup(void)
 	run(2, 30);
 	run(3, 3);
 	fake_current = 2;
-	group[0] = open_simple(PERF_TYPE_RAW, 0, -1);
+	group[0] = open_sampling(3);
 	group[1] = open_simple(PERF_TYPE_RAW, 1, (s32)group[0]);
+	map_event(group[0], 0x10000);
 	run(2, 8);
 }
 
@@ -176,6 +199,65 @@ static void op_unshare(void)
 	event_files_unshare(3);
 }
 
+static void op_period(void)
+{
+	u64 value = 5;
+
+	control(group[0], PERF_EVENT_IOC_PERIOD, (gva)&value);
+}
+
+static void op_refresh(void)
+{
+	control(group[0], PERF_EVENT_IOC_REFRESH, 2);
+}
+
+/* The last one that REFRESH allows. */
+static void op_overflow(void)
+{
+	struct shot shot = {.task = 2};
+	struct overflow_result result;
+
+	control(group[0], PERF_EVENT_IOC_REFRESH, 1);
+	event_arm(2);
+	event_overflow(2, &shot, &result);
+}
+
+static void op_map(void)
+{
+	map_event(group[1], 0x20000);
+}
+
+static void op_unmap(void)
+{
+	event_map_remove(2, 0x10000, 0x12000);
+}
+
+static void op_redirect(void)
+{
+	control(group[1], PERF_EVENT_IOC_SET_OUTPUT, (u64)group[0]);
+	control(group[1], PERF_EVENT_IOC_SET_OUTPUT, ~0ul);
+}
+
+static void op_record(void)
+{
+	struct ring_out o;
+
+	event_lock();
+	for (u32 i = 0; i < 3; i++) {
+		if (!ring_begin(&o, event_slot(event_files_lookup(2, (u64)group[0])), 16))
+			continue;
+		ring_u64(&o, 100 | 16ul << 48);
+		ring_u64(&o, i);
+		ring_end(&o, true);
+	}
+	event_unlock();
+}
+
+static void op_exec(void)
+{
+	event_task_exec(2);
+}
+
 static void op_close_watched(void)
 {
 	event_files_close(3, (u64)watched);
@@ -193,6 +275,11 @@ int main(void)
 		{"prctl", op_switch, expect_watched},	     {"fork", op_fork, expect_watched},
 		{"exit", op_exit, expect_watched},	     {"exit of a thread", op_exit_thread, expect_watched},
 		{"dup", op_dup, expect_watched},	     {"unshare", op_unshare, expect_watched},
+		{"period", op_period, expect_watched},	     {"refresh", op_refresh, expect_watched},
+		{"overflow", op_overflow, expect_watched},
+		{"mmap", op_map, expect_watched},	     {"munmap", op_unmap, expect_watched},
+		{"SET_OUTPUT", op_redirect, expect_watched}, {"a record", op_record, expect_watched},
+		{"exec", op_exec, expect_watched},
 		{"close of an inherited event", op_close_watched, NULL},
 	};
 

@@ -24,15 +24,25 @@
 
 #define FAKE_TASKS 64
 #define FAKE_CELLS 3 /* units 0 to 2 */
+#define FAKE_RING_PAGES 4096
 
 static struct {
 	u64 clock, cell[FAKE_CELLS], free_running;
 	u32 want, generation, cpu, kicks;
+	u64 limit[FAKE_CELLS]; /* values of the cells at which the task is to be stopped */
 	bool alive, hidden;
 } fake[FAKE_TASKS];
 static u64 fake_mono;
 static bool fake_capable = true;
 static task_id fake_current = 1;
+static char *fake_rings; /* shared with forked children */
+static u64 fake_memlock = ~0ul;
+static bool fake_may_lock;
+static u32 fake_uid;
+static u64 fake_clock_limit = ~0ul;
+static struct {
+	u32 calls, root, kill; /* the last one */
+} fake_wakes;
 
 struct refusal *refuse_slot(void)
 {
@@ -43,6 +53,64 @@ struct refusal *refuse_slot(void)
 u64 host_clock_mono(void)
 {
 	return fake_mono;
+}
+
+u64 host_clock_perf(void)
+{
+	return fake_mono;
+}
+
+u64 host_clock_by_id(s32 clockid)
+{
+	return fake_mono + 1000000ul * (u64)clockid;
+}
+
+bool host_tsc(struct host_tsc *out)
+{
+	*out = (struct host_tsc){.mult = 1u << 31, .shift = 31, .zero = 0};
+	return true;
+}
+
+void *host_ring_page(u32 page)
+{
+	return fake_rings + page * PAGE_SIZE;
+}
+
+u32 host_ring_pages(void)
+{
+	return FAKE_RING_PAGES;
+}
+
+void host_ring_free(u32 page, u32 pages)
+{
+	memset(host_ring_page(page), 0, pages * PAGE_SIZE);
+}
+
+u64 host_memlock_pages(void)
+{
+	return fake_memlock;
+}
+
+bool host_may_lock(void)
+{
+	return fake_may_lock;
+}
+
+u32 host_uid(void)
+{
+	return fake_uid;
+}
+
+void host_wake(u32 root, u32 pending_kill)
+{
+	fake_wakes.calls++;
+	fake_wakes.root = root;
+	fake_wakes.kill = pending_kill;
+}
+
+void host_clock_limit(u64 ns)
+{
+	fake_clock_limit = ns;
 }
 
 u64 host_task_clock(task_id task)
@@ -78,6 +146,11 @@ s32 host_task_tgid(task_id task)
 s32 host_task_tid(task_id task)
 {
 	return (s32)task + 1000;
+}
+
+s32 host_task_ppid(task_id task)
+{
+	return 1000;
 }
 
 u32 host_task_generation(task_id task)
@@ -130,8 +203,9 @@ static int fake_hw_init(const struct perf_attr *attr, struct event_source *out)
 {
 	if (attr->config >= FAKE_CELLS)
 		return -ENOENT;
-	*out = (struct event_source){.source = (u32)attr->config, .units = 1u << attr->config};
+	*out = (struct event_source){.source = (u32)attr->config, .units = 1u << attr->config, .rdpmc = 1 + (u32)attr->config};
 	out->shift = attr->config == FAKE_CELLS - 1 ? 2 : 0;
+	out->sampling_units = 1u << FAKE_CELLS;
 	return 0;
 }
 
@@ -145,7 +219,14 @@ static void fake_hw_want(task_id task, u32 units)
 	fake[task].want = units;
 }
 
-static const struct pmu fake_hw = {"cpu", PERF_TYPE_RAW, PMU_USER_ONLY, fake_hw_init, fake_hw_read, fake_hw_want};
+static void fake_hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
+{
+	memset(fake[task].limit, 0xff, sizeof(fake[task].limit));
+	while (n--)
+		fake[task].limit[limit[n].source] = fake[task].cell[limit[n].source] + limit[n].left;
+}
+
+static const struct pmu fake_hw = {"cpu", PERF_TYPE_RAW, PMU_USER_ONLY, fake_hw_init, fake_hw_read, fake_hw_want, fake_hw_limit};
 
 /* PERF_TYPE_SOFTWARE: config 0 is the clock, 1 something free-running. */
 static int fake_sw_init(const struct perf_attr *attr, struct event_source *out)
@@ -153,6 +234,8 @@ static int fake_sw_init(const struct perf_attr *attr, struct event_source *out)
 	if (attr->config > 1)
 		return -ENOENT;
 	*out = (struct event_source){.source = (u32)attr->config, .per_cpu = !attr->config};
+	out->clock = !attr->config;
+	out->polled = !out->clock;
 	return 0;
 }
 
@@ -164,7 +247,7 @@ static u64 fake_sw_read(task_id task, u32 source)
 }
 
 static const struct pmu fake_sw = {"software", PERF_TYPE_SOFTWARE, PMU_SOFTWARE | PMU_ANY_CLOCK, fake_sw_init, fake_sw_read,
-				   NULL};
+				   NULL, NULL};
 
 void hw_pmu_init(void)
 {
@@ -177,7 +260,7 @@ void sw_pmu_init(void)
 }
 
 /* Cells advance only while they are wanted, as in translated code. */
-static void run(task_id task, u64 n)
+__attribute__((unused)) static void run(task_id task, u64 n)
 {
 	fake[task].clock += n;
 	fake_mono += n;
@@ -187,13 +270,18 @@ static void run(task_id task, u64 n)
 			fake[task].cell[c] += c == 1 ? n / 2 : n;
 }
 
-static struct event_space *fake_space_map(void)
+static void *fake_map(size_t size)
 {
-	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (mem == MAP_FAILED)
 		abort();
 	return mem;
+}
+
+static struct event_space *fake_space_map(void)
+{
+	return fake_map(event_space_size());
 }
 
 /* A new session with task 1. */
@@ -201,6 +289,13 @@ static void fake_session(void)
 {
 	if (event_space)
 		munmap(event_space, event_space_size());
+	if (fake_rings)
+		munmap(fake_rings, FAKE_RING_PAGES * PAGE_SIZE);
+	fake_rings = fake_map(FAKE_RING_PAGES * PAGE_SIZE);
+	fake_memlock = ~0ul;
+	fake_may_lock = false;
+	fake_uid = 0;
+	memset(&fake_wakes, 0, sizeof(fake_wakes));
 	memset(fake, 0, sizeof(fake));
 	fake[1].alive = true;
 	fake_current = 1;

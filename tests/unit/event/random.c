@@ -2,6 +2,7 @@
  * Random calls against a model that is too simple to be wrong: per task and root event one number and one flag. Seeded: a failure
  * prints its seed, which can be given as the argument.
  */
+#include "event/overflow.h"
 #include "tests/unit/event/fake.h"
 
 #define TASKS 12
@@ -10,7 +11,7 @@
 
 /* One root event and what each task must have added to it. */
 static struct model {
-	bool open, inherit;
+	bool open, inherit, samples;
 	task_id opener;
 	long fd;
 	u32 leader;		 /* index of its leader, or its own */
@@ -19,6 +20,7 @@ static struct model {
 	u64 live[FAKE_TASKS], gone;
 } model[ROOTS];
 static u64 seed;
+static struct overflow_result result;
 
 static u32 pick(u32 n)
 {
@@ -44,6 +46,10 @@ static void do_run(void)
 		if (model[i].open && counts(&model[i], t))
 			model[i].live[t] += n;
 	run(t, n);
+	if (event_samples(t))
+		event_overflow(t, &(struct shot){.task = t}, &result);
+	for (u32 c = 0; c < FAKE_CELLS; c++)
+		expect(!event_samples(t) || fake[t].limit[c] > fake[t].cell[c]);
 }
 
 static struct model *pick_open(void)
@@ -67,9 +73,12 @@ static void do_open(void)
 		leader = NULL;
 	a.inherit = leader ? leader->inherit : pick(2);
 	a.disabled = pick(2);
+	a.sample_period = pick(2) ? 1 + pick(2000) : 0;
+	a.freq = pick(4) == 0;
 	fd = fake_open(&a, (s32)t + 1000, -1, leader ? (s32)leader->fd : -1, 0);
 	expect(fd >= 0);
 	*m = (struct model){.open = true, .inherit = a.inherit, .opener = t, .fd = fd};
+	m->samples = a.sample_period;
 	m->leader = (u32)((leader ? leader : m) - model);
 	m->on[t] = true;
 	m->enabled[t] = !a.disabled;
@@ -115,6 +124,25 @@ static void do_control(void)
 	for (u32 i = 0; i < ROOTS; i++)
 		if (model[i].open && model[i].leader == m->leader)
 			switch_one(&model[i], cmd);
+}
+
+/* Neither changes what is counted, but that REFRESH enables. */
+static void do_period(void)
+{
+	u64 value = 1 + pick(3000);
+	struct model *m = pick_open();
+
+	if (!m)
+		return;
+	expect_long(control(m->fd, PERF_EVENT_IOC_PERIOD, (gva)&value), m->samples ? 0 : -EINVAL);
+	if (pick(4))
+		return;
+	if (!m->samples || m->inherit) {
+		expect_long(control(m->fd, PERF_EVENT_IOC_REFRESH, 0), -EINVAL);
+		return;
+	}
+	expect_long(control(m->fd, PERF_EVENT_IOC_REFRESH, 0), 0);
+	switch_one(m, PERF_EVENT_IOC_ENABLE);
 }
 
 static void do_fork(void)
@@ -188,7 +216,7 @@ static void do_exit(void)
 
 static void session(u64 start)
 {
-	static void (*const deeds[])(void) = {do_run, do_run, do_run, do_open, do_open, do_close, do_control, do_control,
+	static void (*const deeds[])(void) = {do_run, do_run, do_run, do_open, do_open, do_close, do_control, do_control, do_period,
 					      do_fork, do_fork, do_exit};
 	int before = unit_failures;
 

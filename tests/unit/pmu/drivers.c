@@ -1,4 +1,5 @@
 /* The drivers: which attrs they take, which they refuse with what, and what their sources read. */
+#include "cpu/bank.h"
 #include "tests/unit/pmu/fake.h"
 
 static struct perf_attr attr_of(u32 type, u64 config)
@@ -128,10 +129,63 @@ static void test_refusals(void)
 	a.precise_ip = 1;
 	expect_long(try(a), -EINVAL);
 	a.precise_ip = 0;
+	a.config1 = 2;
+	expect_long(try(a), -EINVAL);
+	a.config1 = 0;
 	a.sample_type = PERF_SAMPLE_BRANCH_STACK;
-	expect_long(try(a), -EOPNOTSUPP);
+	a.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_ANY;
+	expect_long(try(a), -EINVAL);
+	a.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | 1u << 19; /* COUNTERS */
+	expect_long(try(a), -EINVAL);
 	a.type = PERF_TYPE_SOFTWARE;
 	expect_long(try(a), -EOPNOTSUPP);
+}
+
+static u32 units_of(u64 branch_sample_type)
+{
+	struct perf_attr a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	const struct pmu *pmu;
+	struct event_source s;
+
+	a.sample_period = 1;
+	a.sample_type = branch_sample_type ? PERF_SAMPLE_BRANCH_STACK : 0;
+	a.branch_sample_type = branch_sample_type;
+	expect_long(find(a, &pmu, &s), 0);
+	expect_long(s.units, CPU_WANT_BLOCKS);
+	return s.sampling_units;
+}
+
+/* Only the kinds of branches that are asked for are noted. */
+static void test_sampling_units(void)
+{
+	const struct pmu *pmu;
+	struct event_source s;
+	struct perf_attr a;
+
+	expect_long(units_of(0), CPU_WANT_LIMITS);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY), CPU_WANT_LIMITS | CPU_WANT_LBR);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY_RETURN), CPU_WANT_LIMITS | CPU_WANT_LBR_RET);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_CALL),
+		    CPU_WANT_LIMITS | CPU_WANT_LBR_COND | CPU_WANT_LBR_CALL | CPU_WANT_LBR_IND);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK), CPU_WANT_LIMITS | CPU_WANT_CALLS);
+	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	a.config1 = 1;
+	a.sample_type = PERF_SAMPLE_CALLCHAIN;
+	expect_long(find(a, &pmu, &s), 0);
+	expect_long(s.sampling_units, CPU_WANT_LIMITS | CPU_WANT_CALLS);
+}
+
+static void test_limits(void)
+{
+	const struct pmu *pmu;
+	struct event_source s;
+
+	find(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), &pmu, &s);
+	pmu->limit(1, &(struct pmu_limit){s.source, 5}, 1);
+	expect_long(fake_bank.limit[CELL_CYCLES], cpu_read_cell(&fake_bank, CELL_CYCLES) + 5);
+	expect_long(fake_bank.limit[CELL_INSTRUCTIONS], ~0ul);
+	pmu->limit(1, NULL, 0);
+	expect_long(fake_bank.limit[CELL_CYCLES], ~0ul);
 }
 
 static void test_want(void)
@@ -157,6 +211,8 @@ int main(void)
 	test_software_sources();
 	test_modes();
 	test_refusals();
+	test_sampling_units();
+	test_limits();
 	test_want();
 	return unit_result();
 }

@@ -108,6 +108,64 @@ void host_kick(task_id task)
 	fake_kicks++;
 }
 
+/* The drivers have no records: what follows is only there to be linked. */
+u64 host_clock_perf(void)
+{
+	return fake_mono;
+}
+
+u64 host_clock_by_id(s32 clockid)
+{
+	return fake_mono;
+}
+
+bool host_tsc(struct host_tsc *out)
+{
+	return false;
+}
+
+s32 host_task_ppid(task_id task)
+{
+	return 0;
+}
+
+void *host_ring_page(u32 page)
+{
+	abort();
+}
+
+u32 host_ring_pages(void)
+{
+	return 0;
+}
+
+void host_ring_free(u32 page, u32 pages)
+{
+}
+
+u64 host_memlock_pages(void)
+{
+	return 0;
+}
+
+bool host_may_lock(void)
+{
+	return false;
+}
+
+u32 host_uid(void)
+{
+	return 0;
+}
+
+void host_wake(u32 root, u32 pending_kill)
+{
+}
+
+void host_clock_limit(u64 ns)
+{
+}
+
 static void fake_session(void)
 {
 	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -20,7 +20,7 @@ static void test_contents(void)
 	expect_str(text_of("/sys/devices/cpu/type"), "4\n");
 	expect_str(text_of("/sys/devices/software/type"), "1\n");
 	expect_str(text_of(DEVICES "/cpu/format/event"), "config:0-7\n");
-	expect_str(text_of(DEVICES "/cpu/rdpmc"), "0\n");
+	expect_str(text_of(DEVICES "/cpu/rdpmc"), "1\n");
 	expect_str(text_of(DEVICES "/cpu"), "(directory)");
 	expect_str(text_of(DEVICES "/cpu/"), "(directory)");
 	expect_str(text_of(DEVICES "/cpu/events/no-such"), "(nothing)");
@@ -96,8 +96,14 @@ static void test_writes(void)
 	expect_long(event_sysctl()->paranoid, 3);
 	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_event_max_sample_rate", "0", 1), -EINVAL);
 	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_cpu_time_max_percent", "101", 3), -EINVAL);
+	expect(!event_space->rate_set);
+	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_event_max_sample_rate", "5000", 4), 4);
+	expect(event_space->rate_set);
+	expect_long(event_sysctl()->max_sample_rate, 5000);
+	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_cpu_time_max_percent", "0", 1), 1);
+	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_event_max_sample_rate", "5000", 4), -EINVAL);
 	expect_long(pmu_sysfs_write(DEVICES "/cpu/rdpmc", "0\n", 2), 2);
-	expect_long(pmu_sysfs_write(DEVICES "/cpu/rdpmc", "1\n", 2), -EINVAL);
+	expect_long(pmu_sysfs_write(DEVICES "/cpu/rdpmc", "3\n", 2), -EINVAL);
 	expect_long(pmu_sysfs_write(DEVICES "/cpu/type", "5\n", 2), -EACCES);
 	expect_long(pmu_sysfs_write(DEVICES "/cpu/events/calls", "5\n", 2), -EACCES);
 	expect_long(pmu_sysfs_write("/proc/sys/kernel/perf_event_nonsense", "5\n", 2), -ENOENT);

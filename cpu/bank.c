@@ -1,0 +1,276 @@
+/* See cpu/bank.h. */
+#include "cpu/bank.h"
+
+#define N CPU_BLOCK_INSNS
+
+/* Words without a limit: the top byte of a word that is not used up is 0xff. */
+#define UNLIMITED (1ul << 55)
+/* No more is shared out at a time. */
+#define FAR (1ul << 40)
+/* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. */
+#define NEAR 2048u
+/* cell TAKEN's word is used up so much early, and counted exactly from twice as much on. */
+#define TAKEN_MARGIN 32u
+/* use[][] amounts to at most 2^USE_BITS instructions. */
+#define USE_BITS 20
+#define RATIO_BITS 20
+
+void cpu_clear_bank(struct cpu *cpu)
+{
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++)
+			cpu->blocks[row][n] = cpu->quota[row][n] = cpu->use[row][n] = 0;
+	for (enum cell c = 0; c < CELL_NR; c++) {
+		cpu->cell[c] = cpu->bias[c] = 0;
+		cpu->limit[c] = CPU_NO_LIMIT;
+	}
+	cpu->seq = cpu->near = cpu->summed = 0;
+	cpu->limits_stale = 1;
+}
+
+static u64 load(const u64 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static void store(u64 *word, u64 value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static u64 sum_of(const struct cpu *cpu, enum cell c)
+{
+	u64 sum = 0;
+
+	if (c == CELL_BRANCHES) {
+		for (u32 n = 0; n < N; n++)
+			sum += load(&cpu->blocks[0][n]);
+	} else {
+		for (u32 n = 0; n < N; n++)
+			sum += (n + 1) * (load(&cpu->blocks[0][n]) + load(&cpu->blocks[1][n]));
+	}
+	return sum;
+}
+
+u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
+{
+	u64 count;
+	u32 seq;
+
+	do {
+		seq = __atomic_load_n(&cpu->seq, __ATOMIC_ACQUIRE); /* A */
+		if (seq & 1) {
+			count = load(&cpu->frozen[c]);
+		} else {
+			count = load(&cpu->cell[c]) - load(&cpu->bias[c]);
+			if (c <= CELL_BRANCHES)
+				count += sum_of(cpu, c);
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* B */
+	} while (__atomic_load_n(&cpu->seq, __ATOMIC_RELAXED) != seq);
+	return count;
+}
+
+/* The owner's own reading: sums are kept while only single steps are made. */
+static u64 count_of(struct cpu *cpu, enum cell c)
+{
+	u64 count = cpu->cell[c] - cpu->bias[c];
+
+	if (c > CELL_BRANCHES)
+		return count;
+	if (!cpu->summed) {
+		cpu->sum[CELL_INSTRUCTIONS] = sum_of(cpu, CELL_INSTRUCTIONS);
+		cpu->sum[CELL_BRANCHES] = sum_of(cpu, CELL_BRANCHES);
+		cpu->summed = 1;
+	}
+	return count + cpu->sum[c];
+}
+
+static u64 left_of(struct cpu *cpu, enum cell c)
+{
+	u64 count;
+
+	if (cpu->limit[c] == CPU_NO_LIMIT)
+		return CPU_NO_LIMIT;
+	count = count_of(cpu, c);
+	return cpu->limit[c] > count ? cpu->limit[c] - count : 0;
+}
+
+void cpu_set_limits(struct cpu *cpu, const u64 left[CELL_NR])
+{
+	for (enum cell c = 0; c < CELL_NR; c++)
+		cpu->limit[c] = left[c] == CPU_NO_LIMIT ? CPU_NO_LIMIT : count_of(cpu, c) + left[c];
+	cpu->limits_stale = 1;
+}
+
+bool cpu_limit_reached(struct cpu *cpu)
+{
+	for (enum cell c = 0; c < CELL_NR; c++)
+		if (cpu->limit[c] != CPU_NO_LIMIT && count_of(cpu, c) >= cpu->limit[c])
+			return true;
+	return false;
+}
+
+/* ---- changing words ---- */
+
+static void change_begin(struct cpu *cpu)
+{
+	if (cpu->seq & 1)
+		return;
+	for (enum cell c = 0; c < CELL_NR; c++)
+		store(&cpu->frozen[c], count_of(cpu, c));
+	__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* A */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void change_end(struct cpu *cpu)
+{
+	if (cpu->seq & 1)
+		__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* B */
+}
+
+static void set_cell(struct cpu *cpu, enum cell c, u64 left)
+{
+	u64 word = -MIN(left, UNLIMITED), by = word - cpu->cell[c];
+
+	if (!by || (left >= UNLIMITED && -cpu->cell[c] > UNLIMITED / 2 && -cpu->cell[c] <= UNLIMITED))
+		return;
+	change_begin(cpu);
+	store(&cpu->cell[c], word);
+	store(&cpu->bias[c], cpu->bias[c] + by);
+}
+
+/*
+ * Adds what has run since the last quotas to cpu->use, in which the last 2^USE_BITS instructions or so weigh most and no kind of block that
+ * ever ran is forgotten. Returns the sum of instructions, *branches that of branches.
+ */
+static u64 renew_use(struct cpu *cpu, u64 *branches)
+{
+	u64 insns = 0, sum = 0, round;
+	u32 shift = 0;
+
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++) {
+			cpu->use[row][n] += cpu->blocks[row][n] + cpu->quota[row][n];
+			sum += (n + 1) * cpu->use[row][n];
+		}
+	if (sum >> USE_BITS)
+		shift = 64 - USE_BITS - (u32)__builtin_clzl(sum);
+	round = (1ul << shift) - 1;
+	*branches = 0;
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++) {
+			cpu->use[row][n] = (cpu->use[row][n] + round) >> shift;
+			insns += (n + 1) * cpu->use[row][n];
+			*branches += row ? 0 : cpu->use[row][n];
+		}
+	return insns;
+}
+
+/* How many times `use` goes into what there is, with RATIO_BITS of a fraction. */
+static u64 times(u64 may, u64 use)
+{
+	return use ? (may << RATIO_BITS) / use : (FAR << RATIO_BITS);
+}
+
+static void set_quota(struct cpu *cpu, u32 row, u32 n, u64 quota)
+{
+	u64 by = -quota - cpu->blocks[row][n];
+
+	cpu->quota[row][n] = quota;
+	store(&cpu->blocks[row][n], -quota);
+	store(&cpu->bias[CELL_INSTRUCTIONS], cpu->bias[CELL_INSTRUCTIONS] + (n + 1) * by);
+	if (!row)
+		store(&cpu->bias[CELL_BRANCHES], cpu->bias[CELL_BRANCHES] + by);
+}
+
+/* How far the number of blocks of one kind may be from what is expected, so that few words are used up early: about twice its root. */
+static u64 margin(u64 use, u64 ratio, u32 shift)
+{
+	u64 expected = use * ratio >> RATIO_BITS;
+	u32 bits = expected ? 64 - (u32)__builtin_clzl(expected) : 0;
+
+	return use ? (2 + (2ul << bits / 2)) >> shift : 0;
+}
+
+/* The margins of all words together; false: they would be more than half of what there is. */
+static bool sum_margins(const struct cpu *cpu, u64 ratio, u32 shift, u64 may[2], u64 sum[2])
+{
+	sum[0] = sum[1] = 0;
+	for (u32 n = 0; n < N; n++) {
+		u64 with = margin(cpu->use[0][n], ratio, shift), without = margin(cpu->use[1][n], ratio, shift);
+
+		sum[CELL_INSTRUCTIONS] += (n + 1) * (with + without);
+		sum[CELL_BRANCHES] += with;
+	}
+	return sum[0] <= may[0] / 2 && sum[1] <= may[1] / 2;
+}
+
+/* Shares out what is left of instructions and branches as blocks were used of late. */
+static void set_quotas(struct cpu *cpu, u64 left, u64 left_branches)
+{
+	u64 may[2] = {MIN(left - 1, FAR), MIN(left_branches - 1, FAR)}, sum[2], branches, insns, guess, ratio;
+	u32 shift = 0;
+
+	insns = renew_use(cpu, &branches);
+	guess = MIN(times(may[0], insns), times(may[1], branches));
+	while (!sum_margins(cpu, guess, shift, may, sum))
+		shift++;
+	ratio = MIN(times(may[0] - sum[0], insns), times(may[1] - sum[1], branches));
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++) {
+			u64 use = cpu->use[row][n];
+
+			set_quota(cpu, row, n, 1 + margin(use, guess, shift) + (use * ratio >> RATIO_BITS));
+		}
+}
+
+static void set_no_quotas(struct cpu *cpu)
+{
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++)
+			set_quota(cpu, row, n, UNLIMITED);
+}
+
+static void renew_quotas(struct cpu *cpu, u64 left, u64 left_branches)
+{
+	bool none = left == CPU_NO_LIMIT && left_branches == CPU_NO_LIMIT;
+
+	if (none && cpu->quota[0][0] == UNLIMITED)
+		return;
+	change_begin(cpu);
+	if (none)
+		set_no_quotas(cpu);
+	else
+		set_quotas(cpu, left, left_branches);
+	cpu->summed = 0;
+}
+
+void cpu_renew_limits(struct cpu *cpu)
+{
+	u64 left[CELL_NR], quota, quota_branches;
+
+	cpu->limits_stale = cpu->near = 0;
+	for (enum cell c = 0; c < CELL_NR; c++)
+		left[c] = left_of(cpu, c);
+	quota = left[CELL_INSTRUCTIONS];
+	if (quota < NEAR) {
+		cpu->near |= CPU_WANT_COUNTDOWN;
+		cpu->countdown[CELL_INSTRUCTIONS] = -(s64)quota;
+		quota = CPU_NO_LIMIT;
+	}
+	quota_branches = left[CELL_BRANCHES];
+	if (quota_branches < NEAR) {
+		cpu->near |= CPU_WANT_COUNTDOWN_BRANCHES;
+		cpu->countdown[CELL_BRANCHES] = -(s64)quota_branches;
+		quota_branches = CPU_NO_LIMIT;
+	}
+	renew_quotas(cpu, quota, quota_branches);
+	if (left[CELL_TAKEN] < 2 * TAKEN_MARGIN)
+		cpu->near |= CPU_WANT_EXPECT_TAKEN;
+	else if (left[CELL_TAKEN] != CPU_NO_LIMIT)
+		left[CELL_TAKEN] -= TAKEN_MARGIN;
+	for (enum cell c = CELL_CYCLES; c < CELL_NR; c++)
+		set_cell(cpu, c, left[c]);
+	change_end(cpu);
+}

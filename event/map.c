@@ -1,0 +1,347 @@
+/* See map.h. The order of the checks is that of Linux 6.18; tests/abi/mmap.c sees it on the host's kernel. */
+#include "event/map.h"
+
+#include <asm-generic/errno.h>
+#include "event/event.h"
+#include "event/files.h"
+#include "event/ring.h"
+#include "event/userpage.h"
+#include "rt/refuse.h"
+
+/* The numbers of asm-generic/mman.h, whose names sys/mman.h has too. */
+#define PROT_WRITE_ 2
+#define PROT_EXEC_ 4
+#define MAP_TYPE_ 0xfu
+#define MAP_SHARED_ 1u
+#define MAP_PRIVATE_ 2u
+#define MAP_SHARED_VALIDATE_ 3u
+#define MAP_HUGETLB_ 0x40000u
+#define MAP_GROWSDOWN_ 0x100u
+#define MAP_LEGACY 0x107ff3fu /* LEGACY_MAP_MASK of linux/mman.h: what MAP_SHARED_VALIDATE knows of every file */
+#define PAGES_MAX 0x7fffffffu
+#define KB_TO_PAGES 2
+
+/* ---- what the kernel checks before it asks perf_mmap() ---- */
+
+static int check_flags(const struct event_map_request *rq)
+{
+	u32 type = rq->flags & MAP_TYPE_;
+
+	if (rq->offset % PAGE_SIZE)
+		return refuse(EINVAL, "the offset is not a multiple of the page size");
+	if (rq->flags & MAP_HUGETLB_)
+		return refuse(EINVAL, "events are not mapped with huge pages");
+	if (!rq->len)
+		return refuse(EINVAL, "a mapping of length 0");
+	if (ALIGN_UP(rq->len, PAGE_SIZE) < rq->len)
+		return refuse(ENOMEM, "the length wraps around");
+	if (type != MAP_SHARED_ && type != MAP_PRIVATE_ && type != MAP_SHARED_VALIDATE_)
+		return refuse(EINVAL, "neither MAP_SHARED nor MAP_PRIVATE");
+	if (type == MAP_SHARED_VALIDATE_ && (rq->flags & ~MAP_LEGACY))
+		return refuse(EOPNOTSUPP, "a flag that MAP_SHARED_VALIDATE does not know");
+	if (rq->prot & PROT_EXEC_)
+		return refuse(EPERM, "event mappings are not executable");
+	if (rq->flags & MAP_GROWSDOWN_)
+		return refuse(EINVAL, "only anonymous memory grows down");
+	return 0;
+}
+
+/* ---- whose locked memory ---- */
+
+static u64 user_pages(u32 uid)
+{
+	u64 sum = 0;
+
+	for (u32 nr = 1; nr < event_space->rings_high; nr++)
+		if (ring_slot(nr)->slot == SLOT_LIVE && ring_slot(nr)->uid == uid)
+			sum += ring_slot(nr)->user_pages;
+	return sum;
+}
+
+static u64 pinned_pages(u32 mm)
+{
+	u64 sum = 0;
+
+	for (u32 nr = 1; nr < event_space->rings_high; nr++)
+		if (ring_slot(nr)->slot == SLOT_LIVE && ring_slot(nr)->mm == mm)
+			sum += ring_slot(nr)->locked_pages;
+	return sum;
+}
+
+static u32 online_cpus(void)
+{
+	u32 n = 0;
+
+	for (u32 cpu = 0; cpu < host_nr_cpus(); cpu++)
+		n += host_cpu_online(cpu);
+	return n;
+}
+
+/*
+ * The user has perf_event_mlock_kb for each CPU; what is above that counts against the process's RLIMIT_MEMLOCK. *extra: how
+ * many of `pages` that is.
+ */
+static int charge(u32 mm, u32 uid, u64 pages, u64 *extra)
+{
+	u64 limit = (u64)((s64)event_sysctl()->mlock_kb >> KB_TO_PAGES) * online_cpus(); /* Linux quirk: below 0 is no limit */
+	u64 used = MIN(user_pages(uid), limit) + pages;
+
+	*extra = used > limit ? used - limit : 0;
+	if (!*extra || event_sysctl()->paranoid <= -1)
+		return 0;
+	if (pinned_pages(mm) + *extra <= host_memlock_pages() || host_may_lock())
+		return 0;
+	return refuse(EPERM, "above perf_event_mlock_kb and RLIMIT_MEMLOCK");
+}
+
+/* ---- which ring ---- */
+
+static int check_aux(const struct event *e, const struct event_map_request *rq)
+{
+	const struct ring *r = ring_of(e);
+	u64 offset, size;
+
+	if (!r)
+		return refuse(EINVAL, "the event has no ring buffer whose AUX area this could be");
+	offset = __atomic_load_n(&ring_page(r)->aux_offset, __ATOMIC_RELAXED);
+	size = __atomic_load_n(&ring_page(r)->aux_size, __ATOMIC_RELAXED);
+	if (offset < PAGE_SIZE + ring_size(r) || offset != rq->offset)
+		return refuse(EINVAL, "the offset is not 0 and not the first page's aux_offset");
+	if (size != rq->pages * PAGE_SIZE || (rq->pages & (rq->pages - 1)))
+		return refuse(EINVAL, "the length is not the first page's aux_size, a power of 2");
+	return refuse(EOPNOTSUPP, "there is no AUX PMU");
+}
+
+static int make_ring(task_id task, struct event *e, const struct event_map_request *rq, struct ring **out)
+{
+	u32 mm = event_ctx(task)->mm, uid = host_uid();
+	struct ring *r;
+	u64 extra;
+	int err = charge(mm, uid, rq->pages, &extra);
+
+	if (err)
+		return err;
+	r = ring_new(rq->pages - 1, !(rq->prot & PROT_WRITE_), e->attr.watermark ? e->attr.wakeup_watermark : 0);
+	if (!r)
+		return refuse(ENOMEM, "no ring memory of that size is left in the session");
+	r->event = event_nr(e);
+	r->event_id = e->id;
+	r->mm = mm;
+	r->uid = uid;
+	r->locked_pages = (u32)extra;
+	r->user_pages = rq->pages - (u32)extra;
+	*out = r;
+	return 0;
+}
+
+/* perf_mmap(): *out is the event's ring, or NULL if one is to be made. */
+static int find_ring(const struct event *e, struct event_map_request *rq, struct ring **out)
+{
+	u64 pages = ALIGN_UP(rq->len, PAGE_SIZE) / PAGE_SIZE;
+
+	if (e->cpu == -1 && e->attr.inherit)
+		return refuse(EINVAL, "inherited events of all CPUs have no ring buffer: they would all write to one");
+	if ((rq->flags & MAP_TYPE_) == MAP_PRIVATE_)
+		return refuse(EINVAL, "events are mapped MAP_SHARED only");
+	if (pages > PAGES_MAX)
+		return refuse(ENOMEM, "more pages than an int can count");
+	rq->pages = (u32)pages;
+	if (rq->offset)
+		return check_aux(e, rq);
+	if ((pages - 1) & (pages - 2) && pages > 1)
+		return refuse(EINVAL, "the size is not 1 + 2^n pages");
+	*out = ring_of(e);
+	if (!*out)
+		return 0;
+	if ((*out)->pages != pages - 1)
+		return refuse(EINVAL, "the event's ring buffer has another size");
+	if (!ring_is_own(*out, e))
+		return refuse(EBUSY, "the event's records go to another event's ring buffer");
+	return 0;
+}
+
+/* ---- the mappings ---- */
+
+#define for_each_map(m)                                                                                                \
+	for (struct event_map *m = &event_space->map[1]; m < &event_space->map[event_space->maps_high]; m++)            \
+		if (m->ring)
+
+static u32 find_slot(void)
+{
+	u32 nr = 1;
+
+	while (nr < event_space->maps_high && event_space->map[nr].ring)
+		nr++;
+	return nr < EVENT_MAPS ? nr : 0;
+}
+
+static void enter(u32 nr, task_id task, struct event *e, struct ring *r, u32 pages)
+{
+	struct event_map *m = &event_space->map[nr];
+
+	*m = (struct event_map){
+		.ring_check = r->id,
+		.mm = event_ctx(task)->mm,
+		.event = event_nr(e),
+		.event_id = e->id,
+		.pages = pages,
+	};
+	if (nr == event_space->maps_high)
+		event_space->maps_high++;
+	__atomic_store_n(&m->ring, (u32)(r - event_space->ring), __ATOMIC_RELEASE);
+	r->maps++;
+	e->refs++;
+}
+
+static void drop(struct event_map *m)
+{
+	struct ring *r = ring_slot(m->ring);
+	struct event *e = event_slot(m->event);
+
+	__atomic_store_n(&m->ring, 0, __ATOMIC_RELEASE);
+	if (!--r->maps) {
+		ring_detach_all(r);
+		ring_put(r);
+	}
+	if (!--e->refs)
+		event_release(e);
+	while (event_space->maps_high > 1 && !event_space->map[event_space->maps_high - 1].ring)
+		event_space->maps_high--;
+}
+
+static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
+{
+	struct event *e = event_files_get_locked(task, fd);
+	struct ring *r = NULL;
+	bool is_new;
+	int err;
+
+	if (!e)
+		return refuse(EBADF, "the event was closed meanwhile");
+	err = find_ring(e, rq, &r);
+	if (err)
+		return err;
+	rq->map = find_slot();
+	if (!rq->map)
+		return refuse(ENOMEM, "more mappings of events than the session has room for");
+	is_new = !r;
+	if (is_new)
+		err = make_ring(task, e, rq, &r);
+	if (err)
+		return err;
+	enter(rq->map, task, e, r, rq->pages);
+	ring_attach(e, r);
+	if (is_new)
+		userpage_update(e);
+	rq->page = r->page;
+	return 0;
+}
+
+int event_map_begin(task_id task, u64 fd, struct event_map_request *rq)
+{
+	int err = check_flags(rq);
+
+	if (err)
+		return err;
+	event_lock();
+	err = begin_locked(task, fd, rq);
+	event_unlock();
+	return err;
+}
+
+void event_map_commit(const struct event_map_request *rq)
+{
+	event_lock();
+	__atomic_store_n(&event_space->map[rq->map].addr, rq->addr, __ATOMIC_RELEASE);
+	event_unlock();
+}
+
+void event_map_undo(const struct event_map_request *rq)
+{
+	event_lock();
+	drop(&event_space->map[rq->map]);
+	event_unlock();
+}
+
+static gva end_of(const struct event_map *m)
+{
+	return m->addr + m->pages * PAGE_SIZE;
+}
+
+static bool is_in(const struct event_map *m, u32 mm, gva start, gva end)
+{
+	return m->mm == mm && m->addr && m->addr < end && end_of(m) > start;
+}
+
+bool event_map_any(task_id task, gva start, gva end)
+{
+	u32 mm = event_ctx(task)->mm;
+
+	if (likely(!__atomic_load_n(&event_space->opened, __ATOMIC_RELAXED)))
+		return false;
+	for_each_map(m)
+		if (is_in(m, mm, start, end))
+			return true;
+	return false;
+}
+
+bool event_map_rdpmc(task_id task)
+{
+	u32 mm = event_ctx(task)->mm;
+
+	for_each_map(m)
+		if (m->mm == mm && event_slot(m->event)->source.rdpmc)
+			return true;
+	return false;
+}
+
+int event_map_remove(task_id task, gva start, gva end)
+{
+	u32 mm = event_ctx(task)->mm;
+	bool cut = false;
+
+	event_lock();
+	for_each_map(m)
+		cut |= is_in(m, mm, start, end) && (m->addr < start || end_of(m) > end);
+	if (!cut)
+		for_each_map(m)
+			if (is_in(m, mm, start, end))
+				drop(m);
+	event_unlock();
+	return cut ? refuse(EINVAL, "an event's mapping can only be unmapped as a whole") : 0;
+}
+
+void event_map_moved(task_id task, gva from, gva to)
+{
+	u32 mm = event_ctx(task)->mm;
+
+	event_lock();
+	for_each_map(m)
+		if (m->mm == mm && m->addr == from)
+			__atomic_store_n(&m->addr, to, __ATOMIC_RELEASE);
+	event_unlock();
+}
+
+/* ---- address spaces ---- */
+
+u32 event_mm_new_locked(void)
+{
+	return event_space->next_mm++;
+}
+
+bool event_mm_alive_locked(u32 mm)
+{
+	for (u32 task = 1; task < event_space->ctx_high; task++)
+		if (event_ctx(task)->live && event_ctx(task)->mm == mm)
+			return true;
+	return false;
+}
+
+void event_mm_gone_locked(u32 mm)
+{
+	if (event_space->maps_high == 1 || event_mm_alive_locked(mm))
+		return;
+	for_each_map(m)
+		if (m->mm == mm)
+			drop(m);
+}

@@ -1,0 +1,491 @@
+/*
+ * See overflow.h. What happens at an overflow, and in which order, is the kernel's __perf_event_overflow().
+ *
+ * Counting goes on while an event is throttled, and its overflows stay where they would have been.
+ */
+#include "event/overflow.h"
+
+#include <asm-generic/errno.h>
+#include <asm/siginfo.h>
+#include "event/attr.h"
+#include "event/event.h"
+#include "event/period.h"
+#include "event/sideband.h"
+#include "rt/log.h"
+#include "rt/refuse.h"
+
+#define SOURCES_MAX 32 /* that drivers can limit, for one task */
+#define EARLY 50000    /* ns that a timer may be early by the perf clock */
+
+/* The task's sources as they stand: each is read once per round. */
+struct source_now {
+	u32 pmu, source;
+	u64 now, next; /* next: the nearest overflow, ~0: none */
+};
+
+/* One call from the task. */
+struct round {
+	task_id task;
+	struct event_ctx *ctx;
+	const struct shot *shot;
+	struct overflow_result *out;
+	u64 time; /* perf clock; 0: not asked yet */
+	bool any; /* something overflowed */
+	u32 nr_sources;
+	struct source_now source[SOURCES_MAX];
+};
+
+static u64 round_time(struct round *r)
+{
+	if (!r->time)
+		r->time = r->shot && r->shot->time ? r->shot->time : host_clock_perf();
+	return r->time;
+}
+
+static struct source_now *round_source(struct round *r, const struct event *e)
+{
+	struct source_now *s;
+
+	for (u32 i = 0; i < r->nr_sources; i++)
+		if (r->source[i].source == e->source.source && r->source[i].pmu == e->pmu)
+			return &r->source[i];
+	check(r->nr_sources < SOURCES_MAX);
+	s = &r->source[r->nr_sources++];
+	*s = (struct source_now){e->pmu, e->source.source, event_source_now(e), ~0ul};
+	return s;
+}
+
+/* Nothing stops the task at its limit. */
+static bool has_no_limit(const struct event *e)
+{
+	return e->source.polled || e->source.hits;
+}
+
+/* ---- throttling ---- */
+
+/* The kernel's perf_event_throttle_group() and its counterpart: the record is the leader's. */
+static void set_throttled(struct event *e, bool on)
+{
+	if (!overflow_active(e) && !event_is_leader(e))
+		return;
+	e->throttled = on && overflow_active(e);
+	if (!on)
+		e->interrupts = 0;
+	if (event_is_leader(e))
+		sideband_throttle_locked(e, on);
+}
+
+static void throttle_group(struct event *leader)
+{
+	struct event *s;
+
+	set_throttled(leader, true);
+	for_each_sibling(s, leader)
+		set_throttled(s, true);
+}
+
+/* Counts an overflow of the present tick. Fixed periods are limited only if someone has set a limit. */
+static bool too_often(struct round *r, struct event *e)
+{
+	u64 now;
+
+	if (!e->attr.freq && !event_space->rate_set)
+		return false;
+	now = round_time(r);
+	if (now - e->tick_stamp >= PERIOD_TICK) {
+		e->tick_stamp = now;
+		e->interrupts = 0;
+	}
+	return ++e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
+}
+
+static void unthrottle(struct round *r, struct event *e)
+{
+	u64 now = event_source_now(e);
+
+	set_throttled(e, false);
+	if (e->next <= now)
+		period_advance(e, now);
+}
+
+/* ---- one overflow ---- */
+
+static void note_sigtrap(const struct round *r, const struct event *e)
+{
+	struct overflow_result *out = r->out;
+
+	if (!e->attr.sigtrap || !out || out->sigtrap) /* SIGTRAP does not queue: the first one stays */
+		return;
+	*out = (struct overflow_result){
+		.sigtrap = true,
+		.sig_data = e->attr.sig_data,
+		.sig_type = e->attr.type,
+		.sig_addr = e->source.hits || (e->attr.sample_type & PERF_SAMPLE_ADDR) ? r->shot->addr : 0,
+	};
+}
+
+/* throttles: it counts against the rate that is allowed. */
+static void emit(struct round *r, struct event *e, u64 period, bool throttles)
+{
+	struct event *root = e->parent ? event_slot(e->parent) : e;
+	bool last;
+
+	if (sample_excluded(&e->attr, r->shot))
+		return;
+	last = root->limit && !--root->limit;
+	if (too_often(r, e) && throttles)
+		throttle_group(event_leader(e));
+	root->pending_kill = last ? POLL_HUP : POLL_IN;
+	note_sigtrap(r, e);
+	sample_write(e, r->shot, period);
+	if (root->async_pid && root->pending_kill) {
+		host_wake(event_nr(root), root->pending_kill);
+		root->pending_kill = 0;
+	}
+	if (last)
+		event_disable_family(root);
+}
+
+/* Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late. */
+static void reach(struct round *r, struct event *e, u64 now)
+{
+	u64 period = period_shown(e), passed;
+
+	if (likely(now < e->next) || e->throttled)
+		return;
+	r->any = true;
+	if (e->source.clock && e->attr.exclude_kernel && r->shot->kernel) { /* as perf_swevent_hrtimer() */
+		period_advance(e, now);
+		return;
+	}
+	if (e->attr.freq)
+		period_overflowed(e, round_time(r));
+	passed = period_advance(e, now);
+	emit(r, e, period, !has_no_limit(e));
+	if (!has_no_limit(e))
+		return;
+	while (passed-- && overflow_active(e) && !e->throttled)
+		emit(r, e, period, true);
+}
+
+/* ---- ticks ---- */
+
+static bool needs_ticks(const struct event *e)
+{
+	return e->throttled || e->attr.freq || e->source.polled;
+}
+
+/* A tick of its own, by a timer: system calls are dearer while one runs, so frequencies make do with the ticks that come by. */
+static bool needs_timer(const struct event *e)
+{
+	return e->throttled || e->source.polled;
+}
+
+/* The kernel's perf_adjust_freq_unthr_context(). */
+static void tick(struct round *r)
+{
+	u64 clock = host_task_clock(r->task);
+	struct event *e;
+
+	for_each_in_ctx(e, r->ctx) {
+		if (!overflow_active(e))
+			continue;
+		if (e->throttled)
+			unthrottle(r, e);
+		if (e->attr.freq)
+			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock);
+	}
+	r->ctx->tick_stamp = round_time(r);
+	r->ctx->tick_clock = clock;
+}
+
+/* The tick is due: at least so much time must have passed if so much CPU time has. */
+static bool tick_if_due(struct round *r)
+{
+	if (!r->ctx->tick_stamp || round_time(r) + EARLY - r->ctx->tick_stamp < PERIOD_TICK)
+		return false;
+	tick(r);
+	return true;
+}
+
+/* ---- limits ---- */
+
+/* Gives the drivers what the sources say, and takes away what was given before. */
+static void tell_drivers(struct round *r)
+{
+	struct pmu_limit limits[SOURCES_MAX];
+	u32 present = 0;
+
+	for (u32 i = 0; i < r->nr_sources; i++)
+		if (r->source[i].next != ~0ul)
+			present |= 1u << r->source[i].pmu;
+	for (u32 todo = present | r->ctx->limited; todo; todo &= todo - 1) {
+		u32 nr = (u32)__builtin_ctz(todo), n = 0;
+
+		for (u32 i = 0; i < r->nr_sources; i++) {
+			const struct source_now *s = &r->source[i];
+
+			if (s->pmu == nr && s->next != ~0ul)
+				limits[n++] = (struct pmu_limit){s->source, s->next > s->now ? s->next - s->now : 1};
+		}
+		if (pmu_by_number(nr)->limit)
+			pmu_by_number(nr)->limit(r->task, limits, n);
+	}
+	r->ctx->limited = present;
+}
+
+/* With the first event that needs them. */
+static void begin_ticks(struct round *r)
+{
+	r->ctx->tick_stamp = round_time(r);
+	r->ctx->tick_clock = host_task_clock(r->task);
+}
+
+/*
+ * at: the task clock at which something is due, ~0: never. The timer that runs is left alone if it is the right one and cannot have
+ * fired yet; one that fired early is set again.
+ */
+static void set_timer(struct round *r, u64 at, bool again)
+{
+	struct event_ctx *ctx = r->ctx;
+	u64 now;
+
+	if (at == ~0ul) {
+		if (ctx->timer)
+			host_clock_limit(~0ul);
+		ctx->timer = 0;
+		return;
+	}
+	if (at == ctx->timer && !again && round_time(r) + EARLY < ctx->timer_stamp)
+		return;
+	now = host_task_clock(r->task);
+	now = at > now ? at - now : 1;
+	ctx->timer = at;
+	ctx->timer_stamp = round_time(r) + now;
+	host_clock_limit(now);
+}
+
+static void arm(struct round *r, bool again)
+{
+	bool ticks = false, timer = false;
+	u64 at = ~0ul;
+	struct event *e;
+
+	__atomic_store_n(&r->ctx->rearm, 0, __ATOMIC_RELAXED);
+	for_each_in_ctx(e, r->ctx) {
+		struct source_now *s;
+
+		if (!overflow_active(e))
+			continue;
+		ticks |= needs_ticks(e);
+		timer |= needs_timer(e);
+		if (e->throttled || has_no_limit(e))
+			continue;
+		if (e->source.clock) {
+			at = MIN(at, e->next);
+			continue;
+		}
+		s = round_source(r, e);
+		s->next = MIN(s->next, e->next);
+	}
+	tell_drivers(r);
+	if (!ticks)
+		r->ctx->tick_stamp = 0;
+	else if (!r->ctx->tick_stamp)
+		begin_ticks(r);
+	if (timer)
+		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
+	set_timer(r, at, again);
+}
+
+/* ---- what the task calls ---- */
+
+/* Not all of it is cleared: this is done for every sample. */
+static void round_begin(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
+{
+	r->task = task;
+	r->ctx = event_ctx(task);
+	r->shot = shot;
+	r->out = out;
+	r->time = 0;
+	r->any = false;
+	r->nr_sources = 0;
+	if (out)
+		out->sigtrap = false;
+}
+
+void event_arm(task_id task)
+{
+	struct round r;
+
+	round_begin(&r, task, NULL, NULL);
+	event_lock();
+	arm(&r, true);
+	event_unlock();
+}
+
+void event_tick_slow(task_id task)
+{
+	struct round r;
+
+	round_begin(&r, task, NULL, NULL);
+	if (round_time(&r) - r.ctx->tick_stamp < PERIOD_TICK)
+		return;
+	event_lock();
+	if (tick_if_due(&r))
+		arm(&r, false);
+	event_unlock();
+}
+
+static void reach_polled(struct round *r)
+{
+	struct event *e;
+
+	for_each_in_ctx(e, r->ctx)
+		if (e->source.polled && overflow_active(e))
+			reach(r, e, event_source_now(e));
+}
+
+void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out)
+{
+	struct round r;
+	struct event *e;
+
+	round_begin(&r, task, shot, out);
+	event_lock();
+	if (tick_if_due(&r))
+		reach_polled(&r);
+	for_each_in_ctx(e, r.ctx) {
+		if (!overflow_active(e) || has_no_limit(e))
+			continue;
+		reach(&r, e, e->source.clock ? event_source_now(e) : round_source(&r, e)->now);
+	}
+	arm(&r, !r.any);
+	event_unlock();
+}
+
+void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out)
+{
+	struct event *e = event_slot(event);
+	struct round r;
+
+	round_begin(&r, task, shot, out);
+	event_lock();
+	if (e->slot == SLOT_LIVE && e->id == event_id && e->task == task && event_tally(e)->state == PERF_STATE_ACTIVE) {
+		__atomic_store_n(&e->hits, e->hits + 1, __ATOMIC_RELAXED);
+		if (overflow_active(e))
+			reach(&r, e, e->hits);
+		if (r.any && needs_ticks(e))
+			arm(&r, false);
+	}
+	event_unlock();
+}
+
+void event_poll(task_id task, const struct shot *shot)
+{
+	struct round r;
+
+	if (!__atomic_load_n(&event_ctx(task)->polling, __ATOMIC_RELAXED))
+		return;
+	round_begin(&r, task, shot, NULL);
+	event_lock();
+	reach_polled(&r);
+	event_unlock();
+}
+
+/* ---- for the core ---- */
+
+void overflow_wants(task_id task, struct overflow_wants *out)
+{
+	struct event *e;
+
+	*out = (struct overflow_wants){0, 0, 0};
+	for_each_in_ctx(e, event_ctx(task)) {
+		if (!overflow_active(e))
+			continue;
+		out->sampling++;
+		out->polling += e->source.polled;
+		out->needs |= sample_needs(&e->attr);
+	}
+}
+
+static void set_wants(struct event_ctx *ctx, const struct overflow_wants *w)
+{
+	__atomic_store_n(&ctx->needs, w->needs, __ATOMIC_RELAXED);
+	__atomic_store_n(&ctx->polling, w->polling, __ATOMIC_RELAXED);
+	__atomic_store_n(&ctx->sampling, w->sampling, __ATOMIC_RELAXED);
+}
+
+/* The task gives its limits again before it runs on. */
+static void limits_changed(task_id task)
+{
+	__atomic_store_n(&event_ctx(task)->rearm, 1, __ATOMIC_RELEASE);
+	if (task != host_current())
+		host_kick(task);
+}
+
+void overflow_sync(task_id task)
+{
+	struct overflow_wants w;
+
+	overflow_wants(task, &w);
+	set_wants(event_ctx(task), &w);
+	limits_changed(task);
+}
+
+void overflow_sched_in(struct event *e, u64 now)
+{
+	e->next = now + e->period_left;
+	e->freq_count = now;
+	if (!e->throttled)
+		return;
+	e->throttled = 0;
+	e->interrupts = 0;
+	if (event_is_leader(e))
+		sideband_throttle_locked(e, false);
+}
+
+void overflow_sched_out(struct event *e, u64 now)
+{
+	e->period_left = e->next > now ? e->next - now : 1;
+}
+
+static void change_period(struct event *e, u64 value)
+{
+	period_change(e, value, event_tally(e)->state == PERF_STATE_ACTIVE ? event_source_now(e) : 0);
+	if (e->throttled)
+		set_throttled(e, false);
+	if (e->task && overflow_active(e))
+		limits_changed(e->task);
+}
+
+int overflow_set_period(struct event *root, u64 value)
+{
+	struct event *c;
+
+	if (!attr_is_sampling(&root->attr))
+		return refuse(EINVAL, "the event does not sample");
+	if (!value)
+		return refuse(EINVAL, "a period of 0");
+	if (root->attr.freq && value > event_sysctl()->max_sample_rate)
+		return refuse(EINVAL, "the frequency is above perf_event_max_sample_rate");
+	if (!root->attr.freq && value >> 63)
+		return refuse(EINVAL, "the period has bit 63 set");
+	change_period(root, value);
+	/* Linux quirk: inherited events keep theirs. */
+	if (!root->task)
+		for_each_child(c, root)
+			change_period(c, value);
+	return 0;
+}
+
+int overflow_refresh(struct event *root, s32 n)
+{
+	if (root->attr.inherit)
+		return refuse(EINVAL, "inherited events cannot be refreshed");
+	if (!attr_is_sampling(&root->attr))
+		return refuse(EINVAL, "the event does not sample");
+	root->limit += n;
+	event_enable_family(root);
+	return 0;
+}

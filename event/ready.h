@@ -1,0 +1,31 @@
+/*
+ * What poll(2), select(2) and epoll(7) answer for an event, and who waits for it to change.
+ *
+ * A wakeup (POLLIN) is reported once: whoever looks takes it. POLLHUP stays: without a ring buffer, and after the end of the task and
+ * of all that inherited from it. Nothing is ever ready for writing.
+ */
+#ifndef EVENT_READY_H
+#define EVENT_READY_H
+
+#include "event/space.h"
+
+/* EPOLL* bits of a descriptor of the task; 0: not ready, or no event. Takes event_lock(). */
+u32 event_ready(task_id task, u64 fd);
+
+/* The same of a root event. With the lock held. */
+u32 event_ready_locked(struct event *e);
+
+/*
+ * From now on host_wake() is called when event_ready() may have changed; look once more before you sleep. One _end for each _begin; a
+ * waiter that dies in between only costs wakeups that nobody hears.
+ */
+void event_wait_begin(task_id task, u64 fd);
+void event_wait_end(task_id task, u64 fd);
+
+/* The event, or one that it inherited to, has ended: that may concern those who wait for it. With the lock held. */
+void event_ready_at_exit(struct event *root);
+
+/* After the death of a member, which may have had news for those who wait: all of them look again. With the lock held. */
+void event_ready_repair(void);
+
+#endif

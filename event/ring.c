@@ -1,0 +1,318 @@
+/* See ring.h. */
+#include "event/ring.h"
+
+#include <asm-generic/errno.h>
+#include "event/userpage.h"
+#include "event/sample.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+
+#define POLL_READABLE 0x41u /* EPOLLIN | EPOLLRDNORM */
+#define FILLER_MAX 0xfff8u  /* perf_event_header.size has 16 bits */
+
+/* ---- buffers ---- */
+
+/* The first ring that uses some of [page, page + n). */
+static struct ring *ring_at(u32 page, u32 n)
+{
+	for (u32 nr = 1; nr < event_space->rings_high; nr++) {
+		struct ring *r = ring_slot(nr);
+
+		if (r->slot != SLOT_FREE && r->page < page + n && page < r->page + 1 + r->pages)
+			return r;
+	}
+	return NULL;
+}
+
+/* Room for n pages in the ring memory, first fit. False: there is none. */
+static bool find_pages(u32 n, u32 *page)
+{
+	struct ring *r;
+
+	if (n > host_ring_pages())
+		return false;
+	for (*page = 0; *page <= host_ring_pages() - n; *page = r->page + 1 + r->pages) {
+		r = ring_at(*page, n);
+		if (!r)
+			return true;
+	}
+	return false;
+}
+
+static struct ring *find_slot(void)
+{
+	u32 nr = 1;
+
+	while (nr < event_space->rings_high && ring_slot(nr)->slot != SLOT_FREE)
+		nr++;
+	if (nr == EVENT_RINGS)
+		return NULL;
+	if (nr == event_space->rings_high)
+		event_space->rings_high++;
+	return ring_slot(nr);
+}
+
+struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
+{
+	struct ring *r = find_slot();
+	u32 page;
+
+	if (!r || !find_pages(pages + 1, &page))
+		return NULL;
+	*r = (struct ring){
+		.id = event_space->next_ring_id++,
+		.page = page,
+		.pages = pages,
+		.overwrite = overwrite,
+		.paused = !pages,
+		.watermark = MIN(watermark, pages * PAGE_SIZE),
+	};
+	if (!r->watermark)
+		r->watermark = ring_size(r) / 2;
+	__atomic_store_n(&r->slot, SLOT_NEW, __ATOMIC_RELEASE);
+	userpage_init(r);
+	__atomic_store_n(&r->slot, SLOT_LIVE, __ATOMIC_RELEASE);
+	return r;
+}
+
+void ring_put(struct ring *r)
+{
+	if (r->maps || r->feeders.first)
+		return;
+	__atomic_store_n(&r->slot, SLOT_DYING, __ATOMIC_RELEASE);
+	host_ring_free(r->page, 1 + r->pages);
+	__atomic_store_n(&r->slot, SLOT_FREE, __ATOMIC_RELEASE);
+	while (event_space->rings_high > 1 && ring_slot(event_space->rings_high - 1)->slot == SLOT_FREE)
+		event_space->rings_high--;
+}
+
+/* ---- who writes where ---- */
+
+static bool is_awaited(const struct event *e)
+{
+	return __atomic_load_n(&e->waiters, __ATOMIC_RELAXED) || __atomic_load_n(&e->async_pid, __ATOMIC_RELAXED);
+}
+
+void ring_attach(struct event *root, struct ring *r)
+{
+	struct ring *old = ring_of(root);
+
+	if (old == r)
+		return;
+	if (old) {
+		elist_del(&old->feeders, event_nr(root), LINK_RING);
+		__atomic_store_n(&root->ring, 0, __ATOMIC_RELEASE);
+	}
+	if (r) {
+		root->ring_check = r->id;
+		__atomic_store_n(&root->ring, (u32)(r - event_space->ring), __ATOMIC_RELEASE);
+		elist_add(&r->feeders, event_nr(root), LINK_RING);
+	}
+	if (!old)
+		return;
+	ring_put(old);
+	if (is_awaited(root))
+		host_wake(event_nr(root), 0);
+}
+
+void ring_detach_all(struct ring *r)
+{
+	struct event *e;
+
+	for_each_feeder(e, r) {
+		elist_del(&r->feeders, event_nr(e), LINK_RING);
+		__atomic_store_n(&e->ring, 0, __ATOMIC_RELEASE);
+		if (is_awaited(e))
+			host_wake(event_nr(e), 0);
+	}
+}
+
+static u32 clock_of(const struct event *e)
+{
+	return e->attr.use_clockid ? (u32)e->attr.clockid + 1 : 0;
+}
+
+int ring_check_redirect(const struct event *root, const struct event *to)
+{
+	if (root == to)
+		return refuse(EINVAL, "an event's output cannot go to itself");
+	if (root->cpu != to->cpu)
+		return refuse(EINVAL, "the output event is on another CPU");
+	if (to->cpu == -1 && (root->task != to->task || root->generation != to->generation))
+		return refuse(EINVAL, "the output event counts another task");
+	if (clock_of(root) != clock_of(to))
+		return refuse(EINVAL, "attr.clockid differs from the output event's");
+	if (root->attr.write_backward != to->attr.write_backward)
+		return refuse(EINVAL, "attr.write_backward differs from the output event's");
+	return to->ring ? 0 : refuse(EINVAL, "the output event has no ring buffer");
+}
+
+int ring_redirect(struct event *root, struct event *to)
+{
+	int err = to ? ring_check_redirect(root, to) : 0;
+
+	if (err)
+		return err;
+	if (root->ring && ring_is_own(ring_of(root), root))
+		return refuse(EINVAL, "the event's own ring buffer is mapped");
+	ring_attach(root, to ? ring_of(to) : NULL);
+	return 0;
+}
+
+int ring_pause(struct event *root, bool pause)
+{
+	struct ring *r = ring_of(root);
+
+	if (!r || !r->pages)
+		return refuse(EINVAL, "the event has no ring buffer");
+	r->paused = pause;
+	return 0;
+}
+
+/* ---- records ---- */
+
+/* As Linux's CIRC_SPACE: one byte is always free, so that head == tail means empty. */
+static bool has_room(const struct ring *r, u64 total, bool backward)
+{
+	u64 tail = __atomic_load_n(&ring_page(r)->data_tail, __ATOMIC_ACQUIRE); /* A */
+	u64 used = backward ? tail - r->head : r->head - tail;
+
+	if (total > ring_size(r))
+		return false;
+	return r->overwrite || ((~used & (ring_size(r) - 1)) >= total);
+}
+
+static bool lose(struct ring *r, struct event *root)
+{
+	r->lost++;
+	root->lost++;
+	return false;
+}
+
+bool ring_begin(struct ring_out *o, struct event *e, u32 size)
+{
+	struct event *root = ring_root(e);
+	struct ring *r = ring_of(root);
+	bool backward = root->attr.write_backward;
+	u64 total = size;
+
+	if (!r)
+		return false;
+	if (unlikely(r->paused))
+		return r->pages ? lose(r, root) : false;
+	if (unlikely(r->lost))
+		total += sample_lost_size(root);
+	if (unlikely(!has_room(r, total, backward)))
+		return lose(r, root);
+	*o = (struct ring_out){
+		.ring = r,
+		.event = e,
+		.data = host_ring_page(r->page + 1),
+		.mask = ring_size(r) - 1,
+		.at = backward ? r->head - total : r->head,
+		.head = backward ? r->head - total : r->head + total,
+		.told = r->lost != 0,
+	};
+	if (r->overwrite)
+		__atomic_store_n(&r->writing, o->head, __ATOMIC_RELEASE);
+	if (unlikely(o->told))
+		sample_lost_write(o, root, r->lost);
+	return true;
+}
+
+void ring_write(struct ring_out *o, const void *p, u32 n)
+{
+	u64 at = o->at & o->mask;
+	u64 first = MIN(n, o->mask + 1 - at);
+
+	memcpy(o->data + at, p, first);
+	if (unlikely(first < n))
+		memcpy(o->data, (const char *)p + first, n - first);
+	o->at += n;
+}
+
+static void publish(struct ring *r)
+{
+	__atomic_store_n(&ring_page(r)->data_head, r->head, __ATOMIC_RELEASE); /* B */
+}
+
+/* True if the record passed the watermark, or is the last of wakeup_events samples. */
+static bool is_wakeup(struct ring *r, const struct event *root, bool sample)
+{
+	u64 written = root->attr.write_backward ? -r->head : r->head;
+	bool wake = false;
+
+	if (written - r->wakeup > r->watermark) {
+		r->wakeup += r->watermark;
+		wake = true;
+	}
+	if (!sample || root->attr.watermark || !root->attr.wakeup_events || ++r->events < root->attr.wakeup_events)
+		return wake;
+	r->events -= root->attr.wakeup_events;
+	r->wakeup++; /* Linux quirk: that is how it remembers; the next watermark is a byte later */
+	return true;
+}
+
+static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
+{
+	struct event *e;
+
+	for_each_feeder(e, r)
+		if (is_awaited(e))
+			host_wake(event_nr(e), !killer || killer == e ? pending_kill : 0);
+}
+
+/*
+ * ring.head is the truth, data_head follows. A LOST record is of what was lost up to the head that published it: told_at says so to
+ * the repair if that finds ring.lost not yet cleared.
+ */
+void ring_end(struct ring_out *o, bool sample)
+{
+	struct event *root = ring_root(o->event);
+	struct ring *r = o->ring;
+
+	if (unlikely(o->told))
+		__atomic_store_n(&r->told_at, o->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->head, o->head, __ATOMIC_RELEASE);
+	publish(r);
+	if (unlikely(o->told)) {
+		r->lost = 0;
+		__atomic_store_n(&r->told_at, 0, __ATOMIC_RELEASE);
+	}
+	if (likely(!is_wakeup(r, root, sample)))
+		return;
+	__atomic_store_n(&r->poll, POLL_READABLE, __ATOMIC_RELEASE);
+	wake_feeders(r, root, root->pending_kill);
+	root->pending_kill = 0;
+}
+
+void ring_wake(struct ring *r, u32 pending_kill)
+{
+	wake_feeders(r, NULL, pending_kill);
+}
+
+/* In the place of a record whose writer died: the oldest records there are destroyed. */
+static void fill_unfinished(struct ring *r)
+{
+	bool backward = event_slot(r->event)->attr.write_backward;
+	u64 total = backward ? r->head - r->writing : r->writing - r->head;
+	struct ring_out o = {.data = host_ring_page(r->page + 1), .mask = ring_size(r) - 1};
+
+	total = MIN(MAX(total, 16ul), (u64)FILLER_MAX);
+	o.at = backward ? r->head - total : r->head;
+	o.head = backward ? o.at : o.at + total;
+	ring_u64(&o, PERF_RECORD_LOST_SAMPLES | total << 48);
+	ring_u64(&o, 1);
+	r->head = o.head;
+}
+
+void ring_repair(struct ring *r)
+{
+	if (r->told_at && r->told_at == r->head)
+		r->lost = 0;
+	r->told_at = 0;
+	if (r->overwrite && r->writing != r->head)
+		fill_unfinished(r);
+	r->writing = r->head;
+	publish(r);
+}

@@ -1,0 +1,403 @@
+/*
+ * See sideband.h. Record layouts: the man page's "MMAP layout"; who hears of what: perf_iterate_sb() in Linux 6.18.
+ *
+ * What a task does is told to its own events and to the per-CPU events of the CPU that it is on, if they are enabled;
+ * children of per-CPU events are none of its own here. Records are stamped by each event's own clock.
+ */
+#include "event/sideband.h"
+
+#include "event/event.h"
+#include "event/sample_parts.h"
+#include "rt/string.h"
+
+#ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
+#define PERF_RECORD_MISC_SWITCH_OUT_PREEMPT (1 << 14)
+#endif
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+
+/* Something that happened, on its way to those who want to know. */
+struct news {
+	u32 what;	/* one SB_* */
+	task_id teller; /* whose events hear of it; the trailer names it */
+	s32 pid, tid;	/* of the teller */
+	s32 cpu;
+	u64 age; /* ns since it happened */
+	void (*write)(struct event *e, const struct news *n);
+	const void *about;
+};
+
+/* One record of it. */
+struct record {
+	struct ring_out out;
+	struct event *event;
+	struct sample_id_of id;
+};
+
+u32 sideband_of(const struct perf_attr *attr)
+{
+	u32 what = 0;
+
+	if (attr->mmap || attr->mmap2)
+		what |= SB_MMAP;
+	if (attr->mmap_data)
+		what |= SB_MMAP_DATA;
+	if (attr->comm)
+		what |= SB_COMM;
+	if (attr->task || attr->mmap || attr->mmap2 || attr->mmap_data || attr->comm)
+		what |= SB_TASK;
+	if (attr->context_switch)
+		what |= SB_SWITCH;
+	if (attr->namespaces)
+		what |= SB_NAMESPACES;
+	if (attr->cgroup)
+		what |= SB_CGROUP;
+	if (attr->build_id && attr->mmap2)
+		what |= SB_BUILD_ID;
+	return what;
+}
+
+/* The event is a copy, on a task, of one that counts a CPU. */
+static bool is_per_cpu_child(const struct event *e)
+{
+	return e->parent && !event_slot(e->parent)->task;
+}
+
+u32 sideband_of_ctx(task_id task)
+{
+	u32 what = 0;
+	struct event *e;
+
+	for_each_linked(e, nr, next, task ? event_ctx(task)->events : event_space->system,
+			in_ctx) if (!is_per_cpu_child(e)) what |= sideband_of(&e->attr);
+	return what;
+}
+
+void sideband_sync_locked(task_id task)
+{
+	u32 *word = task ? &event_ctx(task)->sideband : &event_space->sideband;
+
+	__atomic_store_n(word, sideband_of_ctx(task), __ATOMIC_RELAXED);
+}
+
+/* ---- who hears ---- */
+
+static bool hears(const struct event *e, const struct news *n)
+{
+	return (sideband_of(&e->attr) & n->what) && event_tally(e)->state >= PERF_STATE_INACTIVE &&
+	       (e->cpu < 0 || e->cpu == n->cpu) && !is_per_cpu_child(e);
+}
+
+static struct news news_of(task_id teller, u32 what, void (*write)(struct event *, const struct news *),
+			   const void *about)
+{
+	struct news n = {.what = what, .teller = teller, .write = write, .about = about};
+
+	n.pid = host_task_tgid(teller);
+	n.tid = host_task_tid(teller);
+	n.cpu = teller == host_current() || event_ctx(teller)->cpu < 0 ? (s32)host_task_cpu(teller)
+								       : event_ctx(teller)->cpu;
+	return n;
+}
+
+static void tell_own_locked(const struct news *n)
+{
+	struct event *e;
+
+	for_each_in_ctx(e, event_ctx(n->teller)) if (hears(e, n)) n->write(e, n);
+}
+
+static void tell_system_locked(const struct news *n)
+{
+	struct event *e;
+
+	for_each_linked(e, nr, next, event_space->system, in_ctx) if (hears(e, n)) n->write(e, n);
+}
+
+static void tell_locked(const struct news *n)
+{
+	tell_system_locked(n);
+	tell_own_locked(n);
+}
+
+static void tell(const struct news *n)
+{
+	event_lock();
+	tell_locked(n);
+	event_unlock();
+}
+
+/* ---- records ---- */
+
+/* body: bytes between header and trailer, a multiple of 8. False: there is no room. */
+static bool record_begin(struct record *r, struct event *e, const struct news *n, u32 type, u32 misc, u32 body)
+{
+	struct perf_event_header h = {.type = type, .misc = (u16)misc};
+
+	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
+	r->event = e;
+	r->id = (struct sample_id_of){n->pid, n->tid, sample_clock(e) - n->age, (u32)n->cpu};
+	if (!ring_begin(&r->out, e, h.size))
+		return false;
+	ring_write(&r->out, &h, sizeof(h));
+	return true;
+}
+
+static void record_end(struct record *r)
+{
+	sample_id_write(&r->out, r->event, &r->id);
+	ring_end(&r->out, false);
+}
+
+static void put_pair(struct record *r, s32 a, s32 b)
+{
+	u32 pair[2] = {(u32)a, (u32)b};
+
+	ring_write(&r->out, pair, sizeof(pair));
+}
+
+static u32 text_size(const char *text)
+{
+	return (u32)ALIGN_UP(strlen(text) + 1, 8);
+}
+
+static void put_text(struct record *r, const char *text)
+{
+	u32 len = (u32)strlen(text);
+
+	ring_write(&r->out, text, len);
+	ring_write(&r->out, (const char[8]){0}, text_size(text) - len);
+}
+
+/* ---- MMAP and MMAP2 ---- */
+
+#define MMAP_BODY  (8 + 3 * 8)	       /* pid, tid, addr, len, pgoff */
+#define MMAP2_BODY (MMAP_BODY + 4 * 8) /* maj, min, ino, ino_generation or the build id; prot, flags */
+
+static void put_build_id(struct record *r, const struct sideband_mmap *m)
+{
+	u8 id[24] = {(u8)m->build_id_size};
+
+	memcpy(id + 4, m->build_id, m->build_id_size);
+	ring_write(&r->out, id, sizeof(id));
+}
+
+static void put_mmap2(struct record *r, const struct sideband_mmap *m, bool with_build_id)
+{
+	if (with_build_id) {
+		put_build_id(r, m);
+	} else {
+		put_pair(r, (s32)m->maj, (s32)m->min);
+		ring_u64(&r->out, m->ino);
+		ring_u64(&r->out, m->ino_generation);
+	}
+	put_pair(r, (s32)m->prot, (s32)m->flags);
+}
+
+static void write_mmap(struct event *e, const struct news *n)
+{
+	const struct sideband_mmap *m = n->about;
+	bool mmap2 = e->attr.mmap2, with_build_id = mmap2 && e->attr.build_id && m->build_id_size;
+	u32 misc = PERF_RECORD_MISC_USER | (m->misc_exec ? 0 : PERF_RECORD_MISC_MMAP_DATA) |
+		   (with_build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+	struct record r;
+
+	if (!record_begin(&r, e, n, mmap2 ? PERF_RECORD_MMAP2 : PERF_RECORD_MMAP, misc,
+			  (mmap2 ? MMAP2_BODY : MMAP_BODY) + text_size(m->filename)))
+		return;
+	put_pair(&r, n->pid, n->tid);
+	ring_u64(&r.out, m->addr);
+	ring_u64(&r.out, m->len);
+	ring_u64(&r.out, m->pgoff);
+	if (mmap2)
+		put_mmap2(&r, m, with_build_id);
+	put_text(&r, m->filename);
+	record_end(&r);
+}
+
+void sideband_mmap(task_id task, const struct sideband_mmap *m)
+{
+	struct news n = news_of(task, m->misc_exec ? SB_MMAP : SB_MMAP_DATA, write_mmap, m);
+
+	tell(&n);
+}
+
+/* ---- COMM ---- */
+
+struct comm {
+	const char *text;
+	s32 pid, tid;
+	bool exec;
+};
+
+static void write_comm(struct event *e, const struct news *n)
+{
+	const struct comm *c = n->about;
+	struct record r;
+
+	if (!record_begin(&r, e, n, PERF_RECORD_COMM, c->exec ? PERF_RECORD_MISC_COMM_EXEC : 0, 8 + text_size(c->text)))
+		return;
+	put_pair(&r, c->pid, c->tid);
+	put_text(&r, c->text);
+	record_end(&r);
+}
+
+void sideband_comm(task_id task, s32 pid, s32 tid, const char *comm, bool exec)
+{
+	struct comm c = {.text = comm, .pid = pid, .tid = tid, .exec = exec};
+	struct news n = news_of(task, SB_COMM, write_comm, &c);
+
+	tell(&n);
+}
+
+/* ---- FORK and EXIT ---- */
+
+struct relation {
+	u32 type;
+	s32 pid, ppid, tid, ptid;
+};
+
+static void write_task(struct event *e, const struct news *n)
+{
+	const struct relation *t = n->about;
+	struct record r;
+
+	if (!record_begin(&r, e, n, t->type, 0, 3 * 8))
+		return;
+	put_pair(&r, t->pid, t->ppid);
+	put_pair(&r, t->tid, t->ptid);
+	ring_u64(&r.out, r.id.time);
+	record_end(&r);
+}
+
+void sideband_fork_locked(task_id parent, s32 pid, s32 tid)
+{
+	struct relation rel = {.type = PERF_RECORD_FORK, .pid = pid, .tid = tid};
+	struct news n;
+
+	if (!sideband_wanted(parent, SB_TASK))
+		return;
+	n = news_of(parent, SB_TASK, write_task, &rel);
+	rel.ppid = n.pid;
+	rel.ptid = n.tid;
+	tell_locked(&n);
+}
+
+void sideband_exit_locked(task_id task)
+{
+	struct relation rel = {.type = PERF_RECORD_EXIT};
+	struct news n;
+
+	if (!sideband_wanted(task, SB_TASK))
+		return;
+	n = news_of(task, SB_TASK, write_task, &rel);
+	rel.pid = n.pid;
+	rel.tid = n.tid;
+	rel.ppid = rel.ptid = host_task_ppid(task);
+	/* Linux quirk: its own events first here. */
+	tell_own_locked(&n);
+	tell_system_locked(&n);
+}
+
+/* ---- SWITCH and SWITCH_CPU_WIDE ---- */
+
+static void write_switch(struct event *e, const struct news *n)
+{
+	const struct sideband_switch *s = n->about;
+	u32 misc =
+		(s->out ? PERF_RECORD_MISC_SWITCH_OUT : 0) | (s->preempted ? PERF_RECORD_MISC_SWITCH_OUT_PREEMPT : 0);
+	struct record r;
+
+	if (!record_begin(&r, e, n, e->task ? PERF_RECORD_SWITCH : PERF_RECORD_SWITCH_CPU_WIDE, misc, e->task ? 0 : 8))
+		return;
+	if (!e->task)
+		put_pair(&r, 0, 0); /* as Linux says of the idle task, and of those that the reader cannot see */
+	record_end(&r);
+}
+
+void sideband_switch(task_id task, const struct sideband_switch *s)
+{
+	struct news n = news_of(task, SB_SWITCH, write_switch, s);
+	u64 now = host_clock_perf();
+
+	n.age = now > s->time ? now - s->time : 0;
+	tell(&n);
+}
+
+/* ---- NAMESPACES and CGROUP ---- */
+
+static void write_namespaces(struct event *e, const struct news *n)
+{
+	const struct sideband_namespaces *ns = n->about;
+	struct record r;
+
+	if (!record_begin(&r, e, n, PERF_RECORD_NAMESPACES, 0, 8 + 8 + sizeof(ns->ns)))
+		return;
+	put_pair(&r, ns->pid, ns->tid);
+	ring_u64(&r.out, SIDEBAND_NAMESPACES);
+	ring_write(&r.out, ns->ns, sizeof(ns->ns));
+	record_end(&r);
+}
+
+void sideband_namespaces(task_id task, const struct sideband_namespaces *ns)
+{
+	struct news n = news_of(task, SB_NAMESPACES, write_namespaces, ns);
+
+	tell(&n);
+}
+
+struct cgroup {
+	u64 id;
+	const char *path;
+};
+
+static void write_cgroup(struct event *e, const struct news *n)
+{
+	const struct cgroup *c = n->about;
+	struct record r;
+
+	if (!record_begin(&r, e, n, PERF_RECORD_CGROUP, 0, 8 + text_size(c->path)))
+		return;
+	ring_u64(&r.out, c->id);
+	put_text(&r, c->path);
+	record_end(&r);
+}
+
+void sideband_cgroup(task_id task, u64 id, const char *path)
+{
+	struct cgroup c = {id, path};
+	struct news n = news_of(task, SB_CGROUP, write_cgroup, &c);
+
+	tell(&n);
+}
+
+/* ---- records of one event ---- */
+
+void sideband_read_locked(struct event *child)
+{
+	struct news n;
+	struct record r;
+
+	if (!child->attr.inherit_stat || is_per_cpu_child(child) || event_ctx(child->task)->forked_by)
+		return;
+	n = news_of(child->task, 0, NULL, NULL);
+	if (!record_begin(&r, child, &n, PERF_RECORD_READ, 0, 8 + 8 * sample_read_len(child)))
+		return;
+	put_pair(&r, n.pid, n.tid);
+	sample_write_read(&r.out, child);
+	record_end(&r);
+}
+
+void sideband_throttle_locked(struct event *e, bool throttled)
+{
+	struct news n = news_of(e->task ? e->task : host_current(), 0, NULL, NULL);
+	struct record r;
+
+	if (!record_begin(&r, e, &n, throttled ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0, 3 * 8))
+		return;
+	ring_u64(&r.out, r.id.time);
+	ring_u64(&r.out, sample_primary_id(e));
+	ring_u64(&r.out, e->id);
+	record_end(&r);
+}

@@ -1,0 +1,84 @@
+/* See userpage.h. */
+#include "event/userpage.h"
+
+#include "event/ring.h"
+
+#define COUNTER_BITS 64
+
+void userpage_init(struct ring *r)
+{
+	struct perf_event_mmap_page *p = ring_page(r);
+
+	p->cap_bit0_is_deprecated = 1;
+	p->size = offsetof(struct perf_event_mmap_page, __reserved);
+	p->data_offset = PAGE_SIZE;
+	p->data_size = ring_size(r);
+}
+
+static bool has_counter(const struct ring *r, const struct event *e)
+{
+	return e->source.rdpmc && event_sysctl()->rdpmc && e->task && event_ctx(e->task)->mm == r->mm;
+}
+
+static void set_count(struct perf_event_mmap_page *p, const struct event *e, bool counter)
+{
+	const struct event_tally *t = event_tally(e);
+	u64 count = t->count + t->child_count;
+	u32 shift = e->source.shift, fraction;
+
+	p->cap_user_rdpmc = counter;
+	p->pmc_width = COUNTER_BITS;
+	p->index = 0;
+	if (counter && t->state == PERF_STATE_ACTIVE) {
+		count -= t->prev;
+		fraction = (u32)count & ((1u << shift) - 1);
+		p->index = e->source.rdpmc + (shift << RDPMC_SHIFT_BIT | fraction << RDPMC_FRACTION_BIT);
+	}
+	p->offset = (s64)count >> shift;
+}
+
+static void set_times(struct perf_event_mmap_page *p, const struct event *e)
+{
+	const struct event_tally *t = event_tally(e);
+	bool enabled = t->state >= PERF_STATE_INACTIVE && event_tally(event_leader(e))->state >= PERF_STATE_INACTIVE;
+	u64 now = enabled ? event_clock(e) : t->stamp;
+	u64 ns = now > t->stamp ? now - t->stamp : 0;
+
+	p->time_enabled = t->enabled + t->child_enabled + ns;
+	p->time_running = t->running + t->child_running + (t->state == PERF_STATE_ACTIVE ? ns : 0);
+}
+
+static void set_clock(struct perf_event_mmap_page *p, const struct event *e)
+{
+	struct host_tsc tsc;
+
+	p->cap_user_time = p->cap_user_time_zero = 0;
+	if (!host_tsc(&tsc))
+		return;
+	p->cap_user_time = 1;
+	p->time_mult = tsc.mult;
+	p->time_shift = tsc.shift;
+	p->time_offset = tsc.zero - host_clock_perf();
+	if (e->attr.use_clockid)
+		return;
+	p->cap_user_time_zero = 1;
+	p->time_zero = tsc.zero;
+}
+
+void userpage_update(struct event *e)
+{
+	struct ring *r = e->parent || !e->ring ? NULL : ring_slot(e->ring);
+	struct perf_event_mmap_page *p;
+	u32 seq;
+
+	if (likely(!r) || !ring_is_own(r, e))
+		return;
+	p = ring_page(r);
+	seq = p->lock | 1; /* odd already: whoever wrote it died */
+	__atomic_store_n(&p->lock, seq, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	set_count(p, e, has_counter(r, e));
+	set_times(p, e);
+	set_clock(p, e);
+	__atomic_store_n(&p->lock, seq + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,156 @@
+/* See watch.h. */
+#include "event/watch.h"
+
+#include <linux/eventpoll.h>
+#include "event/files.h"
+#include "event/ready.h"
+
+#define STICKY ((u32)EPOLLERR | EPOLLHUP) /* always of interest, and no look takes them away */
+#define FLAGS (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP)
+
+static struct event_watch *slot(u32 nr)
+{
+	return &event_space->watch[nr];
+}
+
+static struct event *watched(const struct event_watch *w)
+{
+	struct event *e = event_slot(w->event);
+
+	return w->event && e->slot == SLOT_LIVE && e->id == w->event_id ? e : NULL;
+}
+
+static bool is_known_as(const struct event_watch *w, u32 event, u32 files, s32 epfd, s32 fd)
+{
+	return w->event == event && w->files == files && w->epfd == epfd && w->fd == fd && watched(w);
+}
+
+/* The first free number; 0: none. */
+static u32 find_free(void)
+{
+	u32 nr = 1;
+
+	while (nr < event_space->watches_high && watched(slot(nr)))
+		nr++;
+	if (nr == EVENT_WATCHES)
+		return 0;
+	if (nr == event_space->watches_high)
+		__atomic_store_n(&event_space->watches_high, nr + 1, __ATOMIC_RELAXED);
+	return nr;
+}
+
+/* The event comes last: with it the slot is taken. */
+static u32 make(struct event *e, u32 files, s32 epfd, s32 fd)
+{
+	u32 nr = find_free();
+	struct event_watch *w = slot(nr);
+
+	if (!nr)
+		return 0;
+	__atomic_store_n(&w->event, 0, __ATOMIC_RELEASE);
+	w->event_id = e->id;
+	w->events = 0;
+	w->files = files;
+	w->epfd = epfd;
+	w->fd = fd;
+	__atomic_store_n(&w->event, event_nr(e), __ATOMIC_RELEASE);
+	__atomic_store_n(&e->waiters, e->waiters + 1, __ATOMIC_RELAXED);
+	return nr;
+}
+
+static u32 get_locked(task_id task, s32 epfd, s32 fd)
+{
+	struct event *e = event_files_get_locked(task, (u32)fd);
+	u32 files = event_ctx(task)->files;
+
+	if (!e)
+		return 0;
+	for (u32 nr = 1; nr < event_space->watches_high; nr++)
+		if (is_known_as(slot(nr), event_nr(e), files, epfd, fd))
+			return nr;
+	return make(e, files, epfd, fd);
+}
+
+u32 event_watch_get(task_id task, s32 epfd, s32 fd)
+{
+	u32 nr;
+
+	event_lock();
+	nr = get_locked(task, epfd, fd);
+	event_unlock();
+	return nr;
+}
+
+void event_watch_set(u32 nr, u32 events, u64 data)
+{
+	struct event_watch *w = slot(nr);
+	struct event *e;
+
+	event_lock();
+	e = watched(w);
+	if (e) {
+		w->data = data;
+		__atomic_store_n(&w->events, events, __ATOMIC_RELEASE);
+		if (event_ready_locked(e) & STICKY)
+			host_wake(event_nr(e), 0);
+	}
+	event_unlock();
+}
+
+void event_watch_put(u32 nr)
+{
+	struct event *e;
+
+	event_lock();
+	e = watched(slot(nr));
+	if (e && e->waiters)
+		__atomic_store_n(&e->waiters, e->waiters - 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);
+	event_unlock();
+}
+
+/* Level triggered, what stays is reported by the next wait too. */
+static u32 take_locked(struct event_watch *w, struct event *e)
+{
+	u32 bits;
+
+	if (!(w->events & ~FLAGS)) /* EPOLLONESHOT, and it was */
+		return 0;
+	bits = event_ready_locked(e) & (w->events | STICKY);
+	if (bits && (w->events & EPOLLONESHOT))
+		w->events &= FLAGS;
+	else if ((bits & STICKY) && !(w->events & EPOLLET))
+		host_wake(event_nr(e), 0);
+	return bits;
+}
+
+u32 event_watch_take(u32 nr, u64 *data)
+{
+	struct event *e;
+	u32 bits = 0;
+
+	if (nr >= event_space->watches_high)
+		return 0;
+	event_lock();
+	e = watched(slot(nr));
+	*data = slot(nr)->data;
+	if (e)
+		bits = take_locked(slot(nr), e);
+	event_unlock();
+	return bits;
+}
+
+s32 event_watch_fd(u32 nr, task_id task)
+{
+	const struct event_watch *w = slot(nr);
+	u32 files = event_ctx(task)->files;
+
+	if (nr >= event_space->watches_high || !w->event)
+		return -1;
+	if (event_files_lookup(task, (u32)w->fd) == w->event)
+		return w->fd;
+	for (u32 fd = 0; fd < event_space->files[files].high; fd++)
+		if (event_files_lookup(task, fd) == w->event)
+			return (s32)fd;
+	return -1;
+}

@@ -1,0 +1,302 @@
+/* See breakpoints.h. */
+#include <linux/hw_breakpoint.h>
+#include "event/event.h"
+#include "event/overflow.h"
+#include "os/breakpoints.h"
+#include "os/guest_insn.h"
+#include "os/sampling.h"
+#include "os/scratch.h"
+#include "os/shot.h"
+#include "rt/string.h"
+
+#define EFLAGS_RF 0x10000u
+#define WIDEST 64u /* bytes of an access that the check in translated code looks at; see struct cpu */
+
+struct breakpoint {
+	gva addr;
+	u64 id;	      /* of the event */
+	u32 event;
+	u8 type, len; /* HW_BREAKPOINT_* */
+};
+
+struct breakpoints {
+	u32 n, room;
+	struct breakpoint bp[];
+};
+
+static u64 bytes_for(u32 room)
+{
+	return sizeof(struct breakpoints) + room * sizeof(struct breakpoint);
+}
+
+/* ---- the list ---- */
+
+static bool is_active(const struct event *e)
+{
+	return e->source.hits && e->source.units && event_tally(e)->state == PERF_STATE_ACTIVE;
+}
+
+/* Fills the list if there is room. Returns how many there are. */
+static u32 collect(const struct thread *t, struct breakpoints *list)
+{
+	struct event *e;
+	u32 n = 0;
+
+	event_lock();
+	for_each_in_ctx(e, event_ctx(t->cpu->slot)) {
+		if (!is_active(e))
+			continue;
+		if (list && n < list->room)
+			list->bp[n] = (struct breakpoint){
+				.addr = e->attr.bp_addr,
+				.id = e->id,
+				.event = event_nr(e),
+				.type = (u8)e->attr.bp_type,
+				.len = (u8)e->attr.bp_len,
+			};
+		n++;
+	}
+	event_unlock();
+	return n;
+}
+
+static void free_list(struct breakpoints *list)
+{
+	if (list)
+		scratch_free(list, bytes_for(list->room));
+}
+
+/* NULL: there are none, or there is no memory. */
+static struct breakpoints *make_list(const struct thread *t)
+{
+	struct breakpoints *list = NULL;
+	u32 n = collect(t, NULL);
+
+	while (n && (!list || n > list->room)) {
+		free_list(list);
+		list = scratch_alloc(bytes_for(n));
+		if (!list)
+			return NULL;
+		list->room = n;
+		n = collect(t, list);
+	}
+	if (list)
+		list->n = n;
+	if (list && !n) {
+		free_list(list);
+		list = NULL;
+	}
+	return list;
+}
+
+static void set_breaks(const struct breakpoints *list, bool on)
+{
+	for (u32 i = 0; list && i < list->n; i++)
+		if (list->bp[i].type == HW_BREAKPOINT_X)
+			dbt_break_set(list->bp[i].addr, on);
+}
+
+static void map_watch(struct cpu *cpu, const struct breakpoints *list)
+{
+	memset(cpu->watch_map, 0, sizeof(cpu->watch_map));
+	for (u32 i = 0; list && i < list->n; i++) {
+		const struct breakpoint *b = &list->bp[i];
+		u64 first = b->addr - (WIDEST - 1) - cpu->watch_lo, last = b->addr + b->len - 1 - cpu->watch_lo;
+
+		if (b->type == HW_BREAKPOINT_X)
+			continue;
+		for (u64 at = first / WIDEST; at <= last / WIDEST; at++)
+			cpu->watch_map[at % CPU_WATCH_MAP] = 1;
+	}
+}
+
+/* Where an access must begin to be of interest: one interval, and within it the map. */
+static void set_watch(struct cpu *cpu, const struct breakpoints *list)
+{
+	gva lo = ~0ul, hi = 0;
+
+	for (u32 i = 0; list && i < list->n; i++) {
+		const struct breakpoint *b = &list->bp[i];
+
+		if (b->type == HW_BREAKPOINT_X)
+			continue;
+		lo = MIN(lo, b->addr);
+		hi = MAX(hi, b->addr + b->len);
+	}
+	cpu->watch_lo = hi ? lo - (WIDEST - 1) : 0;
+	cpu->watch_len = hi ? hi - lo + WIDEST - 1 : 0;
+	map_watch(cpu, list);
+}
+
+/* New ones come before old ones go, so that translations of what stays are kept. */
+static void use_list(struct thread *t, struct breakpoints *list)
+{
+	struct breakpoints *old = t->breakpoints;
+
+	set_breaks(list, true);
+	set_watch(t->cpu, list);
+	t->breakpoints = list;
+	set_breaks(old, false);
+	free_list(old);
+}
+
+void breakpoints_load(struct thread *t)
+{
+	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 0, __ATOMIC_SEQ_CST);
+	use_list(t, make_list(t));
+}
+
+void breakpoints_drop(struct thread *t)
+{
+	use_list(t, NULL);
+}
+
+void breakpoints_forked(struct thread *t)
+{
+	dbt_break_clear();
+	free_list(t->breakpoints);
+	t->breakpoints = NULL;
+}
+
+/* ---- hits ---- */
+
+/* Linux gives the breakpoint's own address, not that of the access, and calls nothing exact. */
+static void hit(struct thread *t, const struct breakpoint *b, const struct shot_regs *regs)
+{
+	struct overflow_result result = {0};
+	struct shot shot;
+
+	shot_take(t, regs, &shot);
+	shot.addr = b->addr;
+	shot.data_src = 0;
+	event_hit(t->cpu->slot, b->event, b->id, &shot, &result);
+	sampling_result(t, &result);
+}
+
+bool breakpoints_resume(const struct thread *t)
+{
+	return t->breakpoints && (t->cpu->rflags & EFLAGS_RF);
+}
+
+static bool hit_execution(struct thread *t, const struct shot_regs *regs)
+{
+	const struct breakpoints *list = t->breakpoints;
+	bool any = false;
+
+	for (u32 i = 0; i < list->n; i++) {
+		const struct breakpoint *b = &list->bp[i];
+
+		if (b->type != HW_BREAKPOINT_X || b->addr != regs->rip)
+			continue;
+		hit(t, b, regs);
+		any = true;
+	}
+	return any;
+}
+
+void breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s)
+{
+	struct isa_regs regs;
+	struct insn in;
+
+	shot_regs(t->cpu, &s->before);
+	s->hit = t->cpu->rflags & EFLAGS_RF;
+	if (!s->hit && hit_execution(t, &s->before)) {
+		s->hit = true;
+		t->cpu->rflags |= EFLAGS_RF;
+	}
+	s->accesses = 0;
+	if (!t->cpu->watch_len || !guest_insn_decode(s->before.rip, &in))
+		return;
+	guest_insn_regs(&s->before, &in, &regs);
+	s->accesses = isa_accesses(&in, s->before.rip, &regs, s->access);
+}
+
+/* The first iteration of an access, from a given one on, that touches the breakpoint; `end`: none before that. */
+static u64 next_touching(const struct isa_access *a, const struct breakpoint *b, u64 from, u64 end)
+{
+	s64 below = (s64)(b->addr - a->addr - a->size), above = (s64)(a->addr - b->addr - b->len);
+	s64 i = (s64)from;
+	gva at;
+
+	if (b->type == HW_BREAKPOINT_W && !a->write)
+		return end;
+	/* It comes from below, or from above. */
+	if (a->step > 0 && below >= 0)
+		i = MAX(i, below / a->step + 1);
+	else if (a->step < 0 && above >= 0)
+		i = MAX(i, above / -a->step + 1);
+	at = a->addr + (u64)(i * a->step);
+	return (u64)i < end && at < b->addr + b->len && at + a->size > b->addr ? (u64)i : end;
+}
+
+static u64 next_hit(const struct breakpoint_step *s, const struct breakpoint *b, u64 from, u64 end)
+{
+	u64 next = end;
+
+	if (b->type == HW_BREAKPOINT_X)
+		return end;
+	for (int i = 0; i < s->accesses; i++)
+		next = MIN(next, next_touching(&s->access[i], b, from, end));
+	return next;
+}
+
+/* How many iterations were done; 1 of an instruction that has none. */
+static u64 iterations(const struct breakpoint_step *s, const struct shot_regs *after)
+{
+	const struct isa_access *a = &s->access[0];
+	u64 left = after->gpr[RCX];
+
+	if (!a->step || a->count == 1)
+		return after->rip != s->before.rip;
+	/* With prefix 67 it counts in ecx. */
+	return a->count - (a->count == s->before.gpr[RCX] ? left : (u32)left);
+}
+
+/* The registers after the i-th of `done` iterations. */
+static void regs_between(const struct breakpoint_step *s, const struct shot_regs *after, u64 i, u64 done, struct shot_regs *out)
+{
+	static const u8 moving[] = {RCX, RSI, RDI};
+
+	*out = *after;
+	if (i + 1 == done)
+		return;
+	out->rip = s->before.rip;
+	for (u32 k = 0; k < ARRAY_SIZE(moving); k++) {
+		u64 from = s->before.gpr[moving[k]];
+		s64 by = (s64)(after->gpr[moving[k]] - from) / (s64)done;
+
+		out->gpr[moving[k]] = from + (u64)(by * (s64)(i + 1));
+	}
+}
+
+static void hit_data(struct thread *t, const struct breakpoint_step *s, const struct shot_regs *after)
+{
+	const struct breakpoints *list = t->breakpoints;
+	u64 done = iterations(s, after), at = 0, next;
+	struct shot_regs regs;
+
+	for (; at < done; at++) {
+		next = done;
+		for (u32 i = 0; i < list->n; i++)
+			next = MIN(next, next_hit(s, &list->bp[i], at, done));
+		at = next;
+		if (at == done)
+			return;
+		regs_between(s, after, at, done, &regs);
+		for (u32 i = 0; i < list->n; i++)
+			if (next_hit(s, &list->bp[i], at, at + 1) == at)
+				hit(t, &list->bp[i], &regs);
+	}
+}
+
+void breakpoints_end_slowly(struct thread *t, const struct breakpoint_step *s, enum dbt_stop stop)
+{
+	struct shot_regs after;
+
+	shot_regs(t->cpu, &after);
+	if (s->hit && stop == DBT_INTERRUPT && after.rip == s->before.rip)
+		t->cpu->rflags |= EFLAGS_RF;
+	if (s->accesses > 0)
+		hit_data(t, s, &after);
+}

@@ -1,0 +1,46 @@
+/*
+ * Clocks of event/host.h. host_clock_perf() stamps records: a linear function of the time-stamp counter, with the zero and (as measured
+ * once in the session) the rate of CLOCK_MONOTONIC, where the TSC is invariant and the host's kernel uses it; CLOCK_MONOTONIC itself
+ * elsewhere. So all members stamp alike, and what the guest computes from rdtsc and its mapped page is the same number.
+ */
+#ifndef OS_CLOCK_H
+#define OS_CLOCK_H
+
+#include "abi/types.h"
+
+/* Both clocks at one moment. */
+struct clock_pair {
+	u64 tsc, mono;
+};
+
+/* In struct arena. */
+struct session_clock {
+	struct clock_pair start; /* set by the launcher */
+	u32 mult;		 /* ns = mono + ((tsc since then) * mult >> CLOCK_SHIFT); see enum */
+};
+enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT_FIRST };
+#define CLOCK_SHIFT 31
+
+static inline u64 clock_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* The pair that was read fastest of several: `mono` gives CLOCK_MONOTONIC in ns. */
+static inline struct clock_pair clock_read_pair(u64 (*mono)(void))
+{
+	struct clock_pair best = {0, 0};
+	u64 best_cost = ~0ul;
+
+	for (int i = 0; i < 16; i++) {
+		u64 before = clock_tsc(), ns = mono(), cost = clock_tsc() - before;
+
+		if (cost >= best_cost)
+			continue;
+		best_cost = cost;
+		best = (struct clock_pair){before + cost / 2, ns};
+	}
+	return best;
+}
+
+#endif

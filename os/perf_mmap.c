@@ -1,0 +1,131 @@
+/* See perf_mmap.h; and the memory of the rings, for event/host.h. */
+#include <asm-generic/errno.h>
+#include <linux/resource.h>
+#include <sys/mman.h>
+#include "event/map.h"
+#include "os/perf_mmap.h"
+#include "os/process.h"
+#include "os/sys_mm.h"
+#include "os/vma.h"
+#include "rt/refuse.h"
+#include "rt/sys.h"
+
+#define MAP_KEPT (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK)
+
+void *host_ring_page(u32 page)
+{
+	return (void *)(LAYOUT_RINGS + page * PAGE_SIZE);
+}
+
+u32 host_ring_pages(void)
+{
+	return LAYOUT_RINGS_SIZE / PAGE_SIZE;
+}
+
+void host_ring_free(u32 page, u32 pages)
+{
+	sys3(__NR_madvise, host_ring_page(page), pages * PAGE_SIZE, MADV_REMOVE);
+}
+
+u64 host_memlock_pages(void)
+{
+	u64 limit[2] = {~0ul, ~0ul};
+
+	sys2(__NR_getrlimit, RLIMIT_MEMLOCK, limit);
+	return limit[0] == ~0ul ? ~0ul : limit[0] / PAGE_SIZE;
+}
+
+long perf_mmap(struct thread *t, const u64 *a)
+{
+	struct event_map_request rq = {.len = a[1], .prot = (u32)a[2], .flags = (u32)a[3], .offset = a[5]};
+	struct mm_map m = {.addr = a[0], .prot = (int)a[2], .flags = MAP_SHARED | (a[3] & MAP_KEPT), .kind = VMA_EVENT};
+	long ret = event_map_begin(t->cpu->slot, (u32)a[4], &rq);
+
+	if (ret)
+		return ret;
+	m.len = rq.pages * PAGE_SIZE;
+	m.fd = the_process.runtime_fd + 1;
+	m.offset = LAYOUT_RINGS - LAYOUT_ARENA + rq.page * PAGE_SIZE;
+	ret = mm_map(&m);
+	if (sys_is_error(ret)) {
+		event_map_undo(&rq);
+		return ret;
+	}
+	sys3(__NR_madvise, ret, m.len, MADV_DONTFORK);
+	sys3(__NR_madvise, ret, m.len, MADV_DONTDUMP);
+	rq.addr = (gva)ret;
+	event_map_commit(&rq);
+	return ret;
+}
+
+int perf_unmap(gva start, gva end)
+{
+	task_id task = host_current();
+
+	if (likely(!task || !event_map_any(task, start, end)))
+		return 0;
+	return event_map_remove(task, start, end);
+}
+
+enum perf_range perf_range_locked(gva start, gva end)
+{
+	enum perf_range found = PERF_RANGE_NONE;
+	const struct vma *v;
+
+	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end) {
+		if (v->kind != VMA_EVENT)
+			continue;
+		if (v->start < start || v->end > end)
+			return PERF_RANGE_CUT;
+		found = PERF_RANGE_WHOLE;
+	}
+	return found;
+}
+
+/* As for any memory of a device in Linux. */
+int perf_advice(gva start, gva end, int advice)
+{
+	task_id task = host_current();
+
+	if (likely(!task || !event_map_any(task, start, end)))
+		return 0;
+	switch (advice) {
+	case MADV_NORMAL:
+	case MADV_RANDOM:
+	case MADV_SEQUENTIAL:
+	case MADV_WILLNEED:
+	case MADV_DONTFORK:
+	case MADV_MERGEABLE:
+	case MADV_UNMERGEABLE:
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+	case MADV_DONTDUMP:
+	case MADV_KEEPONFORK:
+		return 0;
+	case MADV_REMOVE:
+		return refuse(ENODEV, "event mappings have no file to make a hole in");
+	default:
+		return refuse(EINVAL, "not an advice for event mappings");
+	}
+}
+
+/* One that another thread was making may not have had MADV_DONTFORK yet. */
+void perf_mmap_after_fork(void)
+{
+	const struct vma *v;
+	gva at = 0;
+
+	if (likely(!event_space->opened))
+		return;
+	vma_lock();
+	while ((v = vma_next_locked(at))) {
+		gva start = v->start;
+
+		at = v->end;
+		if (v->kind != VMA_EVENT)
+			continue;
+		sys2(__NR_munmap, start, at - start);
+		vma_remove_locked(start, at);
+	}
+	vma_unlock();
+}

@@ -1,0 +1,259 @@
+/* See shot.h. */
+#include "cpu/bank.h"
+#include "dbt/calls.h"
+#include "os/callchain.h"
+#include "os/cgroup.h"
+#include "os/guest_insn.h"
+#include "os/scratch.h"
+#include "os/shot.h"
+#include "os/vma.h"
+
+#define CHAIN_MAX 65535u /* attr.sample_max_stack has 16 bits, and so has sample_stack_user */
+#define STACK_MAX 65536u
+
+/* Nothing is known of an access but what it is. */
+#define DATA_SRC(op) (PERF_MEM_S(OP, op) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) | PERF_MEM_S(TLB, NA) | PERF_MEM_S(LVLNUM, NA))
+
+struct sampler {
+	u32 chain_room, stack_room; /* the most that any event of the task wants */
+	u64 cgroup;
+	struct shot_branch branch[SHOT_BRANCHES_MAX], call[SHOT_BRANCHES_MAX];
+	u64 chain[CHAIN_MAX];
+	struct cpu_call frame[CHAIN_MAX];
+	u8 stack[STACK_MAX];
+};
+
+void shot_regs(const struct cpu *cpu, struct shot_regs *out)
+{
+	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
+		out->gpr[r] = cpu->gpr[r];
+	out->gpr[STOLEN] = cpu->stolen;
+	out->rip = cpu->rip;
+	out->rflags = cpu->rflags;
+}
+
+void shot_sizes(struct thread *t)
+{
+	struct event_ctx *ctx = event_ctx(t->cpu->slot);
+	u32 chain = 0, stack = 0;
+	struct event *e;
+
+	if (!(ctx->needs & ~SHOT_REGS))
+		return;
+	if (!t->sampler)
+		t->sampler = scratch_alloc(sizeof(*t->sampler));
+	if (!t->sampler)
+		return;
+	event_lock();
+	for_each_in_ctx(e, ctx) {
+		chain = MAX(chain, (u32)e->attr.sample_max_stack);
+		if (e->attr.sample_type & PERF_SAMPLE_STACK_USER)
+			stack = MAX(stack, e->attr.sample_stack_user);
+	}
+	event_unlock();
+	t->sampler->chain_room = MIN(chain, CHAIN_MAX);
+	t->sampler->stack_room = MIN(stack, STACK_MAX);
+	if (ctx->needs & SHOT_CGROUP)
+		t->sampler->cgroup = cgroup_id_of_self();
+}
+
+void shot_end(struct thread *t)
+{
+	if (t->calls)
+		scratch_free(t->calls, CALLS_BYTES);
+	t->calls = NULL;
+	if (t->sampler)
+		scratch_free(t->sampler, sizeof(*t->sampler));
+	t->sampler = NULL;
+}
+
+static u64 page_size_of(u64 addr)
+{
+	struct vma vma;
+
+	return addr && vma_lookup(addr, &vma) == 0 ? PAGE_SIZE : 0;
+}
+
+/* ---- the instruction ---- */
+
+/* True if the count that was reached is one of stores: of an instruction that does both, the store is meant then. */
+static bool store_is_meant(const struct cpu *cpu)
+{
+	return cpu->limit[CELL_STORES] != CPU_NO_LIMIT && cpu_read_cell(cpu, CELL_STORES) >= cpu->limit[CELL_STORES];
+}
+
+static void take_address(const struct cpu *cpu, const struct shot_regs *regs, struct shot *out)
+{
+	struct isa_access access[ISA_ACCESSES];
+	bool store = store_is_meant(cpu);
+	struct isa_regs ir;
+	struct insn in;
+	int n;
+
+	if (!guest_insn_decode(regs->rip, &in))
+		return;
+	guest_insn_regs(regs, &in, &ir);
+	n = isa_accesses(&in, regs->rip, &ir, access);
+	for (int i = 0; i < n; i++) {
+		if (out->addr && !(store && access[i].write))
+			continue;
+		out->addr = access[i].addr;
+		store = store && !access[i].write;
+		out->data_src = access[i].write && !access[i].read ? DATA_SRC(STORE) : DATA_SRC(LOAD);
+	}
+}
+
+/* ---- branches ---- */
+
+static u32 branch_kind(u64 from)
+{
+	struct insn in;
+
+	if (!guest_insn_decode(from, &in))
+		return PERF_BR_UNKNOWN;
+	switch (in.kind) {
+	case ISA_JCC:
+	case ISA_LOOP:
+		return PERF_BR_COND;
+	case ISA_JMP:
+		return PERF_BR_UNCOND;
+	case ISA_JMP_IND:
+		return PERF_BR_IND;
+	case ISA_CALL:
+		return PERF_BR_CALL;
+	case ISA_CALL_IND:
+		return PERF_BR_IND_CALL;
+	case ISA_RET:
+		return PERF_BR_RET;
+	default:
+		return PERF_BR_UNKNOWN;
+	}
+}
+
+static void take_branches(const struct cpu *cpu, struct sampler *s, struct shot *out)
+{
+	u8 at = cpu->lbr_pos;
+	u32 n;
+
+	for (n = 0; n < SHOT_BRANCHES_MAX; n++) {
+		at--;
+		if (!cpu->lbr_from[at])
+			break;
+		s->branch[n] = (struct shot_branch){
+			cpu->lbr_from[at], cpu->lbr_to[at], branch_kind(cpu->lbr_from[at]), 0};
+	}
+	out->branch = s->branch;
+	out->nr_branch = n;
+}
+
+/* ---- the exact call stack ---- */
+
+void shot_prepare_slowly(struct thread *t)
+{
+	t->cpu->calls_pos = 0;
+	t->cpu->calls = t->calls = scratch_alloc(CALLS_BYTES);
+}
+
+/*
+ * The calls that regs' instruction was inside of, innermost first. The instruction itself is done: a call that it made is left out,
+ * the one that it returned from is taken back.
+ */
+static u32 read_calls(struct thread *t, const struct shot_regs *regs, struct cpu_call *out, u32 max)
+{
+	u64 sp = regs->gpr[RSP], now = cpu_get_gpr(t->cpu, RSP);
+	u32 n = 0, from = 0;
+
+	if (!t->cpu->calls || !max)
+		return 0;
+	out[0] = t->cpu->calls[(u16)(t->cpu->calls_pos + 1)];
+	if (out[0].sp == sp && now > sp)
+		n = 1;
+	n += calls_read(t->cpu, now, out + n, max - n);
+	while (from < n && out[from].sp < sp)
+		from++;
+	for (u32 i = from; from && i < n; i++)
+		out[i - from] = out[i];
+	return n - from;
+}
+
+static void take_calls(struct thread *t, struct sampler *s, struct shot *out)
+{
+	out->nr_chain = read_calls(t, out->regs, s->frame, s->chain_room);
+	for (u32 i = 0; i < out->nr_chain; i++)
+		s->chain[i] = s->frame[i].ret;
+	out->chain = s->chain;
+}
+
+/* The call instruction that ends at ret: 0 if there is none. */
+static u64 call_before(u64 ret, struct insn *in)
+{
+	static const u8 length[] = {5, 2, 3, 6, 7, 4, 8, 9}; /* the likely ones first */
+
+	for (u32 i = 0; i < ARRAY_SIZE(length); i++)
+		if (guest_insn_decode(ret - length[i], in) == length[i] && (in->kind == ISA_CALL || in->kind == ISA_CALL_IND))
+			return ret - length[i];
+	return 0;
+}
+
+/* Where an indirect call led to is not kept: an address that was reached inside the function stands for it. */
+static void take_branch_calls(struct thread *t, struct sampler *s, struct shot *out)
+{
+	u32 n = read_calls(t, out->regs, s->frame, SHOT_BRANCHES_MAX);
+	u64 inside = out->ip;
+	struct insn in;
+
+	for (u32 i = 0; i < n; i++) {
+		u64 from = call_before(s->frame[i].ret, &in);
+
+		if (!from)
+			continue;
+		s->call[out->nr_call++] = (struct shot_branch){
+			.from = from,
+			.to = in.kind == ISA_CALL ? isa_target(&in, from) : inside,
+			.kind = in.kind == ISA_CALL ? PERF_BR_CALL : PERF_BR_IND_CALL,
+		};
+		inside = from;
+	}
+	out->call = s->call;
+}
+
+/* ---- all of it ---- */
+
+static void take_parts(struct thread *t, u32 needs, struct shot *out)
+{
+	struct sampler *s = t->sampler;
+
+	if (needs & SHOT_ADDR)
+		take_address(t->cpu, out->regs, out);
+	if (needs & SHOT_PAGES) {
+		out->code_page_size = page_size_of(out->ip);
+		out->data_page_size = page_size_of(out->addr);
+	}
+	if (!s)
+		return;
+	if (needs & SHOT_CHAIN) {
+		out->chain = s->chain;
+		out->nr_chain = callchain_frames(out->regs, s->chain, s->chain_room);
+	}
+	if (needs & SHOT_CALLS)
+		take_calls(t, s, out);
+	if (needs & SHOT_BRANCH_CALLS)
+		take_branch_calls(t, s, out);
+	if (needs & SHOT_STACK) {
+		out->stack = s->stack;
+		out->stack_size = callchain_stack(out->regs, s->stack, s->stack_room);
+	}
+	if (needs & SHOT_BRANCHES)
+		take_branches(t->cpu, s, out);
+	out->cgroup = s->cgroup;
+}
+
+void shot_take(struct thread *t, const struct shot_regs *regs, struct shot *out)
+{
+	u32 needs = event_ctx(t->cpu->slot)->needs;
+
+	*out = (struct shot){.task = t->cpu->slot, .ip = regs->rip, .regs = regs};
+	out->cpu = host_task_cpu(out->task);
+	if (unlikely(needs & ~SHOT_REGS))
+		take_parts(t, needs, out);
+}

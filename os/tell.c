@@ -1,0 +1,195 @@
+/* See tell.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include "event/task.h"
+#include "os/tell.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define CGROUP2_MAGIC 0x63677270
+#define RUSAGE_THREAD 1
+
+/* ---- tasks ---- */
+
+/* The name that the kernel has made of what was written, without the newline that the file ends in. */
+static bool read_name(const char *path, char *name, size_t size)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return false;
+	n = sys3(__NR_read, fd, name, size);
+	sys1(__NR_close, fd);
+	if (n <= 0)
+		return false;
+	name[n - 1] = 0;
+	return true;
+}
+
+void tell_written_slowly(struct thread *t, s32 fd)
+{
+	char link[32], path[64], name[sizeof(t->task->comm) + 1], *number;
+	long n;
+	u64 tid;
+
+	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	path[MAX(n, 0l)] = 0;
+	if (n <= (long)sizeof("/comm") || strncmp(path, "/proc/", 6) || strcmp(path + n - 5, "/comm") ||
+	    !read_name(path, name, sizeof(name)))
+		return;
+	path[n - 5] = 0;
+	number = strrchr(path, '/') + 1;
+	if (!rt_parse_u64(number, &tid))
+		sideband_comm(t->cpu->slot, t->pid, (s32)tid, name, false);
+}
+
+static void namespaces_of(s32 pid, s32 tid, struct sideband_namespaces *out)
+{
+	static const char names[SIDEBAND_NAMESPACES][8] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+	char path[64];
+	struct stat st;
+
+	memset(out, 0, sizeof(*out));
+	out->pid = pid;
+	out->tid = tid;
+	for (u32 i = 0; i < SIDEBAND_NAMESPACES; i++) {
+		rt_snprintf(path, sizeof(path), "/proc/%d/task/%d/ns/%s", pid, tid, names[i]);
+		if (sys4(__NR_newfstatat, AT_FDCWD, path, &st, 0))
+			continue;
+		out->ns[i].dev = st.st_dev;
+		out->ns[i].ino = st.st_ino;
+	}
+}
+
+void tell_namespaces(struct thread *t)
+{
+	struct sideband_namespaces ns;
+
+	if (!tell_wanted(t, SB_NAMESPACES))
+		return;
+	namespaces_of(t->pid, t->tid, &ns);
+	sideband_namespaces(t->cpu->slot, &ns);
+}
+
+void tell_forked(u32 slot, u32 generation, s32 pid, s32 tid)
+{
+	task_id parent = event_task_forked(slot, generation, pid, tid);
+	struct sideband_namespaces ns;
+
+	if (!parent || !sideband_wanted(parent, SB_NAMESPACES))
+		return;
+	namespaces_of(pid, tid, &ns);
+	sideband_namespaces(parent, &ns);
+}
+
+/* ---- cgroups ---- */
+
+/* Of the unified hierarchy: there the perf_event controller is on by itself. */
+static bool is_cgroup(const char *path)
+{
+	struct statfs fs;
+
+	return !sys2(__NR_statfs, path, &fs) && fs.f_type == CGROUP2_MAGIC;
+}
+
+/* The part of the path that lies below the mount point; the path is a cgroup's. */
+static const char *below_mount(char *path)
+{
+	char *slash = path;
+
+	for (;;) {
+		char *next = strchr(slash + 1, '/');
+		bool found;
+
+		if (!next)
+			return slash;
+		*next = 0;
+		found = is_cgroup(path);
+		*next = '/';
+		if (found)
+			return next;
+		slash = next;
+	}
+}
+
+/* cgroup ids are the inode numbers of their directories. */
+static void tell_cgroup(struct thread *t, const char *path)
+{
+	char link[32], full[ARENA_PATH];
+	struct stat st;
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return;
+	rt_snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
+	n = sys4(__NR_readlinkat, AT_FDCWD, link, full, sizeof(full) - 1);
+	if (n > 0) {
+		full[n] = 0;
+		if (is_cgroup(full) && !sys2(__NR_fstat, fd, &st))
+			sideband_cgroup(t->cpu->slot, st.st_ino, below_mount(full));
+	}
+	sys1(__NR_close, fd);
+}
+
+void tell_mkdir_slowly(struct thread *t, s32 dirfd, gva path)
+{
+	char full[ARENA_PATH];
+	size_t at = 0;
+
+	full[0] = 0;
+	if (dirfd != AT_FDCWD)
+		at = (size_t)rt_snprintf(full, sizeof(full), "/proc/self/fd/%d/", dirfd);
+	if (guest_read_str(full + at, path, sizeof(full) - at) < 0)
+		return;
+	tell_cgroup(t, full[at] == '/' ? full + at : full);
+}
+
+/* ---- switches ---- */
+
+/* The kernel's struct rusage. */
+struct usage {
+	s64 times[4], other[12];
+	s64 voluntary, involuntary;
+};
+
+static void tell_pair(struct thread *t, bool preempted, u64 out_time, u64 in_time)
+{
+	struct sideband_switch out = {.out = true, .preempted = preempted, .time = out_time}, in = {.time = in_time};
+
+	sideband_switch(t->cpu->slot, &out);
+	sideband_switch(t->cpu->slot, &in);
+}
+
+void tell_switches_slowly(struct thread *t, u64 since)
+{
+	struct usage ru;
+	u64 now = host_clock_perf(), i;
+
+	if (sys2(__NR_getrusage, RUSAGE_THREAD, &ru))
+		return;
+	if (t->switches.known) {
+		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++)
+			tell_pair(t, false, since ? since : now, now);
+		for (i = t->switches.involuntary; i < (u64)ru.involuntary; i++)
+			tell_pair(t, true, now, now);
+	}
+	t->switches.voluntary = (u64)ru.voluntary;
+	t->switches.involuntary = (u64)ru.involuntary;
+	t->switches.known = 1;
+}
+
+void tell_first_switch(struct thread *t)
+{
+	struct sideband_switch in = {.time = host_clock_perf()};
+
+	t->switches.known = 0;
+	if (!tell_wanted(t, SB_SWITCH))
+		return;
+	sideband_switch(t->cpu->slot, &in);
+	tell_switches_slowly(t, 0);
+}

@@ -1,0 +1,324 @@
+/*
+ * Mappings, as the kernel's perf_event_mmap() would describe them; see tell.h.
+ *
+ * Extent and protection are the guest's (os/vma.h), the file is what the host's /proc/self/maps says, which names
+ * files, devices and inodes as the kernel's own records do. A file's generation and build id are read from the file.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "os/procmaps.h"
+#include "os/scratch.h"
+#include "os/sys_mm.h"
+#include "os/tell.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define NOTES_MAX    4096 /* bytes of one note segment that are looked at */
+#define PHDRS_MAX    64
+#define BUILD_ID_MAX 20
+
+/* Why a mapping is told, which makes a difference to its extent and its name. */
+enum occasion {
+	NEW_MAPPING,
+	NEW_PROTECTION,
+	NEW_IMAGE, /* the first mapping of a program whose place the loader chose */
+};
+
+/* One mapping on its way. */
+struct told_mapping {
+	enum occasion occasion;
+	struct sideband_mmap m;
+	struct vma vma;
+	bool first_brk;
+	u8 build_id[BUILD_ID_MAX];
+	Elf64_Phdr phdr[PHDRS_MAX];
+	u8 notes[NOTES_MAX];
+	char buffer[PROCMAPS_BUFFER];
+};
+
+/* ---- the file ---- */
+
+static u64 parse(const char **s, u32 base)
+{
+	u64 value = 0;
+
+	for (;; (*s)++) {
+		char c = **s;
+
+		if (c >= '0' && c <= '9')
+			value = value * base + (u64)(c - '0');
+		else if (base == 16 && c >= 'a' && c <= 'f')
+			value = value * base + (u64)(c - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+/* "fe:00 332383" */
+static void parse_id(const char *s, struct sideband_mmap *m)
+{
+	m->maj = (u32)parse(&s, 16);
+	s++;
+	m->min = (u32)parse(&s, 16);
+	s++;
+	m->ino = parse(&s, 10);
+}
+
+/* The host's line for an address; its name is in the buffer. */
+static bool find_line(struct told_mapping *w, gva at, struct procmaps_line *line)
+{
+	struct procmaps pm;
+	bool found = false;
+
+	if (procmaps_open(&pm, "/proc/self/maps", w->buffer))
+		return false;
+	while (!found && procmaps_next(&pm, line))
+		found = line->start <= at && at < line->end;
+	procmaps_close(&pm);
+	return found;
+}
+
+static const char *name_of(const struct told_mapping *w, const char *host_name)
+{
+	switch (w->vma.kind) {
+	case VMA_HEAP: /* Linux quirk: not yet where the first brk(2) makes it */
+		return w->first_brk ? "//anon" : "[heap]";
+	case VMA_STACK:
+		return "[stack]";
+	case VMA_VDSO:
+	case VMA_VVAR:
+		return host_name;
+	default:
+		return w->m.ino ? host_name : "//anon";
+	}
+}
+
+/* The build id among the notes: the kernel's parse_build_id(). */
+static u32 find_build_id(const u8 *notes, u64 size, u8 *out)
+{
+	Elf64_Nhdr n;
+
+	for (u64 at = 0; at + sizeof(n) <= size;) {
+		u64 name = at + sizeof(n), desc;
+
+		memcpy(&n, notes + at, sizeof(n));
+		desc = name + ALIGN_UP((u64)n.n_namesz, 4);
+		if (desc + n.n_descsz > size)
+			return 0;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == sizeof("GNU") &&
+		    !memcmp(notes + name, "GNU", sizeof("GNU")) && n.n_descsz && n.n_descsz <= BUILD_ID_MAX) {
+			memcpy(out, notes + desc, n.n_descsz);
+			return n.n_descsz;
+		}
+		at = desc + ALIGN_UP((u64)n.n_descsz, 4);
+	}
+	return 0;
+}
+
+static void read_build_id(struct told_mapping *w, int fd)
+{
+	Elf64_Ehdr eh;
+
+	if (sys4(__NR_pread64, fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(Elf64_Phdr) || eh.e_phnum > PHDRS_MAX)
+		return;
+	if (sys4(__NR_pread64, fd, w->phdr, eh.e_phnum * sizeof(Elf64_Phdr), eh.e_phoff) !=
+	    (long)(eh.e_phnum * sizeof(Elf64_Phdr)))
+		return;
+	for (u32 i = 0; i < eh.e_phnum && !w->m.build_id_size; i++) {
+		u64 size = MIN(w->phdr[i].p_filesz, (u64)NOTES_MAX);
+
+		if (w->phdr[i].p_type == PT_NOTE &&
+		    sys4(__NR_pread64, fd, w->notes, size, w->phdr[i].p_offset) == (long)size)
+			w->m.build_id_size = find_build_id(w->notes, size, w->build_id);
+	}
+}
+
+static void look_into_file(struct thread *t, struct told_mapping *w, int fd)
+{
+	struct stat st;
+	s32 generation = 0;
+	long own = -1;
+
+	if (fd < 0)
+		fd = (int)(own = sys4(__NR_openat, AT_FDCWD, w->m.filename, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+	if (fd < 0)
+		return;
+	if (!sys2(__NR_fstat, fd, &st) && S_ISREG(st.st_mode) && st.st_ino == w->m.ino) {
+		sys3(__NR_ioctl, fd, FS_IOC_GETVERSION, &generation);
+		w->m.ino_generation = (u32)generation;
+		if (tell_wanted(t, SB_BUILD_ID))
+			read_build_id(w, fd);
+	}
+	if (own >= 0)
+		sys1(__NR_close, own);
+}
+
+/* ---- the mapping ---- */
+
+static u64 page_offset(const struct vma *vma, gva start)
+{
+	if (vma->flags & VMA_FILE)
+		return vma->offset + (start - vma->start);
+	return vma->flags & VMA_SHARED || vma->kind == VMA_VDSO || vma->kind == VMA_VVAR ? 0 : start;
+}
+
+/* What is mapped at `at` continues the mapping: the kernel joins such, ours is a table of calls. */
+static bool join(struct vma *vma, gva at)
+{
+	struct vma next;
+
+	if (vma_lookup(at, &next) || next.prot != vma->prot || next.flags != vma->flags || next.kind != vma->kind ||
+	    next.offset - next.start != vma->offset - vma->start)
+		return false;
+	vma->offset -= vma->start - MIN(vma->start, next.start);
+	vma->start = MIN(vma->start, next.start);
+	vma->end = MAX(vma->end, next.end);
+	return true;
+}
+
+/* Joins what belongs to the same file, as the host's line shows. */
+static void join_neighbours(struct vma *vma, const struct procmaps_line *line)
+{
+	if (!(vma->flags & VMA_FILE))
+		return;
+	while (vma->end < line->end && join(vma, vma->end))
+		;
+	while (vma->start > line->start && join(vma, vma->start - 1))
+		;
+}
+
+/* The mapping in w->vma; up to `end`, if that is not 0. */
+static void tell_piece(struct thread *t, struct told_mapping *w, gva end, int fd)
+{
+	struct vma *vma = &w->vma;
+	struct procmaps_line line;
+
+	if (!find_line(w, vma->flags & VMA_GROWSDOWN ? vma->end - 1 : vma->start, &line))
+		line = (struct procmaps_line){.id = "0:0 0", .name = vma->kind == VMA_VDSO ? "[vdso]" : ""};
+	join_neighbours(vma, &line);
+	if (vma->kind == VMA_VVAR)
+		vma->end = MIN(vma->end, line.end); /* of several kinds, which lie side by side */
+	if (!end || (end > vma->end && w->occasion != NEW_IMAGE))
+		end = vma->end;
+	w->m = (struct sideband_mmap){
+		.addr = vma->start,
+		.len = end - vma->start,
+		.pgoff = page_offset(vma, vma->start),
+		.prot = vma->prot,
+		.flags = (vma->flags & VMA_SHARED ? MAP_SHARED : MAP_PRIVATE) |
+			 (mm_lock_future & MCL_FUTURE ? MAP_LOCKED : 0),
+		.misc_exec = vma->prot & PROT_EXEC,
+		.build_id = w->build_id,
+	};
+	parse_id(line.id, &w->m);
+	if ((vma->flags & VMA_GROWSDOWN) && line.start > w->m.addr && line.start < end) {
+		w->m.len -= line.start - w->m.addr;
+		w->m.addr = w->m.pgoff = line.start;
+	}
+	w->m.filename = name_of(w, line.name);
+	if (w->m.ino)
+		look_into_file(t, w, fd);
+	sideband_mmap(t->cpu->slot, &w->m);
+}
+
+static bool is_wanted(struct thread *t, const struct vma *vma)
+{
+	return tell_wanted(t, vma->prot & PROT_EXEC ? SB_MMAP : SB_MMAP_DATA);
+}
+
+/* The mapping around `at`; up to `end`, if that is not 0. */
+static void tell_around(struct thread *t, gva at, gva end, enum occasion occasion, int fd)
+{
+	struct told_mapping *w;
+	struct vma vma;
+
+	if (vma_lookup(at, &vma) || !is_wanted(t, &vma))
+		return;
+	w = scratch_alloc(sizeof(*w));
+	if (!w)
+		return;
+	w->vma = vma;
+	w->occasion = occasion;
+	w->first_brk = occasion == NEW_MAPPING && vma.start == at;
+	if (vma.kind == VMA_VVAR)
+		w->vma.start = at;
+	tell_piece(t, w, end, fd);
+	scratch_free(w, sizeof(*w));
+}
+
+void tell_mapped_slowly(struct thread *t, gva at, int fd)
+{
+	tell_around(t, at, 0, NEW_MAPPING, fd);
+}
+
+void tell_find_pieces_locked(struct thread *t, gva start, gva end, u32 prot, struct tell_pieces *out)
+{
+	const struct vma *v;
+
+	out->n = 0;
+	if (!tell_wanted(t, SB_MMAP | SB_MMAP_DATA))
+		return;
+	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
+		if (v->prot != prot && out->n < TELL_PIECES)
+			out->start[out->n++] = MAX(v->start, start);
+}
+
+void tell_protected(struct thread *t, const struct tell_pieces *pieces)
+{
+	for (u32 i = 0; i < pieces->n; i++)
+		tell_around(t, pieces->start[i], i + 1 < pieces->n ? pieces->start[i + 1] : 0, NEW_PROTECTION, -1);
+}
+
+/*
+ * The mappings of an image, in [start, end). Linux quirk: the first one is told with the length of the whole image if
+ * the loader had to find a place for it.
+ */
+static void tell_image(struct thread *t, gva start, gva end, bool placed)
+{
+	struct vma vma;
+
+	for (gva at = start; at < end; at = vma.end) {
+		if (vma_lookup(at, &vma))
+			return;
+		if (placed && at == start)
+			tell_around(t, at, end, NEW_IMAGE, -1);
+		else
+			tell_around(t, at, 0, NEW_MAPPING, -1);
+	}
+}
+
+/* The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. */
+static void tell_kind(struct thread *t, enum vma_kind kind)
+{
+	struct procmaps_line line;
+	struct procmaps pm;
+	char *buffer = scratch_alloc(PROCMAPS_BUFFER);
+	struct vma vma;
+
+	if (!buffer)
+		return;
+	if (!procmaps_open(&pm, "/proc/self/maps", buffer)) {
+		while (procmaps_next(&pm, &line))
+			if (!vma_lookup(line.start, &vma) && vma.kind == kind)
+				tell_around(t, line.start, 0, NEW_MAPPING, -1);
+		procmaps_close(&pm);
+	}
+	scratch_free(buffer, PROCMAPS_BUFFER);
+}
+
+void tell_exec(struct thread *t, const struct load_result *loaded)
+{
+	if (tell_wanted(t, SB_COMM))
+		sideband_comm(t->cpu->slot, t->pid, t->tid, t->task->comm, true);
+	if (!tell_wanted(t, SB_MMAP | SB_MMAP_DATA))
+		return;
+	tell_kind(t, VMA_STACK);
+	tell_image(t, loaded->program, loaded->program_end, loaded->program_placed);
+	tell_image(t, loaded->interp, loaded->interp_end, true);
+	tell_kind(t, VMA_VDSO);
+	tell_kind(t, VMA_VVAR);
+}

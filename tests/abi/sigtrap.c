@@ -1,0 +1,172 @@
+/*
+ * attr.sigtrap: SIGTRAP in the thread that the event overflowed in, at once, with si_code TRAP_PERF and the event's address, type and
+ * sig_data. Blocked it waits, marked as asynchronous; another one that comes meanwhile is lost.
+ */
+#include <linux/hw_breakpoint.h>
+#include <pthread.h>
+#include <time.h>
+#include "tests/abi/sampling.h"
+
+#define SIG_DATA 0x123456789abcdeful
+#define OWN_TRAP_PERF 6
+
+/* The kernel's siginfo, of which C libraries do not all know this part. */
+struct trap_info {
+	s32 signo, err, code, pad;
+	u64 addr, data;
+	u32 type, flags;
+};
+
+static struct trap_info seen;
+static volatile int traps, other_thread;
+static volatile long watched;
+static pthread_t self;
+
+static void on_trap(int signo, siginfo_t *info, void *context)
+{
+	memcpy(&seen, info, sizeof(seen));
+	other_thread += !pthread_equal(pthread_self(), self);
+	traps++;
+}
+
+static struct perf_attr watch_attr(void)
+{
+	return (struct perf_attr){
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(struct perf_attr),
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (u64)&watched,
+		.bp_len = sizeof(watched),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+		.sig_data = SIG_DATA,
+	};
+}
+
+/* One store, one trap, before anything after the store is done. */
+static void synchronous(void)
+{
+	struct perf_attr a = watch_attr();
+	long fd = perf_open(&a, 0, -1, -1, 0);
+
+	expect(fd >= 0, 1);
+	traps = 0;
+	for (int i = 1; i <= 5; i++) {
+		watched = i;
+		expect(traps, i);
+	}
+	expect(seen.signo, SIGTRAP);
+	expect(seen.code, OWN_TRAP_PERF);
+	expect(seen.err, 0);
+	expect(seen.addr == (u64)&watched, 1);
+	expect(seen.data, (long)SIG_DATA);
+	expect(seen.type, PERF_TYPE_BREAKPOINT);
+	expect(seen.flags, 0);
+	close((int)fd);
+	watched = 0;
+	expect(traps, 5);
+}
+
+static void blocked(void)
+{
+	struct perf_attr a = watch_attr();
+	long fd = perf_open(&a, 0, -1, -1, 0);
+	sigset_t set, pending;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	traps = 0;
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	watched = 1;
+	watched = 2;
+	expect(traps, 0);
+	sigpending(&pending);
+	expect(sigismember(&pending, SIGTRAP), 1);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	expect(traps, 1);
+	expect(seen.code, OWN_TRAP_PERF);
+	expect(seen.flags, 1 /* TRAP_PERF_FLAG_ASYNC */);
+	close((int)fd);
+}
+
+static void *store(void *unused)
+{
+	watched = 7;
+	return NULL;
+}
+
+/* The thread that stores gets it, not the one that opened the event. */
+static void inherited(void)
+{
+	struct perf_attr a = watch_attr();
+	pthread_t thread;
+	long fd;
+
+	a.inherit = a.inherit_thread = 1;
+	fd = perf_open(&a, 0, -1, -1, 0);
+	expect(fd >= 0, 1);
+	traps = 0;
+	pthread_create(&thread, NULL, store, NULL);
+	pthread_join(thread, NULL);
+	expect(traps, 1);
+	expect(other_thread, 1);
+	close((int)fd);
+}
+
+/* A clock's trap comes some time while it runs. */
+static void by_clock(void)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_TASK_CLOCK);
+	long fd;
+
+	a.sample_period = 1000000;
+	a.sigtrap = a.remove_on_exec = 1;
+	a.sig_data = 42;
+	traps = 0;
+	fd = perf_open(&a, 0, -1, -1, 0);
+	expect(fd >= 0, 1);
+	for (volatile int i = 0; i < 60000000; i++)
+		;
+	close((int)fd);
+	expect(traps > 5, 1);
+	expect(seen.data, 42);
+	expect(seen.type, PERF_TYPE_SOFTWARE);
+	expect(seen.addr, 0);
+}
+
+/* Without a handler it ends the process. */
+static void fatal(void)
+{
+	struct perf_attr a = watch_attr();
+	int status;
+
+	if (fork() == 0) {
+		signal(SIGTRAP, SIG_DFL);
+		perf_open(&a, 0, -1, -1, 0);
+		watched = 1;
+		_exit(0);
+	}
+	wait(&status);
+	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP, 1);
+}
+
+int main(void)
+{
+	struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+
+	sigaction(SIGTRAP, &act, NULL);
+	self = pthread_self();
+	if (perf_try(watch_attr(), 0, -1, -1, 0)) {
+		printf("no breakpoint events here\n");
+		return 77;
+	}
+	synchronous();
+	blocked();
+	inherited();
+	by_clock();
+	fatal();
+	return perf_result();
+}

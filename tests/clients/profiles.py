@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Profiles of real programs: made by the host's perf with cpu-clock, and under pcl. They must agree on the hot functions.
+
+    profiles.py PCL WORKDIR
+
+A function is a row of its object's .eh_frame_hdr, which stripped programs have too, and perf's name of it if there is one. So
+perf's own symbols are not needed, but its records are: addresses are turned into file offsets by the MMAP2 records.
+
+What may be asked: time is no count. Functions differ in instructions per cycle, pcl's `cycles` are those of a simple model,
+and cpu-clock under pcl is the time that the translated code takes, which has dearer indirect branches, and some of it is
+translation. So of the functions that are natively hottest, and far enough from the rest not to be there by chance,
+nearly all must be among the first of each of pcl's profiles, with a share that is a given factor off at most.
+"""
+import bisect
+import collections
+import os
+import re
+import struct
+import subprocess
+import sys
+
+HOT, AMONG = 5, 10
+WORTH = 0.03	# share of a native function to be looked at at all
+FACTOR = 3.0	# the most that a share may be off, after
+SLACK = 0.03	# this much of all samples, which short functions near hot ones and few samples gain or lose
+ENOUGH = 150	# samples of a usable profile
+
+THREADED = r"""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define FUNCTION __attribute__((noinline, noclone)) static
+FUNCTION uint64_t mix(uint64_t x, long n) { while (n--) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } return x; }
+FUNCTION uint64_t sum(const uint32_t *a, long n, uint64_t s) { for (long i = 0; i < n; i++) s = s * 31 + a[i]; return s; }
+FUNCTION void sift(uint32_t *a, long n, uint32_t x)
+{
+	for (long i = 0; i < n; i++) { uint32_t y = a[i]; if (y > x) { a[i] = x; x = y; } else x += y & 1; }
+}
+FUNCTION long collatz(long n) { long k = 0; for (; n != 1; k++) n = n & 1 ? 3 * n + 1 : n / 2; return k; }
+static void *work(void *arg)
+{
+	uint32_t *a = calloc(4096, 4);
+	uint64_t r = (uint64_t)arg;
+	for (long i = 0; i < 4096; i++) a[i] = (uint32_t)(i * 2654435761u);
+	for (long round = 0; round < 1200; round++) {
+		r += mix(r + 1, 12000);
+		r += sum(a, 4096, r);
+		sift(a, 4096, (uint32_t)r);
+		for (long i = 1; i < 60; i++) r += collatz(round * 7 + i);
+	}
+	free(a);
+	return (void *)r;
+}
+int main(void)
+{
+	pthread_t t[3];
+	void *r, *all = 0;
+	for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, work, (void *)i);
+	for (long i = 0; i < 3; i++) { pthread_join(t[i], &r); all = (char *)all + (long)r; }
+	printf("%p\n", all);
+	return 0;
+}
+"""
+
+PYTHON = r"""
+class Body:
+    def __init__(self, x, v):
+        self.x = x; self.v = v
+    def move(self, d):
+        self.x += self.v * d
+        return self.x
+def sieve(n):
+    flags = bytearray([1]) * n
+    for i in range(2, int(n ** .5) + 1):
+        if flags[i]:
+            for j in range(i * i, n, i):
+                flags[j] = 0
+    return sum(flags)
+def words(n):
+    d = {}
+    for i in range(n):
+        k = "k%d" % (i % 997)
+        d[k] = d.get(k, 0) + i
+    return sorted(d.values())[-1]
+bodies = [Body(float(i), 1.5) for i in range(50)]
+print(sieve(400000), words(200000), sum(b.move(.01) for _ in range(3000) for b in bodies))
+"""
+
+SQL = r"""
+CREATE TABLE t(id INTEGER PRIMARY KEY, k INTEGER, v TEXT);
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 120000)
+    INSERT INTO t SELECT i, (i * 7919) % 10007, printf('value %d', i % 1000) FROM c;
+CREATE INDEX ti ON t(k);
+SELECT count(*), sum(a.id) FROM t a JOIN t b ON a.k = b.k WHERE b.id < 20000;
+SELECT v, count(*) n FROM t GROUP BY v ORDER BY n DESC, v LIMIT 3;
+SELECT count(*) FROM t WHERE v LIKE '%99%';
+"""
+
+
+class Functions:
+    """Where the functions of an object begin, as file offsets of its executable segment, from .eh_frame_hdr."""
+
+    def __init__(self, path):
+        self.starts = []
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+            self.read(data)
+        except (OSError, struct.error):
+            pass
+
+    def read(self, data):
+        table, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+        headers = [struct.unpack_from("<IIQQQQ", data, table + 56 * i) for i in range(count)]
+        code = [h for h in headers if h[0] == 1 and h[1] & 1]
+        for kind, _, offset, address, _, _ in headers:
+            # version 1, any pointer, count as udata4, entries as datarel sdata4: what linkers write
+            if kind != 0x6474e550 or data[offset] != 1 or data[offset + 2:offset + 4] != b"\x03\x3b":
+                continue
+            for i in range(struct.unpack_from("<I", data, offset + 8)[0]):
+                start = address + struct.unpack_from("<i", data, offset + 12 + 8 * i)[0]
+                for h in code:
+                    if h[3] <= start < h[3] + h[5]:
+                        self.starts.append(start - h[3] + h[2])
+        self.starts.sort()
+
+    def find(self, offset):
+        at = bisect.bisect_right(self.starts, offset) - 1
+        return self.starts[at] if at >= 0 else 0
+
+
+objects = {}
+names = {}
+
+
+def function_of(maps, pid, ip, symbol):
+    """A key for the function at ip; its name is noted in `names`."""
+    for start, length, page, path in reversed(maps[pid]):
+        if start <= ip < start + length:
+            break
+    else:
+        return ("?", 0)
+    if path not in objects:
+        objects[path] = Functions(path)
+    key = (os.path.basename(path), objects[path].find(ip - start + page))
+    if symbol != "[unknown]":
+        names.setdefault(key, symbol)
+    return key
+
+
+MMAP = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*: r?-?w?-?xp? ?(/?.*)$")
+SAMPLE = re.compile(r"^\s*(\d+)/\d+\s+(\d+)\s+([^\s:]+(?::\w+)?):\s+([0-9a-f]+)\s+(.*)$")
+
+
+def profile(data, comm):
+    """{event: Counter of functions} of a perf.data, and the number of samples of each event."""
+    text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events", "-F", "comm,pid,tid,period,event,ip,sym"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
+    maps = collections.defaultdict(list)
+    profiles = collections.defaultdict(collections.Counter)
+    samples = collections.Counter()
+    for line in text.splitlines():
+        found = MMAP.search(line)
+        if found:
+            maps[found[1]].append((int(found[2], 16), int(found[3], 16), int(found[4], 16), found[5]))
+            continue
+        if not line.strip().startswith(comm):
+            continue
+        found = SAMPLE.match(line.strip()[len(comm):])
+        if found:
+            event = found[3].split(":")[0]
+            profiles[event][function_of(maps, found[1], int(found[4], 16), found[5].strip())] += int(found[2])
+            samples[event] += 1
+    return profiles, samples
+
+
+def shares(counter):
+    whole = sum(counter.values()) or 1
+    return {key: value / whole for key, value in counter.items()}
+
+
+def record(before, data, events, command, log):
+    with open(log, "wb") as out:
+        subprocess.run([*before, "perf", "record", "-q", "-F", "1500", "-o", data, *events, "--", *command],
+                       stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=True)
+
+
+def rank(profile):
+    return sorted(profile, key=lambda key: -profile[key])
+
+
+def compare(program, native, other, event):
+    """Prints both; what is wrong, as lines."""
+    hot = [key for key in rank(native)[:HOT] if native[key] >= WORTH]
+    first = rank(other)[:AMONG]
+    cut = other[first[-1]] if len(first) == AMONG else 0
+    problems = []
+    print("%-10s %-34s %9s %9s  %s" % (program, "function", "native", event, "rank"))
+    for key in hot:
+        name = "%s %s" % (key[0], names.get(key, hex(key[1])))
+        there, here = native[key], other.get(key, 0)
+        place = rank(other).index(key) + 1 if key in other else 0
+        print("%-10s %-34s %8.1f%% %8.1f%%  %d" % ("", name[:34], 100 * there, 100 * here, place))
+        if here + SLACK < cut:
+            problems.append("%s, %s: %s is not among the first %d" % (program, event, name, AMONG))
+        elif not there / FACTOR - SLACK <= here <= there * FACTOR + SLACK:
+            problems.append("%s, %s: %s has %.1f %% in place of %.1f %%" % (program, event, name, 100 * here, 100 * there))
+    return problems
+
+
+def check(pcl, program, comm, command):
+    record([], "native.data", ["-e", "cpu-clock:u"], command, "native.out")
+    record([pcl], "counts.data", ["-e", "instructions:u", "-e", "cycles:u"], command, "counts.out")
+    record([pcl], "clock.data", ["-e", "cpu-clock:u"], command, "clock.out")
+    native, taken = profile("native.data", comm)
+    if taken["cpu-clock"] < ENOUGH:
+        print("%s: only %d samples natively" % (program, taken["cpu-clock"]))
+        sys.exit(77)
+    native = shares(native["cpu-clock"])
+    problems = []
+    for data, events in (("counts.data", ("instructions", "cycles")), ("clock.data", ("cpu-clock",))):
+        profiles, taken = profile(data, comm)
+        for event in events:
+            if taken[event] < ENOUGH:
+                problems.append("%s, %s: only %d samples" % (program, event, taken[event]))
+            problems += compare(program, native, shares(profiles[event]), event)
+    return problems
+
+
+def programs():
+    """(name, comm, command) of each program that the machine has."""
+    with open("bench.py", "w") as file:
+        file.write(PYTHON)
+    with open("queries.sql", "w") as file:
+        file.write(SQL)
+    with open("threaded.c", "w") as file:
+        file.write(THREADED)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", "threaded", "threaded.c"], check=True)
+    with open("unit.c", "w") as file:
+        for i in range(4):
+            file.write(re.sub(r"\b(mix|sum|sift|collatz|work|main)\b", r"\g<1>%d" % i, THREADED))
+    cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+    return (("python3", "python3", [os.path.realpath(sys.executable), "bench.py"]),
+            ("cc1", "cc1", [cc1, "-quiet", "-O2", "unit.c", "-o", "unit.s"]),
+            ("sqlite3", "sqlite3", ["sqlite3", "-batch", ":memory:", ".read queries.sql"]),
+            ("threads", "threaded", ["./threaded"]))
+
+
+def main():
+    problems = []
+    only = sys.argv[2:]
+    for program, comm, command in programs():
+        if not only or program in only:
+            problems += check(sys.argv[1], program, comm, command)
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

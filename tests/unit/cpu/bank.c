@@ -1,0 +1,252 @@
+/*
+ * The counter bank's limits, with the translator played by the test: whatever mixture of blocks runs, no limit is passed unseen and it takes
+ * few stops to get there; counts are right at any time, also while they change and after the owner's death in the middle.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cpu/bank.h"
+#include "tests/unit/unit.h"
+
+static u64 seed = 1;
+
+static u32 random_below(u32 n)
+{
+	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+	return (u32)(seed >> 33) % n;
+}
+
+/* A mixture of blocks: `kinds` of them, in phases in which one is as likely as all others together. */
+struct mixture {
+	u32 kinds, phase, left;
+	u32 row[64], n[64];
+};
+
+static struct mixture mixture_of(u32 kinds, u32 phase)
+{
+	struct mixture m = {.kinds = kinds, .phase = phase};
+
+	for (u32 i = 0; i < kinds; i++) {
+		m.row[i] = random_below(3) == 0;
+		m.n[i] = 1 + random_below(random_below(4) ? 8 : CPU_BLOCK_INSNS);
+	}
+	return m;
+}
+
+static u32 mixture_next(struct mixture *m)
+{
+	if (!m->left--) {
+		u32 other = random_below(m->kinds), row = m->row[0], n = m->n[0];
+
+		m->row[0] = m->row[other], m->n[0] = m->n[other];
+		m->row[other] = row, m->n[other] = n;
+		m->left = m->phase;
+	}
+	return random_below(2) ? 0 : random_below(m->kinds);
+}
+
+static struct cpu bank;
+static u64 exits;
+
+static bool add(u64 *word, u64 n)
+{
+	__atomic_store_n(word, *word + n, __ATOMIC_RELAXED);
+	return (s64)*word >= 0;
+}
+
+/* As the code of a CPU_WANT_LIMITS variant. False: it stopped in front of the block, for a limit in it. */
+static bool run_block(struct cpu *cpu, u32 row, u32 n)
+{
+	if (cpu->limits_stale)
+		cpu_renew_limits(cpu);
+	for (;;) {
+		bool near = (cpu->near & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->countdown[CELL_INSTRUCTIONS], n);
+
+		near |= (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->countdown[CELL_BRANCHES], 1);
+		if (near) {
+			cpu->limits_stale = 1;
+			return false;
+		}
+		if (!add(&cpu->blocks[row][n - 1], 1))
+			return true;
+		exits++;
+		cpu->blocks[row][n - 1]--;
+		cpu->summed = 0;
+		if (cpu_limit_reached(cpu))
+			return false;
+		cpu_renew_limits(cpu);
+	}
+}
+
+/* Runs the mixture up to `rounds` limits; returns how many times quotas had to be renewed for each. */
+static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
+{
+	u64 done[2] = {0, 0}, left[CELL_NR];
+
+	cpu_clear_bank(&bank);
+	exits = 0;
+	for (u32 i = 0; i < rounds; i++) {
+		u64 end[2] = {done[0] + insns, done[1] + branches};
+		u32 k, row, n;
+
+		for (enum cell c = 0; c < CELL_NR; c++)
+			left[c] = CPU_NO_LIMIT;
+		left[CELL_INSTRUCTIONS] = insns;
+		left[CELL_BRANCHES] = branches;
+		cpu_set_limits(&bank, left);
+		for (;;) {
+			k = mixture_next(&m);
+			row = m.row[k], n = m.n[k];
+			if (!run_block(&bank, row, n))
+				break;
+			bank.summed = 0;
+			done[0] += n;
+			done[1] += !row;
+			if (done[0] >= end[0] || done[1] >= end[1])
+				break;
+		}
+		/* It stopped, in front of the block with the limit. */
+		expect(done[0] < end[0] && done[1] < end[1]);
+		expect(done[0] + n >= end[0] || done[1] + !row >= end[1]);
+		/* The caller steps through it. */
+		bank.cell[CELL_INSTRUCTIONS] += n;
+		bank.cell[CELL_BRANCHES] += !row;
+		done[0] += n;
+		done[1] += !row;
+		expect(cpu_limit_reached(&bank));
+		expect_long(cpu_read_cell(&bank, CELL_INSTRUCTIONS), done[0]);
+		expect_long(cpu_read_cell(&bank, CELL_BRANCHES), done[1]);
+	}
+	return exits / rounds;
+}
+
+static void test_quotas(void)
+{
+	for (u32 i = 0; i < 300; i++) {
+		u64 insns = random_below(4) ? 1 + random_below(1u << random_below(18)) : CPU_NO_LIMIT;
+		u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
+		struct mixture m = mixture_of(1 + random_below(64), 1u << random_below(16));
+
+		m.row[0] = 0; /* or the limit of branches may never come */
+		if (insns != CPU_NO_LIMIT || branches != CPU_NO_LIMIT)
+			approach(m, insns, branches, 10);
+	}
+	expect(approach(mixture_of(1, 1), 1000000, CPU_NO_LIMIT, 5) <= 4);
+	expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 12);
+	expect(approach(mixture_of(20, 10), 100000, CPU_NO_LIMIT, 20) <= 12);
+	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
+	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 12);
+}
+
+/* ---- readers ---- */
+
+static struct cpu *shared;
+static u64 reads;
+static int stop;
+
+static void *read_on(void *arg)
+{
+	u64 before[CELL_NR] = {0};
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		for (enum cell c = 0; c < CELL_NR; c++) {
+			u64 now = cpu_read_cell(shared, c);
+
+			if (now < before[c] || now > 1ul << 40)
+				expect_long(now, before[c]);
+			before[c] = now;
+			reads++;
+		}
+	return NULL;
+}
+
+static void change_limits(struct cpu *cpu)
+{
+	u64 left[CELL_NR];
+
+	for (enum cell c = 0; c < CELL_NR; c++)
+		left[c] = random_below(2) ? CPU_NO_LIMIT : 1 + random_below(1u << random_below(30));
+	cpu_set_limits(cpu, left);
+	cpu_renew_limits(cpu);
+}
+
+static void test_reading_meanwhile(void)
+{
+	pthread_t thread;
+	u64 insns = 0, branches = 0, loads = 0;
+
+	cpu_clear_bank(shared);
+	pthread_create(&thread, NULL, read_on, NULL);
+	for (u32 i = 0; i < 200000 || !__atomic_load_n(&reads, __ATOMIC_RELAXED); i++) {
+		u32 row = random_below(2), n = 1 + random_below(CPU_BLOCK_INSNS);
+
+		add(&shared->blocks[row][n - 1], 1);
+		add(&shared->cell[CELL_LOADS], 3);
+		shared->summed = 0;
+		insns += n;
+		branches += !row;
+		loads += 3;
+		if (i % 4 == 0)
+			change_limits(shared);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	expect(reads > 1000);
+	expect_long(cpu_read_cell(shared, CELL_INSTRUCTIONS), insns);
+	expect_long(cpu_read_cell(shared, CELL_BRANCHES), branches);
+	expect_long(cpu_read_cell(shared, CELL_LOADS), loads);
+}
+
+static void test_death(void)
+{
+	u32 halfway = 0;
+
+	for (u32 round = 0; round < 100; round++) {
+		u64 count[CELL_NR];
+		pid_t pid;
+
+		cpu_clear_bank(shared);
+		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++)
+			shared->blocks[n & 1][n] = random_below(1000);
+		for (enum cell c = 0; c < CELL_NR; c++) {
+			shared->cell[c] += random_below(1000);
+			count[c] = cpu_read_cell(shared, c);
+		}
+		pid = fork();
+		if (!pid)
+			for (;;)
+				change_limits(shared);
+		usleep(200 + random_below(500));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		halfway += shared->seq & 1;
+		for (enum cell c = 0; c < CELL_NR; c++)
+			expect_long(cpu_read_cell(shared, c), count[c]);
+	}
+	expect(halfway > 0);
+}
+
+static void test_clear(void)
+{
+	change_limits(shared);
+	shared->seq |= 1;
+	cpu_clear_bank(shared);
+	for (enum cell c = 0; c < CELL_NR; c++)
+		expect_long(cpu_read_cell(shared, c), 0);
+	expect(!cpu_limit_reached(shared));
+}
+
+int main(void)
+{
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	test_quotas();
+	test_reading_meanwhile();
+	test_death();
+	test_clear();
+	return unit_result();
+}

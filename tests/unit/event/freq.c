@@ -1,0 +1,178 @@
+/* sample_freq: how fast the period follows what the task does; and throttling. */
+#include "tests/unit/event/sampling.h"
+
+#define MS 1000000ul
+
+/* As step_slowly(), but fast: straight from limit to limit. Instructions take ns each. */
+static void run_for(task_id task, u64 duration, u64 ns)
+{
+	u64 end = fake[task].clock + duration;
+
+	while (fake[task].clock < end) {
+		u64 n = (end - fake[task].clock + ns - 1) / ns;
+
+		rearm(task);
+		event_tick(task); /* as if it made a system call every now and then */
+		n = MIN(n, MAX(MS / ns, 1ul));
+		n = MIN(n, fake[task].limit[0] - fake[task].cell[0]);
+		if (fake_clock_due[task] && fake_clock_due[task] > fake[task].clock)
+			n = MIN(n, (fake_clock_due[task] - fake[task].clock + ns - 1) / ns);
+		executed[task] += n;
+		fake[task].clock += n * ns;
+		fake_mono += n * ns;
+		fake[task].cell[0] += n;
+		if (at_limit(task)) {
+			/* Taking a sample takes time, too, so that the first ones are not without end. */
+			fake[task].clock += 200;
+			fake_mono += 200;
+			overflow(task);
+		}
+	}
+}
+
+static void expect_between(const char *what, u64 value, u64 low, u64 high)
+{
+	unit_checks++;
+	if (value >= low && value <= high)
+		return;
+	unit_failures++;
+	fprintf(stderr, "%s: %lu is not between %lu and %lu\n", what, (unsigned long)value, (unsigned long)low, (unsigned long)high);
+}
+
+static long open_freq(u64 freq)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, freq);
+
+	a.freq = 1;
+	return open_sampling(&a, -1);
+}
+
+static void test_converges(u64 freq)
+{
+	long fd;
+
+	sampling_session();
+	fd = open_freq(freq);
+	expect_long(event_of(fd)->period, 1);
+	run_for(1, 1000 * MS, 1);
+	take_samples(fd);
+	expect_between("samples in the first second", nr_samples, freq - freq / 20, freq + freq / 20 + 100);
+	expect_long(sample[0].period, 1);
+	run_for(1, 1000 * MS, 1);
+	take_samples(fd);
+	expect_between("samples in the second after", nr_samples, freq - freq / 20, freq + freq / 20);
+	/* Ten times slower: the ticks shorten the period. */
+	run_for(1, 1000 * MS, 10);
+	run_for(1, 1000 * MS, 10);
+	take_samples(fd);
+	run_for(1, 1000 * MS, 10);
+	take_samples(fd);
+	expect_between("samples at a slower pace", nr_samples, freq - freq / 20, freq + freq / 20);
+	expect_empty();
+}
+
+/* The period that was reached is the one that a sample tells: their sum is where the last one lies. */
+static void test_periods_add_up(void)
+{
+	u64 sum = 0;
+	long fd;
+
+	sampling_session();
+	fd = open_freq(1000);
+	run_for(1, 100 * MS, 1);
+	take_samples(fd);
+	for (u32 i = 0; i < nr_samples; i++) {
+		sum += sample[i].period;
+		expect_long(sum, sample[i].ip);
+	}
+	expect(nr_samples > 100);
+	expect_empty();
+}
+
+/* A period that has grown far too long for a task that has become slow is given up at a tick. */
+static void test_long_period_ends(void)
+{
+	long fd;
+
+	sampling_session();
+	fd = open_freq(1000);
+	run_for(1, 100 * MS, 1);
+	take_samples(fd);
+	run_for(1, 500 * MS, 100000);
+	take_samples(fd);
+	expect_between("samples until the period is right", nr_samples, 10, 250);
+	run_for(1, 500 * MS, 100000);
+	take_samples(fd);
+	expect_between("samples while slow", nr_samples, 450, 600);
+	expect_empty();
+}
+
+static void set_rate(s32 rate)
+{
+	event_sysctl()->max_sample_rate = rate;
+	event_space->rate_set = 1;
+}
+
+/* 1000 a second are 4 in a tick of 4 ms. */
+static void test_throttle(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 100);
+	u64 count;
+	long fd;
+
+	sampling_session();
+	fd = open_sampling(&a, -1);
+	run_for(1, 4 * MS, 1000);
+	take_samples(fd);
+	expect_between("samples without a limit", nr_samples, 36, 40);
+	expect_long(nr_throttles, 0); /* nobody has set a limit */
+	set_rate(1000);
+	count = (u64)value_of(fd);
+	run_for(1, 40 * MS, 1000);
+	take_samples(fd);
+	expect_between("samples of ten ticks", nr_samples, 36, 44);
+	expect_between("throttles", nr_throttles, 9, 11);
+	expect(nr_throttles - nr_unthrottles <= 1);
+	expect_between("what it counted meanwhile", (u64)value_of(fd) - count, 39900, 40000);
+	for (u32 i = 0; i < nr_samples; i++)
+		expect_long(sample[i].ip % 100, 0);
+	expect_valid("throttled");
+	/* Scheduled in again, it is free again. */
+	control(fd, PERF_EVENT_IOC_DISABLE, 0);
+	control(fd, PERF_EVENT_IOC_ENABLE, 0);
+	expect_long(event_of(fd)->throttled, 0);
+	expect_empty();
+}
+
+/* All of the group are quiet; the record is the leader's. */
+static void test_throttled_group(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 100), b = sampling_attr(PERF_TYPE_RAW, 0, 1000);
+	long leader, sibling;
+
+	sampling_session();
+	leader = open_sampling(&b, -1);
+	sibling = open_sampling(&a, (s32)leader);
+	set_rate(1000);
+	run_for(1, MS, 1000);
+	take_samples(leader);
+	expect_long(nr_samples, 4);
+	expect_long(nr_throttles, 1);
+	expect(event_of(leader)->throttled && event_of(sibling)->throttled);
+	run_for(1, 4 * MS, 1000);
+	take_samples(leader);
+	expect(nr_unthrottles >= 1 && nr_samples >= 4);
+	expect_empty();
+}
+
+int main(void)
+{
+	test_converges(100);
+	test_converges(1000);
+	test_converges(4000);
+	test_periods_add_up();
+	test_long_period_ends();
+	test_throttle();
+	test_throttled_group();
+	return unit_result();
+}
