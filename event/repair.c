@@ -9,11 +9,12 @@
 #include "event/files.h"
 #include "event/fold.h"
 #include "event/map.h"
-#include "event/ring.h"
-#include "event/userpage.h"
 #include "event/overflow.h"
+#include "event/ready.h"
+#include "event/ring.h"
 #include "event/sideband.h"
 #include "event/space.h"
+#include "event/userpage.h"
 #include "rt/string.h"
 
 static bool live(u32 nr, u64 id)
