@@ -7,8 +7,9 @@
 #define UNLIMITED (1ul << 55)
 /* No more is shared out at a time. */
 #define FAR (1ul << 40)
-/* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. */
-#define NEAR 2048u
+/* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. Enough that every word may have a quota of 2. */
+#define NEAR 2200u
+_Static_assert(NEAR / 2 > N * (N + 1), "set_quotas()");
 /* cell TAKEN's word is used up so much early, and counted exactly from twice as much on. */
 #define TAKEN_MARGIN 32u
 /* use[][] amounts to at most 2^USE_BITS instructions. */
@@ -190,7 +191,7 @@ static u64 margin(u64 use, u64 ratio, u32 shift)
 	u64 expected = use * ratio >> RATIO_BITS;
 	u32 bits = expected ? 64 - (u32)__builtin_clzl(expected) : 0;
 
-	return use ? (2 + (2ul << bits / 2)) >> shift : 0;
+	return use ? MAX(1, (2 + (2ul << bits / 2)) >> shift) : 0;
 }
 
 /* The margins of all words together; false: they would be more than half of what there is. */

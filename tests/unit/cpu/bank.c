@@ -73,7 +73,8 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 		if (!add(&cpu->blocks[row][n - 1], 1))
 			return true;
 		exits++;
-		cpu->blocks[row][n - 1]--;
+		cpu->cell[CELL_INSTRUCTIONS] -= n;
+		cpu->cell[CELL_BRANCHES] -= !row;
 		cpu->summed = 0;
 		if (cpu_limit_reached(cpu))
 			return false;
@@ -89,7 +90,7 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 	cpu_clear_bank(&bank);
 	exits = 0;
 	for (u32 i = 0; i < rounds; i++) {
-		u64 end[2] = {done[0] + insns, done[1] + branches};
+		u64 end[2] = {insns == CPU_NO_LIMIT ? insns : done[0] + insns, branches == CPU_NO_LIMIT ? branches : done[1] + branches};
 		u32 k, row, n;
 
 		for (enum cell c = 0; c < CELL_NR; c++)
