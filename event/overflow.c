@@ -84,14 +84,20 @@ static void throttle_group(struct event *leader)
 		set_throttled(s, true);
 }
 
-/* Counts an overflow of the present tick. Fixed periods are limited only if someone has set a limit. */
+/*
+ * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for frequencies, and if
+ * someone has set the rate; else for those overflows that wake somebody. So what is only looked at later has a sample for each period.
+ */
+static bool is_rated(const struct event *e)
+{
+	return e->attr.freq || event_space->rate_set;
+}
+
+/* Counts an overflow of the present tick. */
 static bool too_often(struct round *r, struct event *e)
 {
-	u64 now;
+	u64 now = round_time(r);
 
-	if (!e->attr.freq && !event_space->rate_set)
-		return false;
-	now = round_time(r);
 	if (now - e->tick_stamp >= PERIOD_TICK) {
 		e->tick_stamp = now;
 		e->interrupts = 0;
@@ -128,20 +134,23 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
-	bool last;
+	bool last, woke;
 
 	if (sample_excluded(&e->attr, r->shot))
 		return;
 	last = root->limit && !--root->limit;
-	if (too_often(r, e) && throttles)
+	if (is_rated(e) && too_often(r, e) && throttles)
 		throttle_group(event_leader(e));
 	root->pending_kill = last ? POLL_HUP : POLL_IN;
 	note_sigtrap(r, e);
-	sample_write(e, r->shot, period);
+	woke = sample_write(e, r->shot, period);
 	if (root->async_pid && root->pending_kill) {
 		host_wake(event_nr(root), root->pending_kill);
 		root->pending_kill = 0;
+		woke = true;
 	}
+	if (woke && !is_rated(e) && too_often(r, e) && throttles)
+		throttle_group(event_leader(e));
 	if (last)
 		event_disable_family(root);
 }

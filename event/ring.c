@@ -266,7 +266,7 @@ static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
  * ring.head is the truth, data_head follows. A LOST record is of what was lost up to the head that published it: told_at says so to
  * the repair if that finds ring.lost not yet cleared.
  */
-void ring_end(struct ring_out *o, bool sample)
+bool ring_end(struct ring_out *o, bool sample)
 {
 	struct event *root = ring_root(o->event);
 	struct ring *r = o->ring;
@@ -280,10 +280,11 @@ void ring_end(struct ring_out *o, bool sample)
 		__atomic_store_n(&r->told_at, 0, __ATOMIC_RELEASE);
 	}
 	if (likely(!is_wakeup(r, root, sample)))
-		return;
+		return false;
 	__atomic_store_n(&r->poll, POLL_READABLE, __ATOMIC_RELEASE);
 	wake_feeders(r, root, root->pending_kill);
 	root->pending_kill = 0;
+	return true;
 }
 
 void ring_wake(struct ring *r, u32 pending_kill)

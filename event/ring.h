@@ -95,8 +95,8 @@ static inline void ring_u64(struct ring_out *o, u64 v)
 	*(u64 *)(o->data + (o->at & o->mask)) = v;
 	o->at += 8;
 }
-/* Publishes it and wakes who is to be woken: by watermark, or if `sample`, by attr.wakeup_events. */
-void ring_end(struct ring_out *o, bool sample);
+/* Publishes it. True: it wakes those who wait, by watermark, or if `sample`, by attr.wakeup_events. */
+bool ring_end(struct ring_out *o, bool sample);
 
 /* All who wait on the descriptors of the ring's events look again. */
 void ring_wake(struct ring *r, u32 pending_kill);

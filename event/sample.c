@@ -136,7 +136,7 @@ static u16 misc_of(const struct shot *shot)
 }
 
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
-static void write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct shot *shot)
+static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct shot *shot)
 {
 	u32 size = fixed;
 	struct sample_parts parts;
@@ -145,14 +145,14 @@ static void write_with_parts(struct sample_words *s, u32 front, u32 fixed, struc
 	size += sample_parts_measure(&parts, e, shot, fixed);
 	s->header.size = (u16)size;
 	if (!ring_begin(&o, e, size))
-		return;
+		return false;
 	ring_write(&o, s, front);
 	sample_parts_write(&o, &parts, e, shot);
 	ring_write(&o, (char *)s + front, fixed - front);
-	ring_end(&o, true);
+	return ring_end(&o, true);
 }
 
-void sample_write(struct event *e, const struct shot *shot, u64 period)
+bool sample_write(struct event *e, const struct shot *shot, u64 period)
 {
 	struct sample_words s;
 	struct ring_out o;
@@ -163,14 +163,12 @@ void sample_write(struct event *e, const struct shot *shot, u64 period)
 	end = put_back(front, e, shot);
 	fixed = (u32)((char *)end - (char *)&s);
 	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(shot), (u16)fixed};
-	if (e->attr.sample_type & SAMPLE_VARIABLE) {
-		write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, shot);
-		return;
-	}
+	if (e->attr.sample_type & SAMPLE_VARIABLE)
+		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, shot);
 	if (!ring_begin(&o, e, fixed))
-		return;
+		return false;
 	ring_write(&o, &s, fixed);
-	ring_end(&o, true);
+	return ring_end(&o, true);
 }
 
 /* ---- sample_id trailers ---- */

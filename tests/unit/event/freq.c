@@ -144,6 +144,36 @@ static void test_throttle(void)
 	expect_empty();
 }
 
+/* 100000 a second are 400 in a tick of 4 ms. Those that wake nobody are free: they were in test_throttle(). */
+static void test_throttle_wakeups(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 10);
+	long fd;
+
+	sampling_session();
+	a.wakeup_events = 1;
+	fd = open_sampling(&a, -1);
+	run_for(1, 8 * MS, 200);
+	take_samples(fd);
+	expect_between("samples that wake", nr_samples, 799, 801);
+	expect_between("throttles", nr_throttles, 1, 2);
+	expect_empty();
+	a.wakeup_events = 8;
+	fd = open_sampling(&a, -1);
+	run_for(1, 8 * MS, 200);
+	take_samples(fd);
+	expect_between("samples, of which one in eight wakes", nr_samples, 3630, 3640);
+	expect_long(nr_throttles, 0);
+	expect_empty();
+	a.wakeup_events = 0;
+	fd = open_sampling(&a, -1);
+	event_of(fd)->async_pid = 1001;
+	run_for(1, 4 * MS, 200);
+	take_samples(fd);
+	expect_between("samples that signal", nr_samples, 399, 401);
+	expect_empty();
+}
+
 /* All of the group are quiet; the record is the leader's. */
 static void test_throttled_group(void)
 {
@@ -173,6 +203,7 @@ int main(void)
 	test_periods_add_up();
 	test_long_period_ends();
 	test_throttle();
+	test_throttle_wakeups();
 	test_throttled_group();
 	return unit_result();
 }
