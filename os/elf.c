@@ -4,6 +4,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "os/elf.h"
@@ -278,4 +279,23 @@ int elf_load(int fd, enum vma_place place, struct elf_image *out)
 	ret = load_locked(&p, place, out);
 	vma_unlock();
 	return ret;
+}
+
+bool elf_is_code(const char *path, u64 offset)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	struct phdrs p;
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	if (!open_phdrs(&p, (int)fd, ENOEXEC))
+		for (unsigned i = 0; i < p.eh.e_phnum && !found; i++) {
+			const Elf64_Phdr *ph = phdr(&p, i);
+
+			found = ph && ph->p_type == PT_LOAD && (ph->p_flags & PF_X) &&
+				ALIGN_DOWN(ph->p_offset, PAGE_SIZE) == offset;
+		}
+	sys1(__NR_close, fd);
+	return found;
 }

@@ -29,6 +29,9 @@ int elf_probe(int fd, char *interp);
 /* The same for an interpreter: -ELIBBAD. */
 int elf_probe_interp(int fd);
 
+/* Whether the mapping of that file that begins at that offset is one of code, as loaders map it. */
+bool elf_is_code(const char *path, u64 offset);
+
 /* Maps a probed image: 0 or -errno. */
 int elf_load(int fd, enum vma_place place, struct elf_image *out);
 

@@ -2,11 +2,12 @@
  * The guest's view of /proc/PID/maps and smaps: the host's text without pcl's own mappings and with the protection and
  * the names that the guest expects. Pages that the translator has write-protected look whole again in maps; in smaps
  * they remain entries of their own. Other processes of the session have their tables in memory of their own: of theirs,
- * pcl's mappings are left out and no more.
+ * pcl's mappings are left out, and those of programs' and libraries' code are shown as executable.
  */
 #include <errno.h>
 #include <asm/stat.h>
 #include <sys/mman.h>
+#include "os/elf.h"
 #include "os/procmaps.h"
 #include "os/scratch.h"
 #include "os/vfile.h"
@@ -130,6 +131,8 @@ static void add_part(struct maps_writer *w, const struct procmaps_line *line, gv
 		e->perms[1] = vma->prot & PROT_WRITE ? 'w' : '-';
 		e->perms[2] = vma->prot & PROT_EXEC ? 'x' : '-';
 	}
+	if (!w->own && line->name[0] == '/' && line->perms[1] == '-' && elf_is_code(line->name, line->offset))
+		e->perms[2] = 'x';
 	e->offset = is_anonymous(line->id) ? 0 : line->offset + (start - line->start);
 	rt_snprintf(e->id, sizeof(e->id), "%.*s", (int)line->id_len, line->id);
 	rt_snprintf(e->name, sizeof(e->name), "%s", vma ? name_of(vma, line->name) : line->name);
