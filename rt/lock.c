@@ -14,6 +14,7 @@
 #include "rt/sys.h"
 
 #define WAITERS 0x80000000u
+#define SPINS 100 /* looks at a lock before sleeping: most are held for less than a microsecond */
 #define PROBE_NS 4000000 /* between two looks at the owner of a struct slock */
 #define ROUNDS_BEFORE_PROC 4 /* opening /proc takes a descriptor for a moment: not before a wait of some length */
 #define ESRCH_RESULT (-3)
@@ -79,7 +80,7 @@ void lock_init(struct lock *l, enum lock_rank rank)
 void lock_acquire(struct lock *l)
 {
 	rank_check_acquire(l->rank);
-	for (int spin = 0; spin < 100; spin++) {
+	for (int spin = 0; spin < SPINS; spin++) {
 		if (!__atomic_load_n(&l->word, __ATOMIC_RELAXED) && cas(&l->word, 0, 1))
 			return;
 		__builtin_ia32_pause();
@@ -148,6 +149,19 @@ static bool take_over(struct slock *l, u32 seen, u32 seen_tgid, u32 self)
 	return cas(&l->tgid, seen_tgid, 0) && cas(&l->word, seen, self | WAITERS);
 }
 
+/* Also after a wakeup, when whoever releases the lock often may have it again. */
+static bool spin_for(struct slock *l, u32 wanted)
+{
+	if (cas(&l->word, 0, wanted))
+		return true;
+	for (int spin = 0; spin < SPINS; spin++) {
+		__builtin_ia32_pause();
+		if (!__atomic_load_n(&l->word, __ATOMIC_RELAXED) && cas(&l->word, 0, wanted))
+			return true;
+	}
+	return false;
+}
+
 bool slock_acquire(struct slock *l)
 {
 	static const struct { s64 sec, nsec; } patience = {0, PROBE_NS};
@@ -157,7 +171,7 @@ bool slock_acquire(struct slock *l)
 	bool repaired = false;
 
 	rank_check_acquire(l->rank);
-	for (int round = 0; !cas(&l->word, 0, wanted); round++) {
+	for (int round = 0; !spin_for(l, wanted); round++) {
 		u32 seen = __atomic_load_n(&l->word, __ATOMIC_RELAXED);
 		u32 tgid = __atomic_load_n(&l->tgid, __ATOMIC_ACQUIRE);
 
