@@ -42,6 +42,7 @@ static u32 fake_uid;
 static u64 fake_clock_limit = ~0ul;
 static struct {
 	u32 calls, root, kill; /* the last one */
+	u64 ns;		       /* that the task spends on each, and another task thereafter */
 } fake_wakes;
 
 struct refusal *refuse_slot(void)
@@ -106,6 +107,8 @@ void host_wake(u32 root, u32 pending_kill)
 	fake_wakes.calls++;
 	fake_wakes.root = root;
 	fake_wakes.kill = pending_kill;
+	fake[fake_current].clock += fake_wakes.ns;
+	fake_mono += 2 * fake_wakes.ns;
 }
 
 void host_clock_limit(u64 ns)
@@ -226,7 +229,15 @@ static void fake_hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 		fake[task].limit[limit[n].source] = fake[task].cell[limit[n].source] + limit[n].left;
 }
 
-static const struct pmu fake_hw = {"cpu", PERF_TYPE_RAW, PMU_USER_ONLY, fake_hw_init, fake_hw_read, fake_hw_want, fake_hw_limit};
+static const struct pmu fake_hw = {
+	.name = "cpu",
+	.type = PERF_TYPE_RAW,
+	.capabilities = PMU_USER_ONLY,
+	.event_init = fake_hw_init,
+	.read = fake_hw_read,
+	.want = fake_hw_want,
+	.limit = fake_hw_limit,
+};
 
 /* PERF_TYPE_SOFTWARE: config 0 is the clock, 1 something free-running. */
 static int fake_sw_init(const struct perf_attr *attr, struct event_source *out)
@@ -246,8 +257,13 @@ static u64 fake_sw_read(task_id task, u32 source)
 	return source ? fake[task].free_running : fake[task].clock;
 }
 
-static const struct pmu fake_sw = {"software", PERF_TYPE_SOFTWARE, PMU_SOFTWARE | PMU_ANY_CLOCK, fake_sw_init, fake_sw_read,
-				   NULL, NULL};
+static const struct pmu fake_sw = {
+	.name = "software",
+	.type = PERF_TYPE_SOFTWARE,
+	.capabilities = PMU_SOFTWARE | PMU_ANY_CLOCK,
+	.event_init = fake_sw_init,
+	.read = fake_sw_read,
+};
 
 void hw_pmu_init(void)
 {
@@ -260,7 +276,7 @@ void sw_pmu_init(void)
 }
 
 /* Cells advance only while they are wanted, as in translated code. */
-__attribute__((unused)) static void run(task_id task, u64 n)
+static inline void run(task_id task, u64 n)
 {
 	fake[task].clock += n;
 	fake_mono += n;
@@ -270,7 +286,7 @@ __attribute__((unused)) static void run(task_id task, u64 n)
 			fake[task].cell[c] += c == 1 ? n / 2 : n;
 }
 
-static void *fake_map(size_t size)
+static inline void *fake_map(size_t size)
 {
 	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -279,13 +295,13 @@ static void *fake_map(size_t size)
 	return mem;
 }
 
-static struct event_space *fake_space_map(void)
+static inline struct event_space *fake_space_map(void)
 {
 	return fake_map(event_space_size());
 }
 
 /* A new session with task 1. */
-static void fake_session(void)
+static inline void fake_session(void)
 {
 	if (event_space)
 		munmap(event_space, event_space_size());
@@ -303,7 +319,7 @@ static void fake_session(void)
 	event_space_attach(fake_space_map());
 }
 
-static int fake_fork(task_id parent, task_id child, u64 flags)
+static inline int fake_fork(task_id parent, task_id child, u64 flags)
 {
 	u32 generation = fake[child].generation + 1;
 	int err;
@@ -316,19 +332,19 @@ static int fake_fork(task_id parent, task_id child, u64 flags)
 	return err;
 }
 
-static void fake_exit(task_id task)
+static inline void fake_exit(task_id task)
 {
 	event_task_exit(task);
 	fake[task].alive = false;
 }
 
-static struct perf_attr attr_of(u32 type, u64 config)
+static inline struct perf_attr attr_of(u32 type, u64 config)
 {
 	return (struct perf_attr){.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
 }
 
 /* perf_event_open with the lowest free descriptor number; the descriptor or -errno. */
-static long fake_open(struct perf_attr *attr, s32 pid, s32 cpu, s32 group_fd, u64 flags)
+static inline long fake_open(struct perf_attr *attr, s32 pid, s32 cpu, s32 group_fd, u64 flags)
 {
 	static u64 inode = 100;
 	struct event_request rq;
@@ -343,14 +359,14 @@ static long fake_open(struct perf_attr *attr, s32 pid, s32 cpu, s32 group_fd, u6
 	return err ? err : (long)fd;
 }
 
-static long open_simple(u32 type, u64 config, s32 group_fd)
+static inline long open_simple(u32 type, u64 config, s32 group_fd)
 {
 	struct perf_attr attr = attr_of(type, config);
 
 	return fake_open(&attr, 0, -1, group_fd, 0);
 }
 
-static long value_of(long fd)
+static inline long value_of(long fd)
 {
 	u64 v[8];
 	long n = event_read(fake_current, (u64)fd, v, sizeof(v));
@@ -358,13 +374,13 @@ static long value_of(long fd)
 	return n < 0 ? n : (long)v[0];
 }
 
-static int control(long fd, u32 cmd, u64 arg)
+static inline int control(long fd, u32 cmd, u64 arg)
 {
 	return event_ioctl(fake_current, (u64)fd, cmd, arg);
 }
 
 /* The subsystem's own consistency, after anything. */
-static void expect_valid(const char *where)
+static inline void expect_valid(const char *where)
 {
 	const char *why;
 
@@ -379,7 +395,7 @@ static void expect_valid(const char *where)
 }
 
 /* Closes everything that the task has; nothing may be left of it. */
-static void expect_empty(void)
+static inline void expect_empty(void)
 {
 	event_files_close_range(fake_current, 0, ~0ul);
 	expect_valid("at the end");

@@ -29,7 +29,7 @@ static const struct shot_branch branches[] = {
 };
 static const struct shot_branch calls[] = {{0x70, 0x71, PERF_BR_CALL, 0}, {0x80, 0x81, PERF_BR_IND_CALL, 0}};
 
-static struct shot shot_of(void)
+static inline struct shot shot_of(void)
 {
 	return (struct shot){
 		.task = 1, .ip = 0x401000, .exact = true, .cpu = 1, .time = 777, .addr = 0xadd7, .weight = 33, .txn = 44,
@@ -41,12 +41,12 @@ static struct shot shot_of(void)
 
 /* ---- events and their ring ---- */
 
-static struct event *event_of(long fd)
+static inline struct event *event_of(long fd)
 {
 	return event_slot(event_files_lookup(fake_current, (u64)fd));
 }
 
-static void attach_ring(long fd)
+static inline void attach_ring(long fd)
 {
 	event_lock();
 	ring = ring_new(PAGES, false, 0);
@@ -55,7 +55,7 @@ static void attach_ring(long fd)
 	read_to = 0;
 }
 
-static struct perf_attr sampling(u64 type)
+static inline struct perf_attr sampling(u64 type)
 {
 	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
 
@@ -66,7 +66,7 @@ static struct perf_attr sampling(u64 type)
 	return attr;
 }
 
-static long open_attr(struct perf_attr *attr)
+static inline long open_attr(struct perf_attr *attr)
 {
 	long fd = fake_open(attr, 0, -1, -1, 0);
 
@@ -76,7 +76,7 @@ static long open_attr(struct perf_attr *attr)
 }
 
 /* The next record of the ring, copied out; NULL: there is none. The ring is as empty as it was afterwards. */
-static void *take_record(void)
+static inline void *take_record(void)
 {
 	static u64 copy[8192 + 8];
 	struct perf_event_mmap_page *page = ring_page(ring);
@@ -96,14 +96,14 @@ static void *take_record(void)
 	return copy;
 }
 
-static void write_sample(struct event *e, const struct shot *shot, u64 period)
+static inline void write_sample(struct event *e, const struct shot *shot, u64 period)
 {
 	event_lock();
 	sample_write(e, shot, period);
 	event_unlock();
 }
 
-static struct parsed sample(long fd, const struct shot *shot)
+static inline struct parsed sample(long fd, const struct shot *shot)
 {
 	void *record;
 
@@ -113,7 +113,7 @@ static struct parsed sample(long fd, const struct shot *shot)
 	return parse_sample(record, &event_of(fd)->attr);
 }
 
-static void done(long fd)
+static inline void done(long fd)
 {
 	event_lock();
 	ring_attach(event_of(fd), NULL);
@@ -122,7 +122,7 @@ static void done(long fd)
 }
 
 /* A new session in which they are taken. */
-static void sample_session(void)
+static inline void sample_session(void)
 {
 	for (u32 i = 0; i < sizeof(stack); i++)
 		stack[i] = (u8)(i * 7 + 1);

@@ -21,12 +21,12 @@ static struct overflow_result result; /* of the last overflow */
 static u64 executed[FAKE_TASKS];
 static u64 fake_clock_due[FAKE_TASKS];
 
-static struct event *event_of(long fd)
+static inline struct event *event_of(long fd)
 {
 	return event_slot(event_files_lookup(fake_current, (u64)fd));
 }
 
-static struct perf_attr sampling_attr(u32 type, u64 config, u64 period)
+static inline struct perf_attr sampling_attr(u32 type, u64 config, u64 period)
 {
 	struct perf_attr a = attr_of(type, config);
 
@@ -35,19 +35,19 @@ static struct perf_attr sampling_attr(u32 type, u64 config, u64 period)
 	return a;
 }
 
-static void give_ring(long fd, long to_fd)
+static inline void give_ring(long fd, long to_fd)
 {
 	event_lock();
 	ring_attach(event_of(fd), to_fd < 0 ? ring_new(64, false, 0) : ring_of(event_of(to_fd)));
 	event_unlock();
 }
 
-static struct shot shot_at(task_id task)
+static inline struct shot shot_at(task_id task)
 {
 	return (struct shot){.task = task, .ip = executed[task], .exact = true};
 }
 
-static void rearm(task_id task)
+static inline void rearm(task_id task)
 {
 	if (!event_ctx(task)->rearm)
 		return;
@@ -64,7 +64,7 @@ static bool at_limit(task_id task)
 	return fake_clock_due[task] && fake[task].clock >= fake_clock_due[task];
 }
 
-static void overflow(task_id task)
+static inline void overflow(task_id task)
 {
 	struct shot shot = shot_at(task);
 
@@ -75,7 +75,7 @@ static void overflow(task_id task)
 }
 
 /* n instructions, each of which takes ns; every instruction is a branch for cell 1, and costs 3 of the last cell's units. */
-static void step_slowly(task_id task, u64 n, u64 ns)
+static inline void step_slowly(task_id task, u64 n, u64 ns)
 {
 	while (n--) {
 		rearm(task);
@@ -92,13 +92,13 @@ static void step_slowly(task_id task, u64 n, u64 ns)
 	}
 }
 
-static void step(task_id task, u64 n)
+static inline void step(task_id task, u64 n)
 {
 	step_slowly(task, n, 1);
 }
 
 /* Takes all records out of the event's ring. */
-static void take_samples(long fd)
+static inline void take_samples(long fd)
 {
 	struct ring *r = ring_of(event_of(fd));
 	struct perf_event_mmap_page *p = ring_page(r);
@@ -120,7 +120,7 @@ static void take_samples(long fd)
 	}
 }
 
-static void sampling_session(void)
+static inline void sampling_session(void)
 {
 	fake_session();
 	memset(executed, 0, sizeof(executed));
@@ -130,7 +130,7 @@ static void sampling_session(void)
 		memset(fake[t].limit, 0xff, sizeof(fake[t].limit));
 }
 
-static long open_sampling(struct perf_attr *a, s32 group)
+static inline long open_sampling(struct perf_attr *a, s32 group)
 {
 	long fd = fake_open(a, 0, -1, group, 0);
 
