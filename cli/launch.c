@@ -137,7 +137,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.stats = (u32)o->stats,
 		.aslr = (u32)o->aslr,
 		.paranoid = o->paranoid,
-		.max_sample_rate = o->max_sample_rate,
+		.max_sample_rate = MAX(o->max_sample_rate, 0),
 		.call_stacks = (u32)o->call_stacks,
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,

@@ -20,6 +20,14 @@ static const struct row rows[] = {
 #undef EVENT
 };
 
+/* perf list tracepoint has every NAME. */
+static const struct row tracepoints[] = {
+	{"syscalls:sys_enter_NAME", NULL, PERF_TYPE_TRACEPOINT, EXACT, "a system call begins, with its arguments"},
+	{"syscalls:sys_exit_NAME", NULL, PERF_TYPE_TRACEPOINT, EXACT, "it is done, with its result"},
+	{"raw_syscalls:sys_enter", NULL, PERF_TYPE_TRACEPOINT, EXACT, "any system call begins"},
+	{"raw_syscalls:sys_exit", NULL, PERF_TYPE_TRACEPOINT, EXACT, "it is done"},
+};
+
 /* Events that have no generic name are those of the cpu PMU. */
 static void print_row(const struct row *r)
 {
@@ -45,6 +53,9 @@ int list_events(void)
 	print_type(PERF_TYPE_HARDWARE, "hardware events");
 	print_type(PERF_TYPE_RAW, "events of the cpu PMU");
 	print_type(PERF_TYPE_SOFTWARE, "software events");
+	printf("tracepoints\n");
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)
+		print_row(&tracepoints[i]);
 	printf("exact: counted one by one; modelled: computed from the instructions executed; measured: read from the host.\n");
 	return fflush(stdout) ? 125 : 0;
 }

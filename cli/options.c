@@ -24,7 +24,7 @@ static const struct option table[] = {
 
 void options_defaults(struct options *out)
 {
-	*out = (struct options){.paranoid = 2};
+	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE};
 }
 
 static const struct option *find(const char *name, size_t len)
@@ -99,7 +99,7 @@ int options_parse(int argc, char **argv, struct options *out)
 		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
 		return -1;
 	}
-	if (out->max_sample_rate < 0) {
+	if (out->max_sample_rate != OPTIONS_NO_RATE && out->max_sample_rate < 1) {
 		fprintf(stderr, "pcl: --max-sample-rate takes a number above 0\n");
 		return -1;
 	}

@@ -8,6 +8,8 @@ struct options {
 #undef OPTION
 };
 
+#define OPTIONS_NO_RATE (-2) /* max_sample_rate: not given */
+
 /*
  * Parses up to the program's name. Returns the index of the first argument that is not ours (argc if there is none), or -1 after
  * a message about a wrong option. Options that are not given keep the defaults that options_defaults() set.

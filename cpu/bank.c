@@ -9,7 +9,7 @@
 #define FAR (1ul << 40)
 /* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. Enough that every word may have a quota of 2. */
 #define NEAR 2200u
-_Static_assert(NEAR / 2 > N * (N + 1), "set_quotas()");
+_Static_assert((NEAR - N) / 2 > N * (N + 1), "set_quotas()");
 /* cell TAKEN's word is used up so much early, and counted exactly from twice as much on. */
 #define TAKEN_MARGIN 32u
 /* use[][] amounts to at most 2^USE_BITS instructions. */
@@ -25,7 +25,7 @@ void cpu_clear_bank(struct cpu *cpu)
 		cpu->cell[c] = cpu->bias[c] = 0;
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
-	cpu->seq = cpu->near = cpu->summed = 0;
+	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = 0;
 	cpu->limits_stale = 1;
 }
 
@@ -72,44 +72,85 @@ u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
 	return count;
 }
 
-/* The owner's own reading: sums are kept while only single steps are made. */
-static u64 count_of(struct cpu *cpu, enum cell c)
+/* The countdown of c is in force and right. */
+static bool counts_down(const struct cpu *cpu, enum cell c)
 {
-	u64 count = cpu->cell[c] - cpu->bias[c];
+	return (cpu->near & CPU_WANT_COUNTDOWN << c) && !cpu->limits_stale;
+}
 
-	if (c > CELL_BRANCHES)
-		return count;
+static u64 add_up(struct cpu *cpu, enum cell c)
+{
 	if (!cpu->summed) {
 		cpu->sum[CELL_INSTRUCTIONS] = sum_of(cpu, CELL_INSTRUCTIONS);
 		cpu->sum[CELL_BRANCHES] = sum_of(cpu, CELL_BRANCHES);
 		cpu->summed = 1;
 	}
-	return count + cpu->sum[c];
+	return cpu->cell[c] - cpu->bias[c] + cpu->sum[c];
+}
+
+u64 cpu_own_count(struct cpu *cpu, enum cell c)
+{
+	if (c > CELL_BRANCHES)
+		return cpu->cell[c] - cpu->bias[c];
+	if (counts_down(cpu, c))
+		return cpu->limit[c] + (u64)cpu->countdown[c];
+	return add_up(cpu, c);
 }
 
 static u64 left_of(struct cpu *cpu, enum cell c)
 {
 	u64 count;
 
-	if (cpu->limit[c] == CPU_NO_LIMIT)
+	if (!(cpu->limited >> c & 1))
 		return CPU_NO_LIMIT;
-	count = count_of(cpu, c);
+	count = cpu_own_count(cpu, c);
 	return cpu->limit[c] > count ? cpu->limit[c] - count : 0;
 }
 
-void cpu_set_limits(struct cpu *cpu, const u64 left[CELL_NR])
+static void clear_limit(struct cpu *cpu, enum cell c)
 {
-	for (enum cell c = 0; c < CELL_NR; c++)
-		cpu->limit[c] = left[c] == CPU_NO_LIMIT ? CPU_NO_LIMIT : count_of(cpu, c) + left[c];
-	cpu->limits_stale = 1;
+	if (c <= CELL_BRANCHES)
+		cpu->near &= ~(CPU_WANT_COUNTDOWN << c);
+	cpu->limit[c] = CPU_NO_LIMIT;
+}
+
+static void set_limit(struct cpu *cpu, enum cell c, u64 left)
+{
+	cpu->limit[c] = cpu_own_count(cpu, c) + left;
+	if (c <= CELL_BRANCHES)
+		cpu->countdown[c] = -(s64)left;
+}
+
+void cpu_set_limits(struct cpu *cpu, u32 limited, const u64 left[CELL_NR])
+{
+	for (u32 gone = cpu->limited & ~limited; gone; gone &= gone - 1)
+		clear_limit(cpu, (enum cell)__builtin_ctz(gone));
+	for (u32 todo = limited; todo; todo &= todo - 1)
+		set_limit(cpu, (enum cell)__builtin_ctz(todo), left[__builtin_ctz(todo)]);
+	cpu->limited = limited;
+	cpu->limits_new = 1;
 }
 
 bool cpu_limit_reached(struct cpu *cpu)
 {
-	for (enum cell c = 0; c < CELL_NR; c++)
-		if (cpu->limit[c] != CPU_NO_LIMIT && count_of(cpu, c) >= cpu->limit[c])
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+
+		if (cpu_own_count(cpu, c) >= cpu->limit[c])
 			return true;
+	}
 	return false;
+}
+
+bool cpu_limit_is_next(const struct cpu *cpu)
+{
+	return counts_down(cpu, CELL_INSTRUCTIONS) && cpu->countdown[CELL_INSTRUCTIONS] >= -1;
+}
+
+void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
+{
+	store(&cpu->cell[c], cpu->cell[c] + (u64)by);
+	cpu->limits_stale = 1;
 }
 
 /* ---- changing words ---- */
@@ -119,7 +160,7 @@ static void change_begin(struct cpu *cpu)
 	if (cpu->seq & 1)
 		return;
 	for (enum cell c = 0; c < CELL_NR; c++)
-		store(&cpu->frozen[c], count_of(cpu, c));
+		store(&cpu->frozen[c], cpu_own_count(cpu, c));
 	__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* A */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
@@ -134,6 +175,10 @@ static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 {
 	u64 word = -MIN(left, UNLIMITED), by = word - cpu->cell[c];
 
+	if (left < UNLIMITED)
+		cpu->running_up |= 1u << c;
+	else
+		cpu->running_up &= ~(1u << c);
 	if (!by || (left >= UNLIMITED && -cpu->cell[c] > UNLIMITED / 2 && -cpu->cell[c] <= UNLIMITED))
 		return;
 	change_begin(cpu);
@@ -210,7 +255,7 @@ static bool sum_margins(const struct cpu *cpu, u64 ratio, u32 shift, u64 may[2],
 /* Shares out what is left of instructions and branches as blocks were used of late. */
 static void set_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 {
-	u64 may[2] = {MIN(left - 1, FAR), MIN(left_branches - 1, FAR)}, sum[2], branches, insns, guess, ratio;
+	u64 may[2] = {MIN(left, FAR) - N, MIN(left_branches, FAR) - N}, sum[2], branches, insns, guess, ratio;
 	u32 shift = 0;
 
 	insns = renew_use(cpu, &branches);
@@ -247,31 +292,43 @@ static void renew_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 	cpu->summed = 0;
 }
 
+/* What is left of c for the quotas to share out: nothing if it is so near that it is counted down. */
+static u64 count_down(struct cpu *cpu, enum cell c, u64 left, u32 *near)
+{
+	if (left >= NEAR)
+		return left;
+	cpu->countdown[c] = (s64)(cpu_own_count(cpu, c) - cpu->limit[c]);
+	*near |= CPU_WANT_COUNTDOWN << c;
+	return CPU_NO_LIMIT;
+}
+
+/* Cells with words of their own. If nothing but limits changed, words without one are as they were. */
+static void renew_cells(struct cpu *cpu, u32 *near)
+{
+	u32 todo = cpu->limits_stale ? (1u << CELL_NR) - 1 : cpu->limited | cpu->running_up;
+
+	for (todo &= ~(1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES); todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+		u64 left = left_of(cpu, c);
+
+		if (c == CELL_TAKEN && left < 2 * TAKEN_MARGIN)
+			*near |= CPU_WANT_EXPECT_TAKEN;
+		else if (c == CELL_TAKEN && left != CPU_NO_LIMIT)
+			left -= TAKEN_MARGIN;
+		set_cell(cpu, c, left);
+	}
+}
+
 void cpu_renew_limits(struct cpu *cpu)
 {
-	u64 left[CELL_NR], quota, quota_branches;
+	u64 left[2];
+	u32 near = 0;
 
-	cpu->limits_stale = cpu->near = 0;
-	for (enum cell c = 0; c < CELL_NR; c++)
-		left[c] = left_of(cpu, c);
-	quota = left[CELL_INSTRUCTIONS];
-	if (quota < NEAR) {
-		cpu->near |= CPU_WANT_COUNTDOWN;
-		cpu->countdown[CELL_INSTRUCTIONS] = -(s64)quota;
-		quota = CPU_NO_LIMIT;
-	}
-	quota_branches = left[CELL_BRANCHES];
-	if (quota_branches < NEAR) {
-		cpu->near |= CPU_WANT_COUNTDOWN_BRANCHES;
-		cpu->countdown[CELL_BRANCHES] = -(s64)quota_branches;
-		quota_branches = CPU_NO_LIMIT;
-	}
-	renew_quotas(cpu, quota, quota_branches);
-	if (left[CELL_TAKEN] < 2 * TAKEN_MARGIN)
-		cpu->near |= CPU_WANT_EXPECT_TAKEN;
-	else if (left[CELL_TAKEN] != CPU_NO_LIMIT)
-		left[CELL_TAKEN] -= TAKEN_MARGIN;
-	for (enum cell c = CELL_CYCLES; c < CELL_NR; c++)
-		set_cell(cpu, c, left[c]);
+	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
+		left[c] = count_down(cpu, c, left_of(cpu, c), &near);
+	renew_quotas(cpu, left[CELL_INSTRUCTIONS], left[CELL_BRANCHES]);
+	renew_cells(cpu, &near);
 	change_end(cpu);
+	cpu->near = near;
+	cpu->limits_stale = cpu->limits_new = 0;
 }

@@ -4,8 +4,8 @@
  *
  * The words of the bank run up to zero: each holds count + bias, and such code stops in front of the block whose
  * increment makes a word non-negative. blocks[][] share the limits of instructions and branches: each word gets a quota q, so
- * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words is less than what is left
- * of instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
+ * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words, and the part of a block that is
+ * done before it is counted, is less than what is left of instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
  * The last few hundred are counted down in variants of their own (CPU_WANT_NEAR), which stop in front of the very block.
  * A branch that is taken is noticed only after it, so cell TAKEN stops a little early, and near the limit
  * conditional branches are expected to be taken.
@@ -33,15 +33,27 @@ void cpu_clear_bank(struct cpu *cpu);
 u64 cpu_read_cell(const struct cpu *cpu, enum cell c);
 
 /*
- * By the owner, outside translated code: left[c] is how much cell c may advance until its limit is reached (CPU_NO_LIMIT: none).
+ * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.
  * Takes effect the next time translated code is entered.
  */
-void cpu_set_limits(struct cpu *cpu, const u64 left[CELL_NR]);
+void cpu_set_limits(struct cpu *cpu, u32 limited, const u64 left[CELL_NR]);
+
+/* The same by the owner, outside translated code: as a rule without adding up anything. */
+u64 cpu_own_count(struct cpu *cpu, enum cell c);
+
+/* By the owner, outside translated code: cell c advances by what no translated code has counted. */
+void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 
 /* By the owner, outside translated code: some cell's limit is reached (or passed). */
 bool cpu_limit_reached(struct cpu *cpu);
 
-/* By dbt/, outside translated code, when cpu->limits_stale or a word is used up: quotas, countdowns and cpu->near for what is left. */
+/* The same: the limit of instructions is reached by the next one. */
+bool cpu_limit_is_next(const struct cpu *cpu);
+
+/*
+ * By dbt/, outside translated code, when cpu->limits_new or limits_stale: quotas, countdowns and cpu->near for what is left. A word that is
+ * used up is a reason to set limits_stale.
+ */
 void cpu_renew_limits(struct cpu *cpu);
 
 #endif

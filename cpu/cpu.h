@@ -45,14 +45,16 @@ enum cell {
 #define CPU_WANT_LBR_JMP 512u	 /* direct jumps */
 #define CPU_WANT_LBR_CALL 1024u	 /* direct calls */
 #define CPU_WANT_LBR_RET 2048u
-#define CPU_WANT_LBR_IND 4096u	 /* indirect jumps and calls */
-#define CPU_WANT_LBR 0x1f00u
+#define CPU_WANT_LBR_IND_JMP 4096u
+#define CPU_WANT_LBR_IND_CALL 8192u
+#define CPU_WANT_LBR 0x3f00u
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
 #define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
 #define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
 #define CPU_WANT_EXPECT_TAKEN 0x40000u	     /* conditional branches count as taken until they are not */
 #define CPU_WANT_NEAR 0x70000u
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
+#define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
 
 static inline u32 cpu_want_bit(enum cell c)
 {
@@ -79,9 +81,19 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
 #define CPU_CALLS 65536 /* entries of the call stack, likewise with 16 bits */
 
+/* A call, or the delivery of a signal (dbt/calls.h). */
 struct cpu_call {
 	u64 ret, sp; /* return address, and where it lies */
+	u64 to : 56; /* what was called */
+	u64 len : 8; /* of the call instruction in front of ret; 0: a signal */
 };
+
+/* Where code for pc begins; good as long as the generation is the code cache's. */
+struct cpu_way {
+	u64 pc;
+	u32 want, generation, host;
+};
+#define CPU_WAYS 64 /* a power of 2 */
 
 struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
@@ -106,16 +118,22 @@ struct cpu {
 	/* Limits; see cpu/bank.h. All written by the owner only. */
 	u32 seq;	   /* odd while words and biases change */
 	u32 near;	   /* CPU_WANT_NEAR bits in force */
-	u32 limits_stale;  /* counts moved otherwise than by code that stops at limits: cpu_renew_limits() is due */
+	u32 limited;	   /* bit per cell with a limit */
+	u32 running_up;	   /* bit per cell whose word runs up to one */
+	u32 limits_new;	   /* cpu_renew_limits() is due */
+	u32 limits_stale;  /* the same, and countdown[] does not tell the counts: they moved otherwise than by code that stops at limits */
+	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
 	u32 steps;	   /* single steps since translated code ran on (for statistics) */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
-	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words */
+	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */
 	u64 quota[2][CPU_BLOCK_INSNS]; /* blocks[][] were -quota when they were set */
 	u64 use[2][CPU_BLOCK_INSNS];   /* of late, in proportion */
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
+
+	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;

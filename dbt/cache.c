@@ -177,6 +177,7 @@ void cache_switch_half(void)
 	u32 old = cache.half;
 
 	stat_inc(cache_flushes);
+	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	/* Whoever is still inside the old half finds no way to stay in it. */
 	cache.nfrag_of[old] = cache.nfrag;
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
@@ -241,7 +242,7 @@ int cache_init(void)
 		return (int)ret;
 	lock_init(&dbt_lock, RANK_DBT);
 	cache.npage = 1;
-	cache.epoch = 1;
+	cache.epoch = cache.generation = 1;
 	for (u32 i = 0; i < 2 * VARIANTS; i++) {
 		tables_place(&cache.variant[i], cache.variant[0].table[0].slot + i * TABLE_SLOTS);
 		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;

@@ -77,9 +77,10 @@ struct exit {
 		u32 rec;     /* never linked: makes the counts right where it stops, 0: they are */
 	};
 	u32 frag;
-	u8 kind;     /* enum exit_kind; only branches are ever linked */
+	u8 kind;     /* enum exit_kind; only branches are ever linked, and limits that lead to code that goes on one instruction at a time */
 	u8 variant;
 	bool exact;  /* EXIT_LIMIT: it does reach it, or may only for want of knowing whether a branch is taken */
+	u8 undo;     /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
 };
 
 /* One guest page with translated code. */
@@ -146,6 +147,7 @@ struct cache {
 	u32 first_frag;	     /* of this half */
 	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
 	u32 epoch;	     /* rises with each switch */
+	u32 generation;	     /* rises whenever an entry goes */
 	u32 nvariant[2];     /* used by each half */
 	struct variant variant[2 * VARIANTS];
 };

@@ -105,6 +105,29 @@ void counting_correct(struct cpu *cpu, u32 variant, u32 rec)
 #define BLOCK_CELLS (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES)
 /* Besides the cells, in counting.flushed. */
 #define COUNTDOWN_BIT(c) (1u << (CELL_NR + (c)))
+/* exit.undo: instructions, and with this a branch. */
+#define UNDO_BRANCH 64u
+_Static_assert(CPU_BLOCK_INSNS < UNDO_BRANCH, "exit.undo");
+
+u8 counting_made_down(const struct counting *c)
+{
+	s32 insns = c->flushed & COUNTDOWN_BIT(CELL_INSTRUCTIONS) ? c->total[CELL_INSTRUCTIONS] : 0;
+	bool branch = c->flushed & COUNTDOWN_BIT(CELL_BRANCHES);
+
+	return (u8)(insns | (branch ? UNDO_BRANCH : 0));
+}
+
+/* The countdowns stay good. */
+void counting_undo(struct cpu *cpu, const struct exit *x)
+{
+	u32 stale = cpu->limits_stale;
+
+	if (x->rec)
+		counting_correct(cpu, x->variant, x->rec);
+	cpu->countdown[CELL_INSTRUCTIONS] -= x->undo & (UNDO_BRANCH - 1);
+	cpu->countdown[CELL_BRANCHES] -= !!(x->undo & UNDO_BRANCH);
+	cpu->limits_stale = stale;
+}
 
 static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, struct increment *out)
 {
@@ -115,6 +138,7 @@ static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, st
 		.disp = (s32)(offsetof(struct cpu, countdown) + 8 * cell),
 		.n = c->total[cell],
 		.exact = true,
+		.down = true,
 	};
 	return true;
 }
@@ -171,4 +195,21 @@ u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 	emit32(e, 0);
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 	return out;
+}
+
+void counting_take_back(struct emit *e, const struct counting *c, bool spilled)
+{
+	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
+		s32 disp = (s32)(offsetof(struct cpu, countdown) + 8 * cell);
+
+		if (!(c->flushed & COUNTDOWN_BIT(cell)))
+			continue;
+		if (!spilled) {
+			emit_add_cpu(e, disp, -c->total[cell]);
+			continue;
+		}
+		emit_load_cpu(e, RCX, disp);
+		emit_lea_self(e, RCX, -c->total[cell]);
+		emit_store_cpu(e, RCX, disp);
+	}
 }

@@ -28,6 +28,13 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 /* Translated code was left at the record's place: makes the counts right. */
 void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
 
+/* Code that takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are kept. */
+void counting_take_back(struct emit *e, const struct counting *c, bool spilled);
+/* The same by counting_undo(): for struct exit. */
+u8 counting_made_down(const struct counting *c);
+/* Translated code was left by an EXIT_LIMIT: makes the counts right. */
+void counting_undo(struct cpu *cpu, const struct exit *x);
+
 static inline bool counting_any(const struct counting *c)
 {
 	return c->cells;
@@ -38,6 +45,7 @@ struct increment {
 	u32 cells; /* bit per cell that is right afterwards */
 	s32 disp, n;
 	bool exact; /* the word's limit is exact: see struct exit */
+	bool down; /* it is a countdown */
 };
 
 /* The next one; false: no more. */

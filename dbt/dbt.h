@@ -17,7 +17,7 @@ enum dbt_stop {
 	DBT_FAULT,     /* an instruction at cpu->rip cannot be fetched or decoded: see dbt_fault */
 	DBT_SYSENTER,  /* int 0x80 or sysenter at cpu->rip (not executed) */
 	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
-	DBT_LIMIT,     /* CPU_WANT_LIMITS: the block at cpu->rip would reach a limit, or may; nothing of it is done or counted */
+	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
 	DBT_STEPPED,   /* dbt_step() only: one instruction was executed and counted */
@@ -41,8 +41,8 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
  */
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 
-/* True if code at pc is translated already for what the thread wants: it can go on there at no cost. */
-bool dbt_known(const struct cpu *cpu, gva pc);
+/* After DBT_LIMIT and DBT_STEPPED, if neither dbt_run() nor dbt_step() is called next: the thread is out of the code cache. */
+void dbt_outside(struct cpu *cpu);
 
 /* An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set. 0 or -ENOMEM. */
 int dbt_break_set(gva addr, bool on);
@@ -72,8 +72,9 @@ enum dbt_where {
 };
 
 /*
- * For the host's signal handlers: where a machine context is, given as gregs of ucontext (REG_R8 .. REG_CR2). For DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before)
- * the guest instruction at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
+ * For the host's signal handlers: where a machine context is, given as gregs of ucontext (REG_R8 .. REG_CR2). For
+ * DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before) the guest instruction
+ * at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
  * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at this
  * point) are applied to cpu by dbt_leave(), not here.
  */

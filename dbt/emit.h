@@ -20,12 +20,6 @@ static inline void emit8(struct emit *e, u8 b)
 	*e->p++ = b;
 }
 
-static inline void emit16(struct emit *e, u16 v)
-{
-	memcpy(e->p, &v, 2);
-	e->p += 2;
-}
-
 static inline void emit32(struct emit *e, u32 v)
 {
 	memcpy(e->p, &v, 4);

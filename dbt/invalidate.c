@@ -15,6 +15,7 @@ static void kill_frag(u32 frag)
 	if (f->dead)
 		return;
 	f->dead = true;
+	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	stat_add(blocks_dropped, f->nentry);
 	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
 		struct entry *en = &cache.entry[i];

@@ -1,6 +1,8 @@
 /* See dbt/lbr.h. */
 #include "dbt/lbr.h"
 
+#include "rt/string.h"
+
 u32 lbr_want_bit(enum isa_kind kind)
 {
 	switch (kind) {
@@ -14,8 +16,9 @@ u32 lbr_want_bit(enum isa_kind kind)
 	case ISA_RET:
 		return CPU_WANT_LBR_RET;
 	case ISA_JMP_IND:
+		return CPU_WANT_LBR_IND_JMP;
 	case ISA_CALL_IND:
-		return CPU_WANT_LBR_IND;
+		return CPU_WANT_LBR_IND_CALL;
 	default:
 		return 0;
 	}
@@ -86,4 +89,9 @@ void lbr_emit_indirect(struct emit *e, u64 from)
 	if (far)
 		emit_load_cpu(e, RCX, offsetof(struct cpu, target));
 	emit_advance_pos(e);
+}
+
+void lbr_clear(struct cpu *cpu)
+{
+	memset(cpu->lbr_from, 0, sizeof(cpu->lbr_from));
 }

@@ -16,4 +16,7 @@ void lbr_emit(struct emit *e, u64 from, u64 to);
 /* To the address in rcx, which it keeps. */
 void lbr_emit_indirect(struct emit *e, u64 from);
 
+/* None was noted before now: what is older does not lead to what comes. */
+void lbr_clear(struct cpu *cpu);
+
 #endif

@@ -8,6 +8,7 @@
 #include "dbt/flush.h"
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
+#include "dbt/lbr.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/stats.h"
@@ -37,6 +38,7 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
 	cpu->rflags = RFLAGS_FIXED;
+	memset(cpu->way, 0, sizeof(cpu->way));
 }
 
 void dbt_before_fork(void)
@@ -102,13 +104,37 @@ static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *
 	return entry;
 }
 
+/* Instructions or branches have a limit that quotas stand for. */
+static bool has_quotas(const struct cpu *cpu)
+{
+	u32 near = (cpu->near & CPU_WANT_COUNTDOWN ? 1u << CELL_INSTRUCTIONS : 0) |
+		   (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES ? 1u << CELL_BRANCHES : 0);
+
+	return cpu->limited & (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES) & ~near;
+}
+
+/* A word is used up. True: the instruction at cpu->rip reaches a limit, or may. */
+static bool limit_exit(struct cpu *cpu, const struct exit *x)
+{
+	stat_inc(limit_exits);
+	cpu->fine = 1;
+	if (x->patch)
+		return false;
+	if (x->exact || cpu_limit_reached(cpu))
+		return cache.variant[x->variant].want & CPU_WANT_FINE;
+	cpu->limits_stale = 1;
+	return false;
+}
+
 /* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
 static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 {
 	const struct exit *x = &cache.exit[id];
 
 	cpu->rip = x->target;
-	if (x->rec && !x->patch)
+	if (x->kind == EXIT_LIMIT && !x->patch)
+		counting_undo(cpu, x);
+	else if (x->rec && !x->patch)
 		counting_correct(cpu, x->variant, x->rec);
 	switch ((enum exit_kind)x->kind) {
 	case EXIT_SYSCALL:
@@ -124,12 +150,8 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		*stop = DBT_RDPMC;
 		return true;
 	case EXIT_LIMIT:
-		stat_inc(limit_exits);
 		*stop = DBT_LIMIT;
-		if (x->exact || cpu_limit_reached(cpu))
-			return true;
-		cpu_renew_limits(cpu);
-		return false;
+		return limit_exit(cpu, x);
 	case EXIT_BREAK:
 		*stop = DBT_BREAK;
 		return true;
@@ -153,31 +175,56 @@ static u32 usable_want(const struct cpu *cpu)
 	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
 }
 
-/* What the thread's code must be like now. */
-static u32 wanted(const struct cpu *cpu)
+/* What the thread's code must be like now, with all limits in force. */
+static u32 wanted(struct cpu *cpu)
 {
 	u32 want = usable_want(cpu);
 
-	return want & CPU_WANT_LIMITS ? want | cpu->near : want;
+	if (!(want & CPU_WANT_LIMITS)) {
+		cpu->limits_stale = 1;
+		cpu->fine = 0;
+		return want;
+	}
+	if (cpu->limits_new | cpu->limits_stale)
+		cpu_renew_limits(cpu);
+	if (cpu->fine) {
+		cpu->fine = 0;
+		want |= CPU_WANT_FINE;
+	}
+	return want | cpu->near;
 }
 
 /* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for find_way(). */
 static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_fault *fault)
 {
-	u32 entry;
+	struct cpu_way *way = &cpu->way[(cpu->rip ^ want >> 14) % CPU_WAYS];
+	u32 entry, generation;
 
 	if (want != cpu->variant) {
 		stat_inc(variant_switches);
+		if (want & ~cpu->variant & CPU_WANT_LBR)
+			lbr_clear(cpu);
 		cpu->variant = want;
-		exit = 0;
+		if (exit && cache.exit[exit].variant != cache_variant(want))
+			exit = 0;
 	}
 	/* From here until the exit that it is left by has been read, this half of the cache stays. */
-	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
-	entry = find_way(cpu, exit, indirect, fault);
-	if (!entry)
-		return -1;
+	if (cpu->epoch != cache.epoch)
+		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
+	if (exit || indirect || way->pc != cpu->rip || way->want != want || way->generation != generation) {
+		entry = find_way(cpu, exit, indirect, fault);
+		if (!entry)
+			return -1;
+		*way = (struct cpu_way){cpu->rip, want, generation, cache.entry[entry].host};
+	}
 	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
-	return dbt_enter(cpu, cache.entry[entry].host);
+	return dbt_enter(cpu, way->host);
+}
+
+void dbt_outside(struct cpu *cpu)
+{
+	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
 }
 
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
@@ -198,6 +245,8 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			indirect = false;
 			if (left_by_exit(cpu, exit, &stop))
 				return stop;
+			if (!cache.exit[exit].patch)
+				exit = 0;
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
@@ -219,10 +268,9 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		stat_add(steps, cpu->steps);
 		cpu->steps = 0;
 	}
-	if ((cpu->want & CPU_WANT_LIMITS) && cpu->limits_stale)
-		cpu_renew_limits(cpu);
 	stop = run(cpu, fault);
-	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	if (stop != DBT_LIMIT)
+		dbt_outside(cpu);
 	return stop;
 }
 
@@ -232,7 +280,6 @@ static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
-	cpu->limits_stale = 1;
 	for (;;) {
 		switch (enter(cpu, want, 0, false, fault)) {
 		case -1:
@@ -254,16 +301,15 @@ static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 {
+	u64 pc = cpu->rip, insns = cpu->cell[CELL_INSTRUCTIONS], branches = cpu->cell[CELL_BRANCHES];
 	enum dbt_stop stop = step(cpu, fault);
 
+	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu->cell[CELL_INSTRUCTIONS] - insns);
+	cpu->countdown[CELL_BRANCHES] += (s64)(cpu->cell[CELL_BRANCHES] - branches);
+	cpu->limits_stale |= has_quotas(cpu);
+	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
-	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	if (stop != DBT_STEPPED)
+		dbt_outside(cpu);
 	return stop;
-}
-
-bool dbt_known(const struct cpu *cpu, gva pc)
-{
-	u32 variant = cache_variant(wanted(cpu));
-
-	return variant != NO_VARIANT && cache_find(&cache.variant[variant], pc);
 }

@@ -31,6 +31,8 @@ static struct {
 	struct emit e;
 	u32 variant;
 	u32 want; /* CPU_WANT_* of the variant */
+	u32 out;  /* variant that its exits lead to: itself, but for CPU_WANT_FINE; NO_VARIANT: they are not linked */
+	u32 fine; /* variant that goes on near a limit; NO_VARIANT: none */
 	u32 frag;
 	u64 base; /* pc of the fragment */
 	u32 first_entry;
@@ -71,7 +73,7 @@ static bool stands_alone(const struct insn *in)
 /* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
 static bool decode_block(u64 pc, struct dbt_fault *fault)
 {
-	u32 limit = dbt_options.one_insn || (tr.want & CPU_WANT_ONE) ? 1 : BLOCK_INSNS;
+	u32 limit = dbt_options.one_insn || (tr.want & (CPU_WANT_ONE | CPU_WANT_FINE)) ? 1 : BLOCK_INSNS;
 
 	tr.n = 0;
 	tr.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
@@ -211,6 +213,12 @@ static bool flags_dead_for_one(const struct insn *in)
 	return !live_before(in, ISA_STATUS) && !(in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV));
 }
 
+/* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */
+static bool stops_in_front(void)
+{
+	return (tr.want & CPU_WANT_LIMITS) && (tr.want & (CPU_WANT_NEAR | CPU_WANT_FINE | CPU_WANT_KINDS | CPU_WANT_CYCLES));
+}
+
 /* Where the block's increments are made, as find_flag_dead_place(); *safe: the flags are dead there. */
 static u32 find_place(bool *safe)
 {
@@ -219,7 +227,7 @@ static u32 find_place(bool *safe)
 	*safe = true;
 	if (tr.want & CPU_WANT_ONE)
 		*safe = flags_dead_for_one(&tr.insn[0].in);
-	else if (tr.want & CPU_WANT_LIMITS)
+	else if (stops_in_front())
 		*safe = flags_dead_at_start();
 	else if ((place = find_flag_dead_place()) >= 0)
 		return (u32)place;
@@ -254,10 +262,12 @@ static struct rec *rec_add(u64 pc)
 
 static u32 find_entry(u64 pc)
 {
-	for (u32 i = tr.first_entry; i < cache.nentry; i++)
+	if (tr.out == NO_VARIANT)
+		return 0;
+	for (u32 i = tr.first_entry; i < cache.nentry && tr.out == tr.variant; i++)
 		if (cache.entry[i].pc == pc)
 			return i;
-	return cache_find(&cache.variant[tr.variant], pc);
+	return cache_find(&cache.variant[tr.out], pc);
 }
 
 static void entry_add(u64 pc)
@@ -268,8 +278,8 @@ static void entry_add(u64 pc)
 /* Makes the 4 bytes at `patch` lead to target. */
 static void exit_add(u64 target, u8 *patch)
 {
-	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.variant, target, patch);
-	u32 to = dbt_options.no_links || (tr.want & CPU_WANT_ONE) ? 0 : find_entry(target);
+	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
+	u32 to = dbt_options.no_links ? 0 : find_entry(target);
 
 	if (to)
 		cache_exit_link(id, to);
@@ -321,14 +331,38 @@ static void cold_end(struct emit hot)
 /*
  * Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0].
  */
-static void limit_exit(u8 *patch, u64 pc, u32 rec, bool exact, bool spilled)
+static void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled)
 {
 	struct emit hot = cold_begin(patch);
+	struct exit *x;
 
 	if (spilled)
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_stop(EXIT_LIMIT, pc, rec)->exact = exact;
+	x = emit_stop(EXIT_LIMIT, pc, rec);
+	x->exact = exact;
+	x->undo = undo;
 	cold_end(hot);
+}
+
+/* A countdown is used up in front of pc: goes on one instruction at a time. The exit is as a branch's. */
+static void fine_exit(u8 *patch, u64 pc, bool spilled)
+{
+	struct emit hot = cold_begin(patch);
+	u32 id, to;
+
+	counting_take_back(&tr.e, &tr.count, spilled);
+	if (spilled)
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	id = cache_exit_new(EXIT_LIMIT, tr.frag, tr.fine, pc, tr.e.p - 4);
+	cold_end(hot);
+	to = dbt_options.no_links ? 0 : cache_find(&cache.variant[tr.fine], pc);
+	if (to)
+		cache_exit_link(id, to);
+	else
+		cache_exit_unlink(id);
 }
 
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
@@ -355,7 +389,10 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	}
 	counting_made(&tr.count, inc);
 	rec_add(pc);
-	limit_exit(patch, pc, cache.nrec - 1, inc->exact, !flags_dead);
+	if (inc->down && tr.fine != NO_VARIANT)
+		fine_exit(patch, pc, !flags_dead);
+	else
+		limit_exit(patch, pc, cache.nrec - 1, counting_made_down(&tr.count), inc->exact, !flags_dead);
 }
 
 static void emit_counting(u64 pc, bool flags_dead)
@@ -421,7 +458,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 	patch = tr.e.p - 4;
 	cold_end(hot);
 	if (used_up)
-		limit_exit(used_up, target, 0, false, true);
+		limit_exit(used_up, target, 0, 0, false, true);
 	exit_add(target, patch);
 }
 
@@ -496,7 +533,7 @@ static u64 emit_call(const struct guest_insn *gi)
 	emit_spill();
 	emit_push_return(ret);
 	if (tr.want & CPU_WANT_CALLS)
-		calls_emit_push(&tr.e, ret);
+		calls_emit_push(&tr.e, ret, gi->in.len, target);
 	if (tr.want & CPU_WANT_LBR_CALL)
 		lbr_emit(&tr.e, gi->pc, target);
 	emit_unspill();
@@ -514,7 +551,7 @@ static void emit_note_indirect(const struct guest_insn *gi)
 		calls_emit_pop(&tr.e);
 	} else if (gi->in.kind == ISA_CALL_IND) {
 		emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, target));
-		calls_emit_push(&tr.e, gi->pc + gi->in.len);
+		calls_emit_push(&tr.e, gi->pc + gi->in.len, gi->in.len, 0);
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, target));
 	}
 }
@@ -536,10 +573,10 @@ static u64 emit_indirect(const struct guest_insn *gi)
 			emit_push_return(gi->pc + gi->in.len);
 	}
 	emit_note_indirect(gi);
-	if (tr.want & CPU_WANT_ONE)
+	if (tr.out == NO_VARIANT)
 		emit_jmp(&tr.e, cache.miss);
 	else
-		ibl_emit_lookup(&tr.e, &cache.variant[tr.variant]);
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out]);
 	return 0;
 }
 
@@ -691,7 +728,8 @@ static u64 emit_block(void)
 	bool safe = true;
 	u64 next = 0;
 
-	entry_add(tr.insn[0].pc);
+	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
+		entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
 	if (tr.breaks)
 		return emit_break();
@@ -728,7 +766,24 @@ static bool trace_goes_on(u64 next)
 
 	if (tr.want & CPU_WANT_ONE)
 		return false;
+	if (tr.want & CPU_WANT_FINE)
+		return tr.blocks < BLOCK_INSNS && !tr.checked && !ends_block(&tr.insn[0].in) && fits_s32(distance * 2);
 	return tr.blocks < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
+}
+
+/* The variant that the exits of one lead to; NO_VARIANT: to the dispatcher, always. */
+static u32 out_of(u32 want, u32 variant)
+{
+	if (want & CPU_WANT_ONE)
+		return NO_VARIANT;
+	return want & CPU_WANT_FINE ? cache_variant_get(want & ~CPU_WANT_FINE) : variant;
+}
+
+static u32 fine_of(u32 want)
+{
+	if (!(want & (CPU_WANT_COUNTDOWN | CPU_WANT_COUNTDOWN_BRANCHES)) || (want & CPU_WANT_FINE))
+		return NO_VARIANT;
+	return cache_variant_get(want | CPU_WANT_FINE);
 }
 
 u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
@@ -741,6 +796,8 @@ u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 	guest_code_begin(&tr.code);
 	tr.variant = variant;
 	tr.want = cache.variant[variant].want;
+	tr.out = out_of(tr.want, variant);
+	tr.fine = fine_of(tr.want);
 	tr.insns = tr.blocks = 0;
 	tr.checked = false;
 	if (!decode_block(pc, fault))

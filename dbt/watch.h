@@ -2,7 +2,8 @@
  * Watched data: the check in front of an instruction that accesses memory.
  *
  * It compares the addresses of the accesses with the interval of cpu->watch_lo and watch_len and, if one is inside and
- * cpu->watch_map does not exclude it, goes to a stop (EXIT_WATCHED); os/ then finds out exactly. Accesses of more than 64 bytes, and those whose addresses are not a simple operand's, always stop.
+ * cpu->watch_map does not exclude it, goes to a stop (EXIT_WATCHED); os/ then finds out exactly. Accesses of more than 64
+ * bytes, and those whose addresses are not a simple operand's, always stop.
  */
 #ifndef DBT_WATCH_H
 #define DBT_WATCH_H

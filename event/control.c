@@ -12,6 +12,8 @@
 #include "rt/guest.h"
 #include "rt/refuse.h"
 
+#define BPF_PROGS_MAX 64 /* the kernel's BPF_TRACE_MAX_PROGS */
+
 static void for_group(struct event *e, bool group, void (*verb)(struct event *e))
 {
 	struct event *leader = event_leader(e), *s;
@@ -90,13 +92,62 @@ static int pause_output(task_id task, u64 fd, bool pause)
 	return err;
 }
 
-static int set_filter(u64 arg)
+/* Of an event that may have a filter and has none yet: how its fields are found. */
+static int filter_source(task_id task, u64 fd, filter_fields **fields, u32 *source)
 {
-	char text[256];
+	struct event *e;
+	int err = 0;
 
-	if (guest_read_str(text, arg, sizeof(text)) == -EFAULT)
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e) {
+		*fields = pmu_by_number(e->pmu)->field;
+		*source = e->source.source;
+	}
+	if (!e)
+		err = refuse(EBADF, "the event was closed meanwhile");
+	else if (!*fields)
+		err = refuse(EINVAL, "only tracepoints and AUX events take filters");
+	else if (e->filter.n)
+		err = refuse(EEXIST, "the event has a filter, and keeps it");
+	event_unlock();
+	return err;
+}
+
+static int attach_filter(task_id task, u64 fd, const struct filter_node *filter, u32 n)
+{
+	struct event *e;
+	int err;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (!e)
+		err = refuse(EBADF, "the event was closed meanwhile");
+	else if (e->filter.n)
+		err = refuse(EEXIST, "the event has a filter, and keeps it");
+	else
+		err = filter_attach(e, filter, n);
+	event_unlock();
+	return err;
+}
+
+static int set_filter(task_id task, u64 fd, u64 arg)
+{
+	struct filter_node filter[FILTER_NODES];
+	filter_fields *fields;
+	char text[FILTER_TEXT];
+	u32 source;
+	long len = guest_read_str(text, arg, sizeof(text));
+	int n;
+
+	if (len == -EFAULT)
 		return refuse(EFAULT, "the filter cannot be read");
-	return refuse(EINVAL, "only tracepoints and AUX events take filters");
+	if (len < 0)
+		return refuse(EINVAL, "the filter is longer than a page");
+	n = filter_source(task, fd, &fields, &source);
+	if (!n)
+		n = filter_compile(text, fields, source, filter);
+	return n < 0 ? n : attach_filter(task, fd, filter, (u32)n);
 }
 
 static int set_period(task_id task, u64 fd, u64 arg)
@@ -134,6 +185,23 @@ static int set_bpf(s32 fd)
 	return refuse(EINVAL, "BPF programs cannot be attached to events");
 }
 
+/* There are none: the kernel's perf_event_query_prog_array(). */
+static int query_bpf(const struct perf_attr *attr, u64 arg)
+{
+	struct perf_event_query_bpf query;
+
+	if (!host_perfmon_capable())
+		return refuse(EPERM, "QUERY_BPF needs CAP_PERFMON");
+	if (attr->type != PERF_TYPE_TRACEPOINT)
+		return refuse(EINVAL, "only tracepoints have BPF programs");
+	if (guest_read(&query, arg, sizeof(query)))
+		return refuse(EFAULT, "the query cannot be read");
+	if (query.ids_len > BPF_PROGS_MAX)
+		return refuse(E2BIG, "room for more programs than there can be");
+	query.prog_cnt = 0;
+	return guest_write(arg, &query, sizeof(query)) ? refuse(EFAULT, "the answer cannot be written") : 0;
+}
+
 int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 {
 	struct perf_attr attr;
@@ -161,15 +229,13 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 	case PERF_EVENT_IOC_SET_OUTPUT:
 		return set_output(task, fd, arg);
 	case PERF_EVENT_IOC_SET_FILTER:
-		return set_filter(arg);
+		return set_filter(task, fd, arg);
 	case PERF_EVENT_IOC_SET_BPF:
 		return set_bpf((s32)arg);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return pause_output(task, fd, arg != 0);
 	case PERF_EVENT_IOC_QUERY_BPF:
-		if (!host_perfmon_capable())
-			return refuse(EPERM, "QUERY_BPF needs CAP_PERFMON");
-		return refuse(EINVAL, "only tracepoints have BPF programs");
+		return query_bpf(&attr, arg);
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 		return event_modify(task, fd, arg);
 	default:

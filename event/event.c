@@ -8,6 +8,7 @@
 #include "event/ring.h"
 #include "event/sideband.h"
 #include "event/userpage.h"
+#include "rt/stats.h"
 #include "rt/string.h"
 
 /* ---- numbers that change together ---- */
@@ -397,6 +398,12 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 
 /* ---- coming and going ---- */
 
+static u32 new_slot(struct event_space *s)
+{
+	stat_inc(event_slots);
+	return s->slots_high++;
+}
+
 struct event *event_alloc(void)
 {
 	struct event_space *s = event_space;
@@ -406,7 +413,7 @@ struct event *event_alloc(void)
 	if (nr)
 		elist_del(&s->free, nr, LINK_CTX);
 	else if (s->slots_high < EVENT_SLOTS)
-		nr = s->slots_high++;
+		nr = new_slot(s);
 	else
 		return NULL;
 	e = event_slot(nr);

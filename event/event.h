@@ -49,6 +49,12 @@ static inline bool event_counts_alone(const struct event *e)
 	return !e->task && e->source.per_cpu;
 }
 
+/* A per-CPU event's child: its copy on one task, which follows it in everything. */
+static inline bool event_follows_cpu(const struct event *e)
+{
+	return e->parent && !event_slot(e->parent)->task;
+}
+
 /* The context's clock for an event. */
 u64 event_clock(const struct event *e);
 

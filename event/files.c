@@ -41,6 +41,16 @@ struct event *event_files_get_locked(task_id task, u64 fd)
 	return nr ? event_slot(nr) : NULL;
 }
 
+s32 event_files_find(task_id task, u32 nr)
+{
+	const struct event_files *files = &event_space->files[event_ctx(task)->files];
+
+	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++)
+		if (event_files_lookup(task, fd) == nr)
+			return (s32)fd;
+	return -1;
+}
+
 int event_files_install_locked(task_id task, u64 fd, struct event *e)
 {
 	if (fd >= EVENT_FDS)

@@ -26,6 +26,9 @@ static inline u32 event_files_lookup(task_id task, u64 fd)
 /* The same, for good. With the lock held; NULL: none. */
 struct event *event_files_get_locked(task_id task, u64 fd);
 
+/* A descriptor of the task that is event number nr; -1: it has none. Takes no lock. */
+s32 event_files_find(task_id task, u32 nr);
+
 /* Enters a descriptor; whatever was there is closed. 0 or -EMFILE. */
 int event_files_install_locked(task_id task, u64 fd, struct event *e);
 void event_files_uninstall_locked(task_id task, u64 fd);

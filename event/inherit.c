@@ -84,7 +84,7 @@ int inherit_task(task_id parent, task_id child, u64 clone_flags)
 
 	for_each_in_ctx(e, event_ctx(parent)) {
 		/* Children of per-CPU events get sisters from their parent, below. */
-		if (err || !event_is_leader(e) || (e->parent && !event_slot(e->parent)->task))
+		if (err || !event_is_leader(e) || event_follows_cpu(e))
 			continue;
 		if (is_inherited(e, clone_flags))
 			err = inherit_group(e, child);

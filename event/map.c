@@ -270,7 +270,7 @@ static gva end_of(const struct event_map *m)
 
 static bool is_in(const struct event_map *m, u32 mm, gva start, gva end)
 {
-	return m->mm == mm && m->addr && m->addr < end && end_of(m) > start;
+	return m->mm == mm && m->addr && !m->leaving && m->addr < end && end_of(m) > start;
 }
 
 bool event_map_any(task_id task, gva start, gva end)
@@ -295,20 +295,36 @@ bool event_map_rdpmc(task_id task)
 	return false;
 }
 
-int event_map_remove(task_id task, gva start, gva end)
+int event_map_remove_begin(task_id task, gva start, gva end)
 {
 	u32 mm = event_ctx(task)->mm;
-	bool cut = false;
+	bool cut = false, any = false;
 
 	event_lock();
-	for_each_map(m)
+	for_each_map(m) {
+		any |= is_in(m, mm, start, end);
 		cut |= is_in(m, mm, start, end) && (m->addr < start || end_of(m) > end);
+	}
 	if (!cut)
 		for_each_map(m)
-			if (is_in(m, mm, start, end))
-				drop(m);
+			m->leaving |= is_in(m, mm, start, end);
 	event_unlock();
-	return cut ? refuse(EINVAL, "an event's mapping can only be unmapped as a whole") : 0;
+	return cut ? refuse(EINVAL, "an event's mapping can only be unmapped as a whole") : any;
+}
+
+void event_map_remove_end(task_id task, gva start, gva end, bool done)
+{
+	u32 mm = event_ctx(task)->mm;
+
+	event_lock();
+	for_each_map(m) {
+		if (m->mm != mm || !m->leaving || m->addr < start || end_of(m) > end)
+			continue;
+		m->leaving = 0;
+		if (done)
+			drop(m);
+	}
+	event_unlock();
 }
 
 void event_map_moved(task_id task, gva from, gva to)

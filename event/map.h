@@ -29,11 +29,13 @@ void event_map_commit(const struct event_map_request *rq);
 void event_map_undo(const struct event_map_request *rq);
 
 /*
- * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place): the events' mappings there
- * go. 0, or -EINVAL: it would cut one in two, nothing was done. Called before the host unmaps, so that a mapping that another thread
- * makes there afterwards is not meant.
+ * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place). 0: no event is mapped
+ * there; 1: the mappings there are leaving, event_map_remove_end() follows; -EINVAL: it would cut one in two. Called before the host
+ * unmaps, so that a mapping that another thread makes there afterwards is not meant.
  */
-int event_map_remove(task_id task, gva start, gva end);
+int event_map_remove_begin(task_id task, gva start, gva end);
+/* The host has done so, and they go; or it could not, and they stay. */
+void event_map_remove_end(task_id task, gva start, gva end, bool done);
 /* mremap(2) has moved the mapping at `from` to `to`. */
 void event_map_moved(task_id task, gva from, gva to);
 /* True if some of it is an event's mapping. Takes no lock. */

@@ -80,6 +80,18 @@ static int find_task(struct opening *o, task_id found)
 	return 0;
 }
 
+/* The kernel's perf_trace_event_perm(): what tasks of others do is not for everybody. */
+static int check_raw(const struct opening *o)
+{
+	const struct perf_attr *attr = &o->r->attr;
+
+	if (attr->type != PERF_TYPE_TRACEPOINT || o->task || !(attr->sample_type & PERF_SAMPLE_RAW))
+		return 0;
+	if (event_sysctl()->paranoid > -1 && !host_perfmon_capable())
+		return refuse(EPERM, "records of all tasks' tracepoints need perf_event_paranoid -1 or CAP_PERFMON");
+	return 0;
+}
+
 /* The kernel's perf_event_alloc(). */
 static int find_source(struct opening *o)
 {
@@ -94,6 +106,7 @@ static int find_source(struct opening *o)
 	if (attr->inherit && (attr->sample_type & PERF_SAMPLE_READ) && !(attr->sample_type & PERF_SAMPLE_TID))
 		return refuse(EINVAL, "PERF_SAMPLE_READ of an inherited event needs PERF_SAMPLE_TID");
 	err = pmu_find(attr, &o->pmu, &o->source);
+	err = err ? err : check_raw(o);
 	if (err)
 		return err;
 	if (attr->aux_output)
@@ -231,6 +244,8 @@ static struct event *fill(const struct opening *o, u64 inode)
 	e->source = o->source;
 	e->inode = inode;
 	e->attr = r->attr;
+	if (!(e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
+		e->attr.branch_sample_type = 0; /* Linux quirk: an attr with another value is not the same (tests/abi/breakpoint_modify.c) */
 	period_init(e, NULL);
 	e->tally[0].state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
 	e->tally[0].stamp = event_clock(e);

@@ -93,15 +93,27 @@ static bool is_rated(const struct event *e)
 	return e->attr.freq || event_space->rate_set;
 }
 
+/* A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the perf clock. */
+static void count_from_tick(struct event *e, task_id task, u64 now)
+{
+	u64 clock = host_task_clock(task), used = clock - e->tick_clock;
+
+	if (used < PERIOD_TICK) {
+		e->tick_stamp = now - used;
+		return;
+	}
+	e->tick_stamp = now;
+	e->tick_clock = clock;
+	e->interrupts = 0;
+}
+
 /* Counts an overflow of the present tick. */
 static bool too_often(struct round *r, struct event *e)
 {
 	u64 now = round_time(r);
 
-	if (now - e->tick_stamp >= PERIOD_TICK) {
-		e->tick_stamp = now;
-		e->interrupts = 0;
-	}
+	if (now - e->tick_stamp >= PERIOD_TICK)
+		count_from_tick(e, r->task, now);
 	return ++e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
 }
 
@@ -130,15 +142,23 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 	};
 }
 
+/* An event whose overflows are there to wake somebody, each of them or every few. */
+static bool is_waker(const struct event *root)
+{
+	return !is_rated(root) && (root->async_pid || (!root->attr.watermark && root->attr.wakeup_events));
+}
+
 /* throttles: it counts against the rate that is allowed. */
 static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
+	u64 begin = throttles && is_waker(root) ? host_task_clock(r->task) : 0;
 	bool last, woke;
 
-	if (sample_excluded(&e->attr, r->shot))
+	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
 		return;
-	last = root->limit && !--root->limit;
+	last = root->limit == 1; /* it stays so until all are disabled: whoever dies before that leaves it to the next overflow */
+	root->limit -= root->limit && !last;
 	if (is_rated(e) && too_often(r, e) && throttles)
 		throttle_group(event_leader(e));
 	root->pending_kill = last ? POLL_HUP : POLL_IN;
@@ -151,8 +171,12 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 	}
 	if (woke && !is_rated(e) && too_often(r, e) && throttles)
 		throttle_group(event_leader(e));
-	if (last)
-		event_disable_family(root);
+	if (begin) /* waking is dear: a tick is of what the task does besides */
+		e->tick_clock += host_task_clock(r->task) - begin;
+	if (!last)
+		return;
+	event_disable_family(root);
+	root->limit = 0;
 }
 
 /* Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late. */
@@ -373,6 +397,13 @@ void event_overflow(task_id task, const struct shot *shot, struct overflow_resul
 	event_unlock();
 }
 
+static void hit(struct round *r, struct event *e)
+{
+	__atomic_store_n(&e->hits, e->hits + 1, __ATOMIC_RELAXED);
+	if (overflow_active(e))
+		reach(r, e, e->hits);
+}
+
 void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out)
 {
 	struct event *e = event_slot(event);
@@ -381,22 +412,43 @@ void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, s
 	round_begin(&r, task, shot, out);
 	event_lock();
 	if (e->slot == SLOT_LIVE && e->id == event_id && e->task == task && event_tally(e)->state == PERF_STATE_ACTIVE) {
-		__atomic_store_n(&e->hits, e->hits + 1, __ATOMIC_RELAXED);
-		if (overflow_active(e))
-			reach(&r, e, e->hits);
+		hit(&r, e);
 		if (r.any && needs_ticks(e))
 			arm(&r, false);
 	}
 	event_unlock();
 }
 
-void event_poll(task_id task, const struct shot *shot)
+void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out)
+{
+	const struct filter_subject subject = {(const u8 *)shot->raw + sizeof(u32), shot->comm, shot->ustring, task};
+	bool ticks = false;
+	struct event *e;
+	struct round r;
+
+	round_begin(&r, task, shot, out);
+	event_lock();
+	for_each_in_ctx(e, r.ctx) {
+		if (e->source.source != source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
+			continue;
+		/* Units: without them it is excluded. */
+		if (!e->source.units || !filter_passes_event(e, &subject))
+			continue;
+		hit(&r, e);
+		ticks |= needs_ticks(e);
+	}
+	if (r.any && ticks)
+		arm(&r, false);
+	event_unlock();
+}
+
+void event_poll(task_id task, const struct shot *shot, struct overflow_result *out)
 {
 	struct round r;
 
 	if (!__atomic_load_n(&event_ctx(task)->polling, __ATOMIC_RELAXED))
 		return;
-	round_begin(&r, task, shot, NULL);
+	round_begin(&r, task, shot, out);
 	event_lock();
 	reach_polled(&r);
 	event_unlock();

@@ -28,8 +28,11 @@ void event_overflow(task_id task, const struct shot *shot, struct overflow_resul
 /* The event (with source.hits) has happened once more: counts it, and overflows if it is time. For breakpoints. */
 void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out);
 
+/* The same for all of the task's events of that source whose filters the shot's record (shot->raw) passes. For tracepoints. */
+void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out);
+
 /* Looks at the polled sources. Cheap if no such event samples. */
-void event_poll(task_id task, const struct shot *shot);
+void event_poll(task_id task, const struct shot *shot, struct overflow_result *out);
 
 /*
  * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for the next one

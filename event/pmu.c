@@ -8,6 +8,7 @@
 #pragma weak hw_pmu_init
 #pragma weak sw_pmu_init
 #pragma weak bp_pmu_init
+#pragma weak tp_pmu_init
 
 static const struct pmu *pmus[PMU_MAX];
 static u32 nr_pmus;
@@ -59,7 +60,7 @@ static int refuse_type(u32 type)
 	case PERF_TYPE_RAW:
 		return refuse(ENOENT, "no hardware PMU counts this event");
 	case PERF_TYPE_TRACEPOINT:
-		return refuse(ENOENT, "tracepoints are not built");
+		return refuse(ENOENT, "no PMU counts tracepoints");
 	case PERF_TYPE_BREAKPOINT:
 		return refuse(ENOENT, "no PMU counts breakpoints");
 	default:
@@ -98,4 +99,6 @@ void pmu_init(void)
 		hw_pmu_init();
 	if (bp_pmu_init)
 		bp_pmu_init();
+	if (tp_pmu_init)
+		tp_pmu_init();
 }

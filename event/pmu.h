@@ -7,18 +7,22 @@
  * drivers); the core counts the events on each unit of each task and tells the drivers which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
- * by number. hw_pmu_init(), sw_pmu_init() and bp_pmu_init() are weak: an architecture or a test that has none leaves them out.
+ * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init() and tp_pmu_init() are weak: an architecture or a test that has none leaves them out.
  *
- * Context: event_init without locks, everything else with the event lock held. None of them may block.
+ * Context: with the event lock held. None of them may block.
  */
 #ifndef EVENT_PMU_H
 #define EVENT_PMU_H
 
 #include "abi/perf.h"
+#include "event/filter.h"
 #include "event/host.h"
 
 #define PMU_MAX 8
 #define EVENT_UNITS 32
+/* Tracepoints, a unit for each enum tracepoint_kind (pmu/tracepoint.h): os/ looks at event_ctx.units at every system call. */
+#define EVENT_UNIT_TRACE (1u << 28)
+#define EVENT_UNITS_TRACE (15u << 28)
 
 /* What the driver makes of an attr. */
 struct event_source {
@@ -67,6 +71,9 @@ struct pmu {
 	 * NULL: the driver has no sources but clocks and those that are polled or hit.
 	 */
 	void (*limit)(task_id task, const struct pmu_limit *limit, u32 n);
+
+	/* The fields of the records that events with a source write: what their filters may name. NULL: they take no filters. */
+	filter_fields *field;
 };
 
 int pmu_register(const struct pmu *pmu); /* its number, or -ENOSPC */
@@ -86,5 +93,6 @@ void pmu_init(void); /* calls those below, once */
 void hw_pmu_init(void);
 void sw_pmu_init(void);
 void bp_pmu_init(void);
+void tp_pmu_init(void);
 
 #endif

@@ -6,16 +6,23 @@
 #include "event/files.h"
 #include "event/ring.h"
 
-u32 event_ready_locked(struct event *e)
+/* What no look takes away; 0: nothing. */
+static u32 stays(struct event *e)
 {
-	struct ring *r = ring_of(e);
 	s64 state = event_tally(e)->state;
 
 	if (state == PERF_STATE_EXIT && !e->children.first)
 		return EPOLLHUP;
 	if (state == PERF_STATE_ERROR)
 		return EPOLLERR;
-	return r ? __atomic_exchange_n(&r->poll, 0, __ATOMIC_ACQ_REL) : EPOLLHUP;
+	return ring_of(e) ? 0 : EPOLLHUP;
+}
+
+u32 event_ready_locked(struct event *e)
+{
+	u32 bits = stays(e);
+
+	return bits ? bits : __atomic_exchange_n(&ring_of(e)->poll, 0, __ATOMIC_ACQ_REL);
 }
 
 u32 event_ready(task_id task, u64 fd)
@@ -30,25 +37,63 @@ u32 event_ready(task_id task, u64 fd)
 	return bits;
 }
 
-static void wait_change(task_id task, u64 fd, s32 by)
+bool event_ready_far_locked(const struct event *e)
+{
+	if (event_tally(e)->state == PERF_STATE_EXIT)
+		return e->children.first;
+	return e->task && host_task_tgid(e->task) != host_task_tgid(host_current());
+}
+
+bool event_wait_begin(task_id task, u64 fd)
+{
+	struct event *e;
+	bool far = false;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e) {
+		__atomic_store_n(&e->waiters, e->waiters + 1, __ATOMIC_RELAXED);
+		far = event_ready_far_locked(e);
+	}
+	event_unlock();
+	return far;
+}
+
+void event_wait_end(task_id task, u64 fd)
 {
 	struct event *e;
 
 	event_lock();
 	e = event_files_get_locked(task, fd);
-	if (e && (by > 0 || e->waiters))
-		__atomic_store_n(&e->waiters, e->waiters + (u32)by, __ATOMIC_RELAXED);
+	if (e && e->waiters)
+		__atomic_store_n(&e->waiters, e->waiters - 1, __ATOMIC_RELAXED);
 	event_unlock();
 }
 
-void event_wait_begin(task_id task, u64 fd)
+static bool is_needed(struct event *e)
 {
-	wait_change(task, fd, 1);
+	return e && e->waiters && stays(e);
 }
 
-void event_wait_end(task_id task, u64 fd)
+bool event_ready_needed(task_id task, u64 fd)
 {
-	wait_change(task, fd, -1);
+	bool needed;
+
+	event_lock();
+	needed = is_needed(event_files_get_locked(task, fd));
+	event_unlock();
+	return needed;
+}
+
+void event_ready_missed(task_id task, u64 fd)
+{
+	struct event *e;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (is_needed(e))
+		host_wake(event_nr(e), 0);
+	event_unlock();
 }
 
 void event_ready_at_exit(struct event *root)

@@ -15,12 +15,19 @@ u32 event_ready(task_id task, u64 fd);
 /* The same of a root event. With the lock held. */
 u32 event_ready_locked(struct event *e);
 
+/* It counts tasks of other processes, which may be killed and tell nobody: who waits has to look for that. With the lock held. */
+bool event_ready_far_locked(const struct event *e);
+
 /*
  * From now on host_wake() is called when event_ready() may have changed; look once more before you sleep. One _end for each _begin; a
- * waiter that dies in between only costs wakeups that nobody hears.
+ * waiter that dies in between only costs wakeups that nobody hears. _begin: event_ready_far_locked().
  */
-void event_wait_begin(task_id task, u64 fd);
+bool event_wait_begin(task_id task, u64 fd);
 void event_wait_end(task_id task, u64 fd);
+/* After _end: the news that host_wake() had sent were taken by the caller. If they are news to others too, they are sent once more. */
+void event_ready_missed(task_id task, u64 fd);
+/* It would send them now. */
+bool event_ready_needed(task_id task, u64 fd);
 
 /* The event, or one that it inherited to, has ended: that may concern those who wait for it. With the lock held. */
 void event_ready_at_exit(struct event *root);

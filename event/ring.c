@@ -1,6 +1,7 @@
 /* See ring.h. */
 #include "event/ring.h"
 
+#include <asm/siginfo.h>
 #include <asm-generic/errno.h>
 #include "event/userpage.h"
 #include "event/sample.h"
@@ -282,6 +283,8 @@ bool ring_end(struct ring_out *o, bool sample)
 	if (likely(!is_wakeup(r, root, sample)))
 		return false;
 	__atomic_store_n(&r->poll, POLL_READABLE, __ATOMIC_RELEASE);
+	if (root->async_pid && !root->pending_kill)
+		root->pending_kill = POLL_IN;
 	wake_feeders(r, root, root->pending_kill);
 	root->pending_kill = 0;
 	return true;

@@ -14,10 +14,10 @@
 	(PERF_MEM_S(OP, NA) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) | PERF_MEM_S(TLB, NA) | \
 	 PERF_MEM_S(LVLNUM, NA))
 
-/* A record's fields of 8 bytes: 9 in front of the parts of other sizes, 8 and the registers behind them. */
+/* A record's fields of 8 bytes: 9 in front of the parts of other sizes, 9 and the registers behind them. */
 struct sample_words {
 	struct perf_event_header header;
-	u64 word[9 + 8 + SAMPLE_REGS];
+	u64 word[9 + 9 + SAMPLE_REGS];
 };
 
 static const struct event *root_of(const struct event *e)
@@ -62,8 +62,11 @@ u32 sample_needs(const struct perf_attr *attr)
 		needs |= SHOT_PAGES;
 	if (type & PERF_SAMPLE_CGROUP)
 		needs |= SHOT_CGROUP;
+	if (type & PERF_SAMPLE_CPU)
+		needs |= SHOT_CPU;
 	/* Software events have no data access of their own: the addresses of page faults come by themselves. */
-	if ((type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_DATA_PAGE_SIZE)) && attr->type != PERF_TYPE_SOFTWARE)
+	if ((type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_DATA_PAGE_SIZE)) && attr->type != PERF_TYPE_SOFTWARE &&
+	    attr->type != PERF_TYPE_TRACEPOINT)
 		needs |= SHOT_ADDR;
 	return needs;
 }
@@ -104,7 +107,7 @@ static u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u
 	return at;
 }
 
-/* WEIGHT to CODE_PAGE_SIZE. The registers of a moment inside the kernel are not known, physical addresses never. */
+/* WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses never. */
 static u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
 {
 	u64 type = e->attr.sample_type;
@@ -125,6 +128,8 @@ static u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
 		*at++ = shot->data_page_size;
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
 		*at++ = shot->code_page_size;
+	if (type & PERF_SAMPLE_AUX)
+		*at++ = 0;
 	return at;
 }
 

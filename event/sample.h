@@ -19,6 +19,7 @@
 #define SHOT_PAGES 64u	 /* code_page_size, data_page_size */
 #define SHOT_CGROUP 128u
 #define SHOT_BRANCH_CALLS 256u /* branches as a call stack: PERF_SAMPLE_BRANCH_CALL_STACK */
+#define SHOT_CPU 512u	 /* cpu */
 
 #define SHOT_BRANCHES_MAX 256
 
@@ -56,6 +57,10 @@ struct shot {
 	u32 nr_branch;
 	const struct shot_branch *call;	  /* the call stack as branches */
 	u32 nr_call;
+	const void *raw;     /* of a tracepoint: PERF_SAMPLE_RAW, the size word and what follows */
+	u32 raw_size;	     /* of both; a multiple of 8 */
+	const char *comm;    /* the same, for filters: the task's name */
+	const char *const *ustring; /* and strings, as struct filter_subject has them */
 };
 
 /* SHOT_* that samples of this attr want to know. */

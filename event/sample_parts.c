@@ -146,6 +146,12 @@ static bool branch_chosen(u64 mask, u32 kind)
 	return false;
 }
 
+/* There are none. */
+static bool only_in_transactions(u64 mask)
+{
+	return (mask & PERF_SAMPLE_BRANCH_IN_TX) && !(mask & PERF_SAMPLE_BRANCH_NO_TX);
+}
+
 /* Whether a branch was predicted is not known: neither bit is set. */
 static struct perf_branch_entry branch_entry(u64 mask, const struct shot_branch *b)
 {
@@ -168,7 +174,7 @@ static void measure_branches(struct sample_parts *p, const struct perf_attr *att
 	const struct shot_branch *b = stack ? shot->call : shot->branch;
 	u32 left = stack ? shot->nr_call : shot->nr_branch, n = 0;
 
-	if (!(mask & PERF_SAMPLE_BRANCH_USER))
+	if (!(mask & PERF_SAMPLE_BRANCH_USER) || only_in_transactions(mask))
 		left = 0;
 	for (; left && n < SAMPLE_BRANCHES; left--, b++)
 		if (stack || branch_chosen(mask, b->kind))
@@ -240,6 +246,22 @@ static void write_stack(struct ring_out *o, u32 size, const struct shot *shot)
 	ring_u64(o, dumped);
 }
 
+/* ---- RAW ---- */
+
+static u32 raw_len(const struct shot *shot)
+{
+	return shot->raw ? shot->raw_size / 8 : 1;
+}
+
+/* Linux's form of an event without raw data: a size of 4, and four zeroes that make 8 bytes of it. */
+static void write_raw(struct ring_out *o, const struct shot *shot)
+{
+	if (shot->raw)
+		ring_write(o, shot->raw, shot->raw_size);
+	else
+		ring_u64(o, 4);
+}
+
 /* ---- all of them ---- */
 
 u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct shot *shot, u32 fixed)
@@ -255,7 +277,7 @@ u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const st
 		p->regs_len = sample_regs(p->regs, shot->regs, attr->sample_regs_user);
 	words = p->branch_head_len + 3 * p->nr_branch + p->regs_len;
 	words += type & PERF_SAMPLE_READ ? sample_read_len(e) : 0;
-	words += !!(type & PERF_SAMPLE_RAW);
+	words += type & PERF_SAMPLE_RAW ? raw_len(shot) : 0;
 	words += type & PERF_SAMPLE_STACK_USER ? 2 : 0;
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		measure_chain(p, attr, shot, SAMPLE_SIZE_MAX - fixed - words * 8);
@@ -277,9 +299,8 @@ void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct
 	ring_write(o, p->chain_head, p->chain_head_len * 8);
 	if (p->chain_len)
 		ring_write(o, shot->chain, p->chain_len * 8);
-	/* Linux's form of an event without raw data: a size of 4, and four zeroes that make 8 bytes of it. */
 	if (type & PERF_SAMPLE_RAW)
-		ring_u64(o, 4);
+		write_raw(o, shot);
 	ring_write(o, p->branch_head, p->branch_head_len * 8);
 	ring_write(o, p->branch, p->nr_branch * (u32)sizeof(p->branch[0]));
 	ring_write(o, p->regs, p->regs_len * 8);

@@ -23,7 +23,7 @@ struct news {
 	task_id teller; /* whose events hear of it; the trailer names it */
 	s32 pid, tid;	/* of the teller */
 	s32 cpu;
-	u64 age; /* ns since it happened */
+	u64 time; /* perf clock; 0: now */
 	void (*write)(struct event *e, const struct news *n);
 	const void *about;
 };
@@ -58,19 +58,14 @@ u32 sideband_of(const struct perf_attr *attr)
 	return what;
 }
 
-/* The event is a copy, on a task, of one that counts a CPU. */
-static bool is_per_cpu_child(const struct event *e)
-{
-	return e->parent && !event_slot(e->parent)->task;
-}
-
 u32 sideband_of_ctx(task_id task)
 {
 	u32 what = 0;
 	struct event *e;
 
-	for_each_linked(e, nr, next, task ? event_ctx(task)->events : event_space->system,
-			in_ctx) if (!is_per_cpu_child(e)) what |= sideband_of(&e->attr);
+	for_each_linked(e, nr, next, task ? event_ctx(task)->events : event_space->system, in_ctx)
+		if (!event_follows_cpu(e))
+			what |= sideband_of(&e->attr);
 	return what;
 }
 
@@ -86,7 +81,7 @@ void sideband_sync_locked(task_id task)
 static bool hears(const struct event *e, const struct news *n)
 {
 	return (sideband_of(&e->attr) & n->what) && event_tally(e)->state >= PERF_STATE_INACTIVE &&
-	       (e->cpu < 0 || e->cpu == n->cpu) && !is_per_cpu_child(e);
+	       (e->cpu < 0 || e->cpu == n->cpu) && !event_follows_cpu(e);
 }
 
 static struct news news_of(task_id teller, u32 what, void (*write)(struct event *, const struct news *),
@@ -105,14 +100,18 @@ static void tell_own_locked(const struct news *n)
 {
 	struct event *e;
 
-	for_each_in_ctx(e, event_ctx(n->teller)) if (hears(e, n)) n->write(e, n);
+	for_each_in_ctx(e, event_ctx(n->teller))
+		if (hears(e, n))
+			n->write(e, n);
 }
 
 static void tell_system_locked(const struct news *n)
 {
 	struct event *e;
 
-	for_each_linked(e, nr, next, event_space->system, in_ctx) if (hears(e, n)) n->write(e, n);
+	for_each_linked(e, nr, next, event_space->system, in_ctx)
+		if (hears(e, n))
+			n->write(e, n);
 }
 
 static void tell_locked(const struct news *n)
@@ -130,6 +129,14 @@ static void tell(const struct news *n)
 
 /* ---- records ---- */
 
+/* By the event's clock. */
+static u64 time_of(const struct event *e, const struct news *n)
+{
+	if (!n->time)
+		return sample_clock(e);
+	return e->attr.use_clockid ? sample_clock(e) - (host_clock_perf() - n->time) : n->time;
+}
+
 /* body: bytes between header and trailer, a multiple of 8. False: there is no room. */
 static bool record_begin(struct record *r, struct event *e, const struct news *n, u32 type, u32 misc, u32 body)
 {
@@ -137,7 +144,7 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 
 	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
 	r->event = e;
-	r->id = (struct sample_id_of){n->pid, n->tid, sample_clock(e) - n->age, (u32)n->cpu};
+	r->id = (struct sample_id_of){n->pid, n->tid, time_of(e, n), (u32)n->cpu};
 	if (!ring_begin(&r->out, e, h.size))
 		return false;
 	ring_write(&r->out, &h, sizeof(h));
@@ -319,9 +326,8 @@ static void write_switch(struct event *e, const struct news *n)
 void sideband_switch(task_id task, const struct sideband_switch *s)
 {
 	struct news n = news_of(task, SB_SWITCH, write_switch, s);
-	u64 now = host_clock_perf();
 
-	n.age = now > s->time ? now - s->time : 0;
+	n.time = s->time;
 	tell(&n);
 }
 
@@ -379,7 +385,7 @@ void sideband_read_locked(struct event *child)
 	struct news n;
 	struct record r;
 
-	if (!child->attr.inherit_stat || is_per_cpu_child(child) || event_ctx(child->task)->forked_by)
+	if (!child->attr.inherit_stat || event_follows_cpu(child) || event_ctx(child->task)->forked_by)
 		return;
 	n = news_of(child->task, 0, NULL, NULL);
 	if (!record_begin(&r, child, &n, PERF_RECORD_READ, 0, 8 + 8 * sample_read_len(child)))

@@ -16,6 +16,7 @@
 #define EVENT_SPACE_H
 
 #include "abi/perf.h"
+#include "event/filter.h"
 #include "event/host.h"
 #include "event/list.h"
 #include "event/pmu.h"
@@ -28,6 +29,7 @@
 #define EVENT_RINGS 4096	 /* ring buffers */
 #define EVENT_MAPS 8192		 /* mappings of events, in all processes */
 #define EVENT_WATCHES 4096	 /* registrations of events with epoll instances */
+#define EVENT_FILTER_NODES 65536
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -36,6 +38,11 @@ enum event_slot_state {
 	SLOT_FOLDING, /* a child whose counts go to its parent, then it is free */
 	SLOT_DYING,   /* on the way to free, its counts are not needed any more */
 };
+
+/* A filter's place in event_space.filter; n 0: there is none. */
+struct event_filter {
+	u32 at, n;
+} __attribute__((aligned(8)));
 
 /* The numbers of an event that change together. Times in ns of the context's clock, counts in the source's unit. */
 struct event_tally {
@@ -75,21 +82,23 @@ struct event {
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
 	u64 freq_stamp;		     /* perf clock at the last overflow */
 	u64 freq_count;		     /* source at the last tick; with a fixed period: the overflow after next is not before this */
-	u32 interrupts;		     /* overflows in the tick that began at tick_stamp */
+	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
-	u64 tick_stamp;
+	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
 	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
 	u32 pending_kill;	     /* POLL_IN or POLL_HUP for the next wakeup */
 	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
+	struct event_filter filter;  /* roots only; set once, by one store */
 
-	/* Who waits on its descriptors (os/notify.c); roots only. [any] */
+	/* Who waits on its descriptors, and whom its wakeups signal (os/notify.c); roots only. [any, to look] */
 	u32 waiters;		     /* blocked in poll(2) and the like, or registered with an epoll instance */
-	u32 async_signo;	     /* O_ASYNC: F_SETSIG's number, 0: SIGIO */
-	s32 async_pid;		     /* F_SETOWN_EX: kernel id, 0: off */
-	u32 async_type;		     /* F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP */
-	s32 async_fd;		     /* si_fd */
-	u32 async_tgid;		     /* the process that asked */
+	s32 async_pid;		     /* O_ASYNC: the process that set it, 0: off */
+	s32 async_fd;		     /* by which descriptor: si_fd */
+	u32 async_signo;	     /* F_SETSIG's number, 0: SIGIO */
+	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */
+	s32 async_owner;	     /* and which; 0: nobody */
+	u32 async_in, async_hup;     /* wakeups signalled that are not known to be taken: POLL_IN's, and whether POLL_HUP too */
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
@@ -108,7 +117,7 @@ struct event_ctx {
 	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
-	u32 units;	  /* derived: what the drivers were told */
+	u32 units;	  /* [any] derived: what the drivers were told */
 	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
 	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
@@ -170,6 +179,7 @@ struct event_map {
 	u64 event_id;
 	gva addr;
 	u32 pages;	/* with the first one */
+	u32 leaving;	/* the host is unmapping it */
 };
 
 /* An event's registration with an epoll instance; see watch.h. */
@@ -197,6 +207,7 @@ struct event_space {
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
+	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: every overflow counts against it */
 	u64 next_id;
 	struct elist free;	/* derived */
@@ -207,6 +218,7 @@ struct event_space {
 	struct ring ring[EVENT_RINGS];
 	struct event_map map[EVENT_MAPS];
 	struct event_watch watch[EVENT_WATCHES];
+	struct filter_node filter[EVENT_FILTER_NODES]; /* of live events' filters; what none of them names is free */
 	struct event_files files[EVENT_FILES];
 	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
 };

@@ -94,13 +94,13 @@ void event_task_exec(task_id task)
 	ctx->mm = event_mm_new_locked();
 	event_mm_gone_locked(old_mm);
 	for_each_in_ctx(e, ctx) {
-		if (!e->attr.enable_on_exec)
+		if (!e->attr.enable_on_exec || event_follows_cpu(e))
 			continue;
 		event_enable(e);
 		e->attr.enable_on_exec = 0;
 	}
 	for_each_in_ctx(e, ctx)
-		if (e->attr.remove_on_exec)
+		if (e->attr.remove_on_exec && !event_follows_cpu(e))
 			event_exit(e);
 	event_unlock();
 }
@@ -131,9 +131,4 @@ void event_task_moved_slow(task_id task)
 		if (e->cpu >= 0 && event_is_leader(e))
 			event_sched_group(e, event_clock(e));
 	event_unlock();
-}
-
-bool event_task_counted(task_id task)
-{
-	return event_ctx(task)->units != 0;
 }

@@ -48,7 +48,4 @@ static inline bool event_task_measured(task_id task)
 	return __atomic_load_n(&event_space->ctx[task].measured, __ATOMIC_RELAXED) != 0;
 }
 
-/* True if anything is counted for the task at present. */
-bool event_task_counted(task_id task);
-
 #endif

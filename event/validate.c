@@ -21,6 +21,8 @@ static const char *check_slot(const struct event *e)
 		return "a leader has a leader";
 	if (e->parent && (event_slot(e->parent)->slot != SLOT_LIVE || event_slot(e->parent)->id != e->parent_id))
 		return "a child has no parent";
+	if (e->filter.n && (e->parent || e->filter.at + e->filter.n > EVENT_FILTER_NODES))
+		return "a filter is not where filters are kept";
 	if (!e->parent && !e->refs)
 		return "an open event has no descriptor";
 	if (event_tally(e)->state == PERF_STATE_ACTIVE && event_tally(event_leader(e))->state < PERF_STATE_INACTIVE)

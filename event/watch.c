@@ -97,15 +97,20 @@ void event_watch_set(u32 nr, u32 events, u64 data)
 	event_unlock();
 }
 
-void event_watch_put(u32 nr)
+static void put_locked(struct event_watch *w)
 {
-	struct event *e;
+	struct event *e = watched(w);
 
-	event_lock();
-	e = watched(slot(nr));
 	if (e && e->waiters)
 		__atomic_store_n(&e->waiters, e->waiters - 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->event, 0, __ATOMIC_RELEASE);
+}
+
+void event_watch_put(u32 nr, bool unset)
+{
+	event_lock();
+	if (!unset || !slot(nr)->events)
+		put_locked(slot(nr));
 	event_unlock();
 }
 
@@ -140,17 +145,24 @@ u32 event_watch_take(u32 nr, u64 *data)
 	return bits;
 }
 
+bool event_watch_far(task_id task)
+{
+	u32 files = event_ctx(task)->files;
+	bool far = false;
+
+	event_lock();
+	for (u32 nr = 1; nr < event_space->watches_high && !far; nr++)
+		if (slot(nr)->files == files && watched(slot(nr)))
+			far = event_ready_far_locked(watched(slot(nr)));
+	event_unlock();
+	return far;
+}
+
 s32 event_watch_fd(u32 nr, task_id task)
 {
 	const struct event_watch *w = slot(nr);
-	u32 files = event_ctx(task)->files;
 
 	if (nr >= event_space->watches_high || !w->event)
 		return -1;
-	if (event_files_lookup(task, (u32)w->fd) == w->event)
-		return w->fd;
-	for (u32 fd = 0; fd < event_space->files[files].high; fd++)
-		if (event_files_lookup(task, fd) == w->event)
-			return (s32)fd;
-	return -1;
+	return event_files_lookup(task, (u32)w->fd) == w->event ? w->fd : event_files_find(task, w->event);
 }

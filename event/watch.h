@@ -23,10 +23,14 @@ u32 event_watch_get(task_id task, s32 epfd, s32 fd);
  * lost; what stays is reported by host_wake().
  */
 void event_watch_set(u32 watch, u32 events, u64 data);
-void event_watch_put(u32 watch);
+/* EPOLL_CTL_DEL has been done; `unset`: ADD or MOD has failed, so that a number that is not set goes again. */
+void event_watch_put(u32 watch, bool unset);
 
 /* What is ready now, and is to be reported with the data: takes a wakeup. 0: nothing. */
 u32 event_watch_take(u32 watch, u64 *data);
+
+/* The task's process has registered an event of which event_ready_far_locked() is true. */
+bool event_watch_far(task_id task);
 
 /* A descriptor of the task that is the watched event; -1: it has none. */
 s32 event_watch_fd(u32 watch, task_id task);

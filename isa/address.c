@@ -40,11 +40,6 @@ static u64 operand_at(const struct insn *in, u64 pc, const struct isa_regs *regs
 	return by_address_size(in, addr) + segment_base(in, regs);
 }
 
-u64 isa_operand_address(const struct insn *in, u64 pc, const struct isa_regs *regs)
-{
-	return operand_at(in, pc, regs, 0);
-}
-
 static u32 stack_size(const struct insn *in)
 {
 	bool near = in->kind == ISA_CALL || in->kind == ISA_CALL_IND || in->kind == ISA_RET;

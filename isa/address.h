@@ -35,7 +35,4 @@ struct isa_access {
  */
 int isa_accesses(const struct insn *in, u64 pc, const struct isa_regs *regs, struct isa_access out[ISA_ACCESSES]);
 
-/* The address of its ModRM or moffs memory operand, accessed or not; bt and its relatives add to it what the bit offset says. */
-u64 isa_operand_address(const struct insn *in, u64 pc, const struct isa_regs *regs);
-
 #endif

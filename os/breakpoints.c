@@ -33,7 +33,7 @@ static u64 bytes_for(u32 room)
 
 static bool is_active(const struct event *e)
 {
-	return e->source.hits && e->source.units && event_tally(e)->state == PERF_STATE_ACTIVE;
+	return e->source.units & (CPU_WANT_BREAK | CPU_WANT_WATCH) && event_tally(e)->state == PERF_STATE_ACTIVE;
 }
 
 /* Fills the list if there is room. Returns how many there are. */
@@ -167,10 +167,9 @@ static void hit(struct thread *t, const struct breakpoint *b, const struct shot_
 	struct shot shot;
 
 	shot_take(t, regs, &shot);
-	shot.addr = b->addr;
-	shot.data_src = 0;
+	shot_set_address(t, b->addr, &shot);
 	event_hit(t->cpu->slot, b->event, b->id, &shot, &result);
-	sampling_result(t, &result);
+	sampling_result(t, &result, false);
 }
 
 bool breakpoints_resume(const struct thread *t)

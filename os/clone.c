@@ -25,6 +25,7 @@
 #include "os/perf_mmap.h"
 #include "os/tell.h"
 #include "os/timer.h"
+#include "os/tracepoints.h"
 #include "os/vma.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
@@ -174,6 +175,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	child->cpu = &task->cpu;
 	child->cpu->calls = NULL; /* the copy is the parent's */
 	child->clone_flags = flags;
+	child->nr = t->nr;
 	thread_list_add(child);
 	ret = call_clone_vm(child, rq);
 	if (ret < 0) {
@@ -199,6 +201,7 @@ void clone_child(struct thread *t)
 	session_task_begin(t->task);
 	tell_forked(t->cpu->slot, t->task->generation, t->pid, t->tid);
 	tell_first_switch(t);
+	tracepoints_begin(t, t->nr);
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	loop_run(t);

@@ -281,7 +281,7 @@ int elf_load(int fd, enum vma_place place, struct elf_image *out)
 	return ret;
 }
 
-bool elf_is_code(const char *path, u64 offset)
+bool elf_code(const char *path, u64 *offset, u64 *end)
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	struct phdrs p;
@@ -293,8 +293,11 @@ bool elf_is_code(const char *path, u64 offset)
 		for (unsigned i = 0; i < p.eh.e_phnum && !found; i++) {
 			const Elf64_Phdr *ph = phdr(&p, i);
 
-			found = ph && ph->p_type == PT_LOAD && (ph->p_flags & PF_X) &&
-				ALIGN_DOWN(ph->p_offset, PAGE_SIZE) == offset;
+			found = ph && ph->p_type == PT_LOAD && (ph->p_flags & PF_X);
+			if (found) {
+				*offset = ALIGN_DOWN(ph->p_offset, PAGE_SIZE);
+				*end = ALIGN_UP(ph->p_offset + ph->p_filesz, PAGE_SIZE);
+			}
 		}
 	sys1(__NR_close, fd);
 	return found;

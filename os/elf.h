@@ -29,8 +29,8 @@ int elf_probe(int fd, char *interp);
 /* The same for an interpreter: -ELIBBAD. */
 int elf_probe_interp(int fd);
 
-/* Whether the mapping of that file that begins at that offset is one of code, as loaders map it. */
-bool elf_is_code(const char *path, u64 offset);
+/* Which part of a program or library is code, in whole pages of the file. False: none is. */
+bool elf_code(const char *path, u64 *offset, u64 *end);
 
 /* Maps a probed image: 0 or -errno. */
 int elf_load(int fd, enum vma_place place, struct elf_image *out);

@@ -286,6 +286,7 @@ static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp
 
 long sys_execve(struct thread *t, const u64 *a)
 {
+	t->task->exec_nr = (u32)t->nr;
 	return exec_guest(t, AT_FDCWD, a[0], a[1], a[2], 0);
 }
 
@@ -293,6 +294,7 @@ long sys_execveat(struct thread *t, const u64 *a)
 {
 	if (a[4] & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return refuse(EINVAL, "unknown flag of execveat");
+	t->task->exec_nr = (u32)t->nr;
 	return exec_guest(t, (int)a[0], a[1], a[2], a[3], (int)a[4]);
 }
 

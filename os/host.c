@@ -130,14 +130,6 @@ u64 host_task_count(task_id id, enum host_count what)
 	return count_at_exit(task, what);
 }
 
-static bool somebody_is_new(void)
-{
-	for (u32 slot = 1; slot < arena()->tasks_high; slot++)
-		if (__atomic_load_n(&arena()->tasks[slot].state, __ATOMIC_ACQUIRE) == TASK_NEW)
-			return true;
-	return false;
-}
-
 /* A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited
  * for. */
 task_id host_find_task(s32 pid)
@@ -147,7 +139,7 @@ task_id host_find_task(s32 pid)
 	} pause = {0, 100000};
 	task_id id = session_find_tid(pid);
 
-	for (int i = 0; !id && i < 10000 && somebody_is_new() && !sys_is_error(sys2(__NR_tkill, pid, 0)); i++) {
+	for (int i = 0; !id && i < 10000 && session_expects(pid); i++) {
 		sys2(__NR_nanosleep, &pause, 0);
 		id = session_find_tid(pid);
 	}

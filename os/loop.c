@@ -63,6 +63,7 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
 			stop = sampling_step(t, fault);
 	}
+	dbt_outside(t->cpu);
 	__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_RELEASE);
 	return stop;
 }

@@ -20,6 +20,7 @@
 #include "os/stack.h"
 #include "os/sys_perf.h"
 #include "os/tell.h"
+#include "os/tracepoints.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -202,7 +203,8 @@ void main_run(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot set up signals", ret);
 	start_translator(t, kernel_sp);
-	t->cpu->calls = NULL; /* went with the old image */
+	t->cpu->calls = NULL; /* went with the old image, as did the code that it ran */
+	t->cpu->variant = 0;
 	load_program(t, kernel_sp, &loaded);
 	t->proc->vdso = loaded.vdso;
 	ret = perf_after_exec(t);
@@ -213,5 +215,7 @@ void main_run(const u64 *kernel_sp)
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
 	tell_exec(t, &loaded);
 	tell_switches(t, 0);
+	if (t->task->exec_nr)
+		tracepoints_begin(t, t->task->exec_nr);
 	loop_run(t);
 }

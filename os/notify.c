@@ -7,8 +7,7 @@
 #include <linux/eventpoll.h>
 #include <linux/fcntl.h>
 #include "event/files.h"
-#include "event/space.h"
-#include "os/arena.h"
+#include "event/ready.h"
 #include "os/signal.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -17,11 +16,8 @@
 #define AF_UNIX_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SOCK_DGRAM_ 2
 #define MSG_DONTWAIT_ 0x40
-#define NO_SIGPIPE 0x4000 /* MSG_NOSIGNAL */
-
-/* Events of this process with O_ASYNC: their datagrams are taken when a signal comes, since nobody else may. */
-#define ASYNC_FDS 64
-static s32 async_fds[ASYNC_FDS]; /* descriptor + 1, 0: free */
+#define MSG_NOSIGNAL_ 0x4000
+#define SIGNALS_QUEUED 32 /* from this number on; of the others one is pending at a time */
 
 struct address {
 	u16 family;
@@ -63,71 +59,99 @@ bool notify_listen_event(struct thread *t, s32 fd)
 	return nr && listen_as(fd, event_slot(nr)->inode);
 }
 
-/* From a socket of its own, since members have none in common; it is rare that somebody sleeps. */
-static void send_datagram(u64 inode)
+static bool send_from(s32 fd, u64 inode)
 {
 	struct address a;
 	u32 len = make_address(&a, inode);
-	long fd = notify_descriptor(true);
+
+	return !sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
+}
+
+/*
+ * From a socket of its own, since members have none in common; it is rare that somebody sleeps. Where no more descriptors may be opened, those
+ * of this process who wait have one, and others look from time to time. False: there is no room for it.
+ */
+static bool send_datagram(u32 root)
+{
+	u64 inode = event_slot(root)->inode;
+	s32 fd = (s32)notify_descriptor(true);
+	bool sent;
 
 	if (fd < 0)
-		return;
-	sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | NO_SIGPIPE, (long)&a, len);
+		return send_from(event_files_find(host_current(), root), inode);
+	sent = send_from(fd, inode);
 	sys1(__NR_close, fd);
+	return sent;
 }
 
 /* ---- signals ---- */
 
-struct owner {
-	s32 type, pid;
-};
-
-/* As the kernel's send_sigio(): without F_SETSIG there is no siginfo to speak of. */
-static void fill_siginfo(struct ksiginfo *info, s32 fd, s32 signo, u32 kill)
+/* The kernel's sig_specific_sicodes(), but for SIGIO: its si_code means something else. */
+static bool has_own_codes(u32 signo)
 {
-	memset(info, 0, sizeof(*info));
-	info->signo = signo ? signo : SIGIO;
-	info->code = signo ? (s32)kill : SIG_CODE_KERNEL;
-	if (!signo)
-		return;
-	info->addr = kill == POLL_HUP ? EPOLLHUP | EPOLLERR : EPOLLIN | EPOLLRDNORM; /* si_band */
-	info->value = (u32)fd;
+	return signo < SIGNALS_QUEUED && ((SIG_SYNC | SIG_BIT(SIGCHLD) | SIG_BIT(SIGSYS)) & SIG_BIT(signo));
 }
 
-/* True if the signal is of this process to this process, and has been sent. */
-static bool signal_self(const struct event *e, u32 kill)
-{
-	s32 pid = (s32)sys0(__NR_getpid), fd = e->async_fd;
-	struct owner owner = {0, 0};
-	struct ksiginfo info;
+#define BAND_IN (EPOLLIN | EPOLLRDNORM)
+#define BAND_HUP (EPOLLHUP | EPOLLERR)
 
-	if ((s32)e->async_tgid != pid || sys3(__NR_fcntl, fd, F_GETOWN_EX, &owner))
+/* As the kernel's send_sigio_to_task(): without F_SETSIG there is no siginfo to speak of. */
+static void fill_siginfo(struct ksiginfo *info, const struct event *e, u32 kill)
+{
+	memset(info, 0, sizeof(*info));
+	info->signo = SIGIO;
+	info->code = SIG_CODE_KERNEL;
+	if (!e->async_signo)
+		return;
+	info->signo = (s32)e->async_signo;
+	info->code = has_own_codes(e->async_signo) ? SI_SIGIO : (s32)kill;
+	info->addr = kill == POLL_HUP ? BAND_HUP : BAND_IN; /* si_band */
+	info->value = (u32)e->async_fd;
+}
+
+static long queue_to_self(const struct thread *t, const struct event *e, const struct ksiginfo *info)
+{
+	if (e->async_type == F_OWNER_TID)
+		return sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, info->signo, info);
+	return sys3(__NR_rt_sigqueueinfo, t->tid, info->signo, info); /* to its process */
+}
+
+/* True if it is the calling thread that is to be signalled, and it has been. */
+static bool signal_self(struct event *e, u32 kill)
+{
+	const struct thread *t = thread_current();
+	struct ksiginfo info;
+	long ret;
+
+	if (!t || t->pid != e->async_pid || t->tid != e->async_owner || e->async_type == F_OWNER_PGRP)
 		return false;
-	fill_siginfo(&info, fd, (s32)sys2(__NR_fcntl, fd, F_GETSIG), kill);
-	if (owner.type == F_OWNER_TID)
-		return !sys4(__NR_rt_tgsigqueueinfo, pid, owner.pid, info.signo, &info);
-	return owner.type == F_OWNER_PID && owner.pid == pid && !sys3(__NR_rt_sigqueueinfo, pid, info.signo, &info);
+	fill_siginfo(&info, e, kill);
+	ret = queue_to_self(t, e, &info);
+	if (ret == -EAGAIN) {
+		memset(&info, 0, sizeof(info));
+		info.signo = SIGIO;
+		info.code = SIG_CODE_KERNEL;
+		ret = queue_to_self(t, e, &info);
+	} else if (!ret && kill != POLL_HUP) {
+		e->async_in++;
+	}
+	return !ret;
 }
 
 void host_wake(u32 root, u32 pending_kill)
 {
-	const struct event *e = event_slot(root);
+	struct event *e = event_slot(root);
 	bool waited = __atomic_load_n(&e->waiters, __ATOMIC_RELAXED);
-	bool async = e->async_pid && pending_kill;
+	bool async = e->async_pid && e->async_owner && pending_kill;
 
-	if (async && !waited && signal_self(e, pending_kill))
+	if (!waited && (!async || signal_self(e, pending_kill)))
 		return;
-	if (waited || async)
-		send_datagram(e->inode);
-}
-
-static void note_fd(s32 fd, bool on)
-{
-	for (u32 i = 0; i < ASYNC_FDS; i++)
-		if (async_fds[i] == fd + 1 || (on && !async_fds[i])) {
-			async_fds[i] = on ? fd + 1 : 0;
-			return;
-		}
+	if (!send_datagram(root) || !async)
+		return;
+	if (pending_kill == POLL_HUP)
+		e->async_hup = 1;
+	else
+		e->async_in++;
 }
 
 void notify_set_async(struct thread *t, s32 fd, bool on)
@@ -135,28 +159,121 @@ void notify_set_async(struct thread *t, s32 fd, bool on)
 	struct event *e;
 	u64 inode = 0;
 
-	note_fd(fd, on);
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
-	if (e) {
+	if (e && on && !e->async_pid) {
 		e->async_fd = fd;
-		e->async_tgid = (u32)t->pid;
-		e->async_pid = on ? t->pid : 0;
+		e->async_in = e->async_hup = 0;
 		inode = e->inode;
 	}
+	if (e && on != !!e->async_pid)
+		__atomic_store_n(&e->async_pid, on ? t->pid : 0, __ATOMIC_RELEASE);
 	event_unlock();
-	if (e && on)
+	if (inode)
 		listen_as(fd, inode);
 }
 
-void notify_signal_taken(struct thread *t)
+void notify_set_owner(struct thread *t, s32 fd)
 {
-	for (u32 i = 0; i < ASYNC_FDS; i++) {
-		if (!async_fds[i])
-			continue;
-		if (event_files_lookup(t->cpu->slot, (u32)async_fds[i] - 1))
-			notify_drain(async_fds[i] - 1);
-		else
-			async_fds[i] = 0;
+	struct {
+		s32 type, id;
+	} owner = {0, 0};
+	long signo = sys2(__NR_fcntl, fd, F_GETSIG);
+	struct event *e;
+
+	sys3(__NR_fcntl, fd, F_GETOWN_EX, &owner);
+	event_lock();
+	e = event_files_get_locked(t->cpu->slot, (u32)fd);
+	if (e) {
+		e->async_signo = (u32)signo;
+		e->async_type = (u32)owner.type;
+		e->async_owner = owner.id;
 	}
+	event_unlock();
+}
+
+/* ---- their delivery ---- */
+
+/* What a signal is: of a wakeup that signals and is known, of a datagram that was only for those who wait, or one cannot tell. */
+enum meaning { OF_WAKEUP, OF_DATAGRAM, UNSURE };
+
+static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
+{
+	if (info->addr == BAND_HUP || !e->async_pid || e->async_signo != (u32)info->signo || e->async_type == F_OWNER_PGRP)
+		return UNSURE;
+	if (e->async_in) {
+		e->async_in = info->signo < SIGNALS_QUEUED ? 0 : e->async_in - 1;
+		return OF_WAKEUP;
+	}
+	if (!e->async_hup)
+		return OF_DATAGRAM;
+	e->async_hup = 0;
+	info->code = info->code == POLL_IN ? POLL_HUP : info->code;
+	info->addr = BAND_HUP;
+	return OF_WAKEUP;
+}
+
+static void take_datagrams(struct thread *t, s32 fd)
+{
+	notify_drain(fd);
+	event_ready_missed(t->cpu->slot, (u32)fd);
+}
+
+/* A datagram that is sent anew for those who wait is a signal too: where nothing shows that it is not the guest's, that would never end. */
+static void take_if_not_missed(struct thread *t, s32 fd)
+{
+	if (!event_ready_needed(t->cpu->slot, (u32)fd))
+		take_datagrams(t, fd);
+}
+
+static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
+{
+	enum meaning meaning = UNSURE;
+	struct event *e;
+
+	if (!event_files_lookup(t->cpu->slot, (u32)fd))
+		return true;
+	event_lock();
+	e = event_files_get_locked(t->cpu->slot, (u32)fd);
+	if (e)
+		meaning = correct_locked(e, info);
+	event_unlock();
+	if (meaning == OF_WAKEUP)
+		take_datagrams(t, fd);
+	else if (meaning == UNSURE)
+		take_if_not_missed(t, fd);
+	return meaning != OF_DATAGRAM;
+}
+
+/* Without F_SETSIG the signal does not say of which descriptor it is. */
+static void taken_of_any(struct thread *t)
+{
+	const struct event_files *files = &event_space->files[event_ctx(t->cpu->slot)->files];
+
+	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++) {
+		u32 nr = event_files_lookup(t->cpu->slot, fd);
+
+		if (nr && event_slot(nr)->async_pid)
+			take_if_not_missed(t, (s32)fd);
+	}
+}
+
+static bool has_descriptor(const struct ksiginfo *info)
+{
+	if (has_own_codes((u32)info->signo))
+		return info->code == SI_SIGIO;
+	return info->code == POLL_IN || info->code == POLL_HUP;
+}
+
+bool notify_signal_taken(struct thread *t, struct taken_signal *sig)
+{
+	struct ksiginfo *info = (struct ksiginfo *)sig->info;
+
+	if (likely(!event_space->opened))
+		return true;
+	if (has_descriptor(info))
+		return taken_of(t, (s32)info->value, info);
+	if (sig->signo == SIGIO && info->code == SIG_CODE_KERNEL)
+		taken_of_any(t);
+	return true;
 }

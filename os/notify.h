@@ -5,13 +5,22 @@
  * member of the session can send it an empty datagram. What is ready is never the socket's state but what event/ready.h
  * says; the datagram only ends the host's wait.
  *
- * O_ASYNC: a wakeup by a thread of the process that asked is a signal with the siginfo that Linux gives. One by another
- * process, or while somebody waits as well, is a datagram, for which the host sends the signal (its si_code is POLL_IN always).
+ * O_ASYNC: the host's socket has the guest's owner, signal and O_ASYNC, so a datagram is a signal too. A thread that would be signalled
+ * by its own wakeup queues the signal itself instead: no one else may say POLL_HUP, and datagrams that are not taken are soon too many. The
+ * host's signals are corrected when they are delivered: their si_code is POLL_IN always, and some datagrams are only for those who wait.
  */
 #ifndef OS_NOTIFY_H
 #define OS_NOTIFY_H
 
 #include "os/thread.h"
+
+/* For how many ns a wait may block if nobody can wake it; and if it has to notice the death of members, at first and each time after. */
+#define NOTIFY_DEAF_SLICE 10000000l
+#define NOTIFY_FAR_SLICE 50000000l
+static inline s64 notify_next_slice(s64 slice)
+{
+	return MIN(2 * slice, 16 * NOTIFY_FAR_SLICE);
+}
 
 /* A new descriptor that can be waited on; -errno. */
 long notify_descriptor(bool cloexec);
@@ -20,9 +29,14 @@ bool notify_listen_event(struct thread *t, s32 fd);
 /* Takes all datagrams that have arrived. */
 void notify_drain(s32 fd);
 
-/* fcntl(F_SETFL) on an event has been done by the host. */
+/* fcntl(F_SETFL) or ioctl(FIOASYNC) on an event has been done by the host. */
 void notify_set_async(struct thread *t, s32 fd, bool on);
-/* A signal was taken that may come from an event's datagrams: makes room for the next ones. */
-void notify_signal_taken(struct thread *t);
+/* So has fcntl(F_SETOWN), F_SETOWN_EX or F_SETSIG. */
+void notify_set_owner(struct thread *t, s32 fd);
+/*
+ * A signal is about to be delivered: if it is of an event, makes room for the next datagrams, and corrects its siginfo. False: it is
+ * not meant for the guest.
+ */
+bool notify_signal_taken(struct thread *t, struct taken_signal *sig);
 
 #endif

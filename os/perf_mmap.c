@@ -58,13 +58,18 @@ long perf_mmap(struct thread *t, const u64 *a)
 	return ret;
 }
 
-int perf_unmap(gva start, gva end)
+int perf_unmap_begin(gva start, gva end)
 {
 	task_id task = host_current();
 
 	if (likely(!task || !event_map_any(task, start, end)))
 		return 0;
-	return event_map_remove(task, start, end);
+	return event_map_remove_begin(task, start, end);
+}
+
+void perf_unmap_end(gva start, gva end, bool done)
+{
+	event_map_remove_end(host_current(), start, end, done);
 }
 
 enum perf_range perf_range_locked(gva start, gva end)

@@ -12,8 +12,13 @@
 /* mmap(2) of a descriptor that is an event. */
 long perf_mmap(struct thread *t, const u64 *a);
 
-/* Before the guest's memory at [start, end) is unmapped or mapped over, without vma_lock(). 0 or -EINVAL: it would cut a mapping. */
-int perf_unmap(gva start, gva end);
+/*
+ * Before the guest's memory at [start, end) is unmapped or mapped over, without vma_lock(). 0; 1: perf_unmap_end() is to be called
+ * afterwards; -EINVAL: it would cut a mapping.
+ */
+int perf_unmap_begin(gva start, gva end);
+/* Without vma_lock(). done: the host has done it. */
+void perf_unmap_end(gva start, gva end, bool done);
 
 /* With vma_lock(): whether the range has such mappings, and whether some of them only in part. */
 enum perf_range { PERF_RANGE_NONE, PERF_RANGE_WHOLE, PERF_RANGE_CUT };

@@ -9,10 +9,6 @@
 #include "os/timer.h"
 #include "rt/string.h"
 
-#define STEPS_TO_LIMIT CPU_BLOCK_INSNS /* a limit lies in the block that DBT_LIMIT stopped in front of */
-#define STEPS_AFTER    64	       /* at most, until code that is translated already goes on */
-#define INSN_MAX       15 /* bytes */
-
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
 struct perf_siginfo {
 	s32 signo, err, code, pad;
@@ -48,10 +44,10 @@ static void raise_trap(struct thread *t, const struct overflow_result *result, b
 	t->trap_later = later;
 }
 
-void sampling_result(struct thread *t, const struct overflow_result *result)
+void sampling_result(struct thread *t, const struct overflow_result *result, bool in_call)
 {
-	if (result->sigtrap)
-		raise_trap(t, result, false);
+	if (unlikely(result->sigtrap))
+		raise_trap(t, result, in_call);
 }
 
 static void overflow(struct thread *t, struct shot *shot, bool in_call)
@@ -59,8 +55,7 @@ static void overflow(struct thread *t, struct shot *shot, bool in_call)
 	struct overflow_result result = {0};
 
 	event_overflow(t->cpu->slot, shot, &result);
-	if (unlikely(result.sigtrap))
-		raise_trap(t, &result, in_call);
+	sampling_result(t, &result, in_call);
 }
 
 /* A sample of the instruction that was executed last; regs: before it. */
@@ -91,6 +86,12 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 	return stop;
 }
 
+void sampling_emulated(struct thread *t, const struct shot_regs *before)
+{
+	if ((t->cpu->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
+		overflow_exact(t, before, DBT_STEPPED);
+}
+
 enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;
@@ -98,29 +99,14 @@ enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
 	return step(t, fault, &sampled);
 }
 
-/* After the instruction that was at pc, and the sample: translated code may go on. */
-static bool may_go_on(const struct thread *t, u64 pc)
-{
-	return t->cpu->rip - pc > INSN_MAX || dbt_known(t->cpu, t->cpu->rip);
-}
-
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 {
-	u32 left = STEPS_TO_LIMIT;
-	bool sampled, any = false;
 	enum dbt_stop stop;
-	u64 pc;
+	bool sampled;
 
-	do {
-		pc = t->cpu->rip;
+	do
 		stop = step(t, fault, &sampled);
-		if (sampled) {
-			any = true;
-			left = STEPS_AFTER;
-		}
-		if (stop != DBT_STEPPED || t->attention)
-			break;
-	} while (--left && !(any && may_go_on(t, pc)));
+	while (sampled && stop == DBT_STEPPED && !t->attention && cpu_limit_is_next(t->cpu));
 	return stop;
 }
 
@@ -132,15 +118,16 @@ void sampling_rearm(struct thread *t)
 
 void sampling_clock(struct thread *t)
 {
-	bool kernel = !t->clock_fired; /* if it turns out that the limit was reached in the system call that is done */
 	struct shot_regs now;
 	struct shot shot;
+	bool kernel;
 
 	if (t->clock_state == CLOCK_PAUSED)
 		timer_resume(t);
 	if (!t->clock_fired)
 		return;
-	t->clock_fired = 0;
+	kernel = t->clock_fired == CLOCK_FIRED_IN_CALL;
+	t->clock_fired = CLOCK_NOT_FIRED;
 	shot_regs(t->cpu, &now);
 	shot_take(t, &now, &shot);
 	shot.kernel = kernel;
@@ -149,13 +136,16 @@ void sampling_clock(struct thread *t)
 
 void sampling_poll_slowly(struct thread *t, bool kernel)
 {
+	struct overflow_result result = {0};
 	struct shot_regs now;
 	struct shot shot;
 
 	shot_regs(t->cpu, &now);
 	shot_take(t, &now, &shot);
 	shot.kernel = kernel;
-	event_poll(t->cpu->slot, &shot);
+	event_poll(t->cpu->slot, &shot, &result);
+	if (unlikely(result.sigtrap))
+		raise_trap(t, &result, !kernel);
 }
 
 void sampling_end(struct thread *t)

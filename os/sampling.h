@@ -1,9 +1,9 @@
 /*
  * The thread's side of sampling: what the kernel's overflow interrupt does, here in ordinary C between two guest instructions.
  *
- * Translated code stops (DBT_LIMIT) in front of the block in which a limit lies. From there the thread goes on one instruction at a
- * time, and the one after which cpu_limit_reached() is true is the one that caused the overflow: a sample has its address and
- * the registers from before it. Clock limits come by os/timer.c and are seen between two instructions; what the host only
+ * Translated code stops (DBT_LIMIT) in front of the instruction that reaches a limit, or may: a branch that is expected to be taken. It is
+ * executed alone, and if cpu_limit_reached() is true then it caused the overflow: a sample has its address and the registers from
+ * before it. Clock limits come by os/timer.c and are seen between two instructions; what the host only
  * counts (page faults, switches) is looked at where the thread enters the runtime anyway.
  *
  * All functions are called by the thread itself, outside translated code and without locks.
@@ -19,13 +19,16 @@
 void sampling_rearm(struct thread *t);
 
 /*
- * After DBT_LIMIT: over the limit by steps, with its sample. Returns as dbt_step() does, the caller serves it; DBT_STEPPED: nothing is left to
+ * After DBT_LIMIT: over the limit by a step (or more, if the next limits are that near), with its sample. Returns as dbt_step() does, the caller serves it; DBT_STEPPED: nothing is left to
  * be done.
  */
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault);
 
 /* dbt_step() with the samples of the limits that the instruction reaches. The same. */
 enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault);
+
+/* An instruction was executed by the runtime, and counted: the sample of a limit that it reached; regs: before it. */
+void sampling_emulated(struct thread *t, const struct shot_regs *before);
 
 /* t->clock_fired or t->clock_state == CLOCK_PAUSED. */
 void sampling_clock(struct thread *t);
@@ -38,8 +41,8 @@ static inline void sampling_poll(struct thread *t, bool kernel)
 		sampling_poll_slowly(t, kernel);
 }
 
-/* What an overflow wants of the thread: SIGTRAP. */
-void sampling_result(struct thread *t, const struct overflow_result *result);
+/* What an overflow wants of the thread: SIGTRAP; in_call: when the system call under way is done. */
+void sampling_result(struct thread *t, const struct overflow_result *result, bool in_call);
 
 /* The thread ends, or a vfork child left this memory: what it had here goes. */
 void sampling_end(struct thread *t);

@@ -213,6 +213,25 @@ static bool is_abandoned(const struct task *task)
 	return boottime() - task->start_time > NEW_GRACE_NS && is_dead(task);
 }
 
+/* Until its parent is back from clone, nobody knows its id. */
+static bool may_be(const struct task *task, s32 tid)
+{
+	if (task->state != TASK_NEW)
+		return false;
+	return task->made ? task->tid == tid : boottime() - task->start_time < NEW_GRACE_NS;
+}
+
+bool session_expects(s32 tid)
+{
+	struct proc_stat st;
+	u32 slot;
+
+	for (slot = 1; slot < arena()->tasks_high; slot++)
+		if (may_be(&arena()->tasks[slot], tid))
+			break;
+	return slot < arena()->tasks_high && !proc_read_stat(tid, tid, &st) && st.state != 'Z' && st.state != 'X';
+}
+
 static void lower_hint_locked(u32 slot)
 {
 	if (slot < arena()->tasks_free_hint)
@@ -292,6 +311,7 @@ struct task *session_task_new(struct task *parent)
 	task->cpu.slot = slot;
 	task->cpu.pending = 0;
 	task->cpu.want = 0;
+	task->cpu.variant = 0;
 	task->ppid = parent->pid;
 	task->uid = parent->uid;
 	task->gid = parent->gid;

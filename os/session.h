@@ -20,6 +20,8 @@ struct task *session_find_self(void);
 struct task *session_task(u32 slot);
 /* The live slot of a kernel thread id, 0 if it is no task of the session. */
 u32 session_find_tid(s32 tid);
+/* A task that is being made is this thread, or may turn out to be. */
+bool session_expects(s32 tid);
 
 /* A NEW slot with a copy of the parent's fields and registers, its cells zero; NULL if all are taken. */
 struct task *session_task_new(struct task *parent);

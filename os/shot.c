@@ -18,7 +18,7 @@ struct sampler {
 	u32 chain_room, stack_room; /* the most that any event of the task wants */
 	u64 cgroup;
 	struct shot_branch branch[SHOT_BRANCHES_MAX], call[SHOT_BRANCHES_MAX];
-	u64 chain[CHAIN_MAX];
+	u64 chain[CHAIN_MAX], frames[CHAIN_MAX];
 	struct cpu_call frame[CHAIN_MAX];
 	u8 stack[STACK_MAX];
 };
@@ -38,7 +38,7 @@ void shot_sizes(struct thread *t)
 	u32 chain = 0, stack = 0;
 	struct event *e;
 
-	if (!(ctx->needs & ~SHOT_REGS))
+	if (!(ctx->needs & ~(SHOT_REGS | SHOT_CPU)))
 		return;
 	if (!t->sampler)
 		t->sampler = scratch_alloc(sizeof(*t->sampler));
@@ -79,9 +79,10 @@ static u64 page_size_of(u64 addr)
 /* True if the count that was reached is one of stores: of an instruction that does both, the store is meant then. */
 static bool store_is_meant(const struct cpu *cpu)
 {
-	return cpu->limit[CELL_STORES] != CPU_NO_LIMIT && cpu_read_cell(cpu, CELL_STORES) >= cpu->limit[CELL_STORES];
+	return (cpu->limited >> CELL_STORES & 1) && cpu_read_cell(cpu, CELL_STORES) >= cpu->limit[CELL_STORES];
 }
 
+/* That of the first access that is meant. A string instruction that repeats nothing has none. */
 static void take_address(const struct cpu *cpu, const struct shot_regs *regs, struct shot *out)
 {
 	struct isa_access access[ISA_ACCESSES];
@@ -95,12 +96,20 @@ static void take_address(const struct cpu *cpu, const struct shot_regs *regs, st
 	guest_insn_regs(regs, &in, &ir);
 	n = isa_accesses(&in, regs->rip, &ir, access);
 	for (int i = 0; i < n; i++) {
-		if (out->addr && !(store && access[i].write))
+		if (!access[i].count || (store && !access[i].write))
 			continue;
 		out->addr = access[i].addr;
-		store = store && !access[i].write;
-		out->data_src = access[i].write && !access[i].read ? DATA_SRC(STORE) : DATA_SRC(LOAD);
+		out->data_src = store || !access[i].read ? DATA_SRC(STORE) : DATA_SRC(LOAD);
+		return;
 	}
+}
+
+void shot_set_address(const struct thread *t, u64 addr, struct shot *shot)
+{
+	shot->addr = addr;
+	shot->data_src = 0;
+	if (event_ctx(t->cpu->slot)->needs & SHOT_PAGES)
+		shot->data_page_size = page_size_of(addr);
 }
 
 /* ---- branches ---- */
@@ -154,26 +163,32 @@ void shot_prepare_slowly(struct thread *t)
 	t->cpu->calls = t->calls = scratch_alloc(CALLS_BYTES);
 }
 
-/*
- * The calls that regs' instruction was inside of, innermost first. The instruction itself is done: a call that it made is left out,
- * the one that it returned from is taken back.
- */
+/* The calls that regs' instruction, which is done, was inside of, innermost first. */
 static u32 read_calls(struct thread *t, const struct shot_regs *regs, struct cpu_call *out, u32 max)
 {
-	u64 sp = regs->gpr[RSP], now = cpu_get_gpr(t->cpu, RSP);
-	u32 n = 0, from = 0;
+	struct insn in;
+	bool returned;
 
-	if (!t->cpu->calls || !max)
+	if (!t->cpu->calls)
 		return 0;
-	out[0] = t->cpu->calls[(u16)(t->cpu->calls_pos + 1)];
-	if (out[0].sp == sp && now > sp)
-		n = 1;
-	n += calls_read(t->cpu, now, out + n, max - n);
-	while (from < n && out[from].sp < sp)
-		from++;
-	for (u32 i = from; from && i < n; i++)
-		out[i - from] = out[i];
-	return n - from;
+	returned = cpu_get_gpr(t->cpu, RSP) > regs->gpr[RSP] && guest_insn_decode(regs->rip, &in) && in.kind == ISA_RET;
+	return calls_read(t->cpu, regs->gpr[RSP], returned, out, max);
+}
+
+/*
+ * Calls that are older than the event can be known by frame pointers only. These are believed if they lead to the outermost call that is
+ * known; the innermost function may have no frame.
+ */
+static void add_older(struct sampler *s, struct shot *out)
+{
+	u32 known = out->nr_chain, n = callchain_frames(out->regs, s->frames, s->chain_room), at = known;
+
+	if (known && (at > n || s->frames[at - 1] != s->chain[known - 1]))
+		at--;
+	if (known && (!at || at > n || s->frames[at - 1] != s->chain[known - 1]))
+		return;
+	while (at < n && out->nr_chain < s->chain_room)
+		s->chain[out->nr_chain++] = s->frames[at++];
 }
 
 static void take_calls(struct thread *t, struct sampler *s, struct shot *out)
@@ -181,38 +196,20 @@ static void take_calls(struct thread *t, struct sampler *s, struct shot *out)
 	out->nr_chain = read_calls(t, out->regs, s->frame, s->chain_room);
 	for (u32 i = 0; i < out->nr_chain; i++)
 		s->chain[i] = s->frame[i].ret;
+	add_older(s, out);
 	out->chain = s->chain;
 }
 
-/* The call instruction that ends at ret: 0 if there is none. */
-static u64 call_before(u64 ret, struct insn *in)
-{
-	static const u8 length[] = {5, 2, 3, 6, 7, 4, 8, 9}; /* the likely ones first */
-
-	for (u32 i = 0; i < ARRAY_SIZE(length); i++)
-		if (guest_insn_decode(ret - length[i], in) == length[i] && (in->kind == ISA_CALL || in->kind == ISA_CALL_IND))
-			return ret - length[i];
-	return 0;
-}
-
-/* Where an indirect call led to is not kept: an address that was reached inside the function stands for it. */
+/* A signal is no branch. */
 static void take_branch_calls(struct thread *t, struct sampler *s, struct shot *out)
 {
 	u32 n = read_calls(t, out->regs, s->frame, SHOT_BRANCHES_MAX);
-	u64 inside = out->ip;
-	struct insn in;
 
 	for (u32 i = 0; i < n; i++) {
-		u64 from = call_before(s->frame[i].ret, &in);
+		const struct cpu_call *c = &s->frame[i];
 
-		if (!from)
-			continue;
-		s->call[out->nr_call++] = (struct shot_branch){
-			.from = from,
-			.to = in.kind == ISA_CALL ? isa_target(&in, from) : inside,
-			.kind = in.kind == ISA_CALL ? PERF_BR_CALL : PERF_BR_IND_CALL,
-		};
-		inside = from;
+		if (c->len)
+			s->call[out->nr_call++] = (struct shot_branch){c->ret - c->len, c->to, branch_kind(c->ret - c->len), 0};
 	}
 	out->call = s->call;
 }
@@ -253,7 +250,8 @@ void shot_take(struct thread *t, const struct shot_regs *regs, struct shot *out)
 	u32 needs = event_ctx(t->cpu->slot)->needs;
 
 	*out = (struct shot){.task = t->cpu->slot, .ip = regs->rip, .regs = regs};
-	out->cpu = host_task_cpu(out->task);
-	if (unlikely(needs & ~SHOT_REGS))
+	if (needs & SHOT_CPU)
+		out->cpu = host_task_cpu(out->task);
+	if (unlikely(needs & ~(SHOT_REGS | SHOT_CPU)))
 		take_parts(t, needs, out);
 }

@@ -16,6 +16,9 @@ void shot_regs(const struct cpu *cpu, struct shot_regs *out);
 /* *regs must live as long as *out. What was found is valid until the thread's next shot. */
 void shot_take(struct thread *t, const struct shot_regs *regs, struct shot *out);
 
+/* The data address is this one, whatever the instruction's accesses were; nothing is known of the access. */
+void shot_set_address(const struct thread *t, u64 addr, struct shot *shot);
+
 /* The task's events have changed: how much of chains and stacks they want. */
 void shot_sizes(struct thread *t);
 

@@ -1,5 +1,6 @@
 /* Signal actions and masks: rt_sigaction, rt_sigprocmask, rt_sigpending, and what the kernel has in their place. */
 #include <asm/errno.h>
+#include "event/space.h"
 #include "os/process.h"
 #include "os/signal.h"
 #include "os/syscall.h"
@@ -96,16 +97,6 @@ static int host_action_locked(struct sighand *sh, int signo)
 	return sys4(__NR_rt_sigaction, signo, &host, 0, 8);
 }
 
-int signal_host_action(struct sighand *sh, int signo)
-{
-	int ret;
-
-	lock_acquire(&sh->lock);
-	ret = host_action_locked(sh, signo);
-	lock_release(&sh->lock);
-	return ret;
-}
-
 void sighand_reset_action(struct sighand *sh, int signo)
 {
 	lock_acquire(&sh->lock);
@@ -166,6 +157,19 @@ int signal_init(struct thread *t)
 	signal_thread_begin(t, false);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	return 0;
+}
+
+void signal_end_begins(struct thread *t)
+{
+	struct ksigaction ignore = {.handler = ACTION_IGN};
+	u32 threads = __atomic_load_n(&t->group->nr_threads, __ATOMIC_RELAXED);
+
+	signal_host_mask(SIG_ALL_ASYNC);
+	if (!event_space->opened || threads <= 1 || threads != __atomic_load_n(&t->sighand->refs, __ATOMIC_RELAXED))
+		return;
+	for (int signo = 1; signo <= SIG_NUMBERS; signo++)
+		if (signal_default(signo) == SIGDEF_TERMINATE && !((SIG_NEVER_BLOCKED | SIG_UNBLOCKABLE) & SIG_BIT(signo)))
+			sys4(__NR_rt_sigaction, signo, &ignore, 0, 8);
 }
 
 static void host_block(int how, u64 set)

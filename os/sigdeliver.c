@@ -3,6 +3,7 @@
  * get_signal() and handle_signal() do on the way back to user mode.
  */
 #include <asm/errno.h>
+#include "os/notify.h"
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
@@ -49,9 +50,9 @@ void signal_die(struct thread *t, int signo)
 {
 	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
 
+	signal_end_begins(t);
 	group_quiesce(t);
 	session_group_end(t->task);
-	signal_host_mask(SIG_ALL_ASYNC);
 	sys4(__NR_rt_sigaction, signo, &dfl, 0, 8);
 	sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo);
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
@@ -96,10 +97,12 @@ static void deliver_fault(struct thread *t, const struct taken_signal *sig)
 	enter_handler(t, &act, sig);
 }
 
-static void deliver_asynchronous(struct thread *t, const struct taken_signal *sig)
+static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 {
 	struct ksigaction act;
 
+	if (!notify_signal_taken(t, sig))
+		return;
 	sighand_get_action(t->sighand, sig->signo, &act);
 	if (act.handler > ACTION_IGN)
 		enter_handler(t, &act, sig);

@@ -8,6 +8,7 @@
  * vector state is in the hardware while the runtime works, so it goes straight from there through the thread's buffer.
  */
 #include <asm/errno.h>
+#include "dbt/calls.h"
 #include "os/process.h"
 #include "os/signal.h"
 #include "os/syscall.h"
@@ -296,6 +297,7 @@ int sigframe_push(struct thread *t, int signo, const struct ksigaction *act, con
 	cpu_set_gpr(t->cpu, RSP, frame);
 	t->cpu->rip = act->handler;
 	t->cpu->rflags &= ~(u64)EFLAGS_HANDLER_CLEARED;
+	calls_note_signal(t->cpu, f.pretcode, frame, frame + offsetof(struct rt_sigframe, uc.greg[GREG_RSP]));
 	vector_reset(vector_buffer(t));
 	return 0;
 }

@@ -173,11 +173,19 @@ static void take_asynchronous(struct thread *t, int signo, const struct ksiginfo
 		leave_cache(t, uc);
 }
 
+/* The runtime was interrupted on the way out of a system call: the signal came while the kernel served that. */
+static bool comes_from_kernel(const struct thread *t, u64 pc)
+{
+	static const u8 syscall_insn[2] = {0x0f, 0x05};
+
+	return !t->task->in_cache && !memcmp((const u8 *)pc - sizeof(syscall_insn), syscall_insn, sizeof(syscall_insn));
+}
+
 static void take_kick(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
 {
 	t->cpu->pending = 1;
 	if (info->code == SI_TIMER)
-		t->clock_fired = 1;
+		t->clock_fired = comes_from_kernel(t, uc->greg[GREG_RIP]) ? CLOCK_FIRED_IN_CALL : CLOCK_FIRED;
 	if (uc->greg[GREG_RIP] == (u64)window_end) {
 		if ((s64)uc->greg[GREG_RAX] == -4) /* EINTR */
 			t->kicked = 1;

@@ -96,6 +96,11 @@ void signal_deliver(struct thread *t);
 void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, u64 err);
 /* Something is counted from now on: group 3. */
 void signal_catch_fatal(struct thread *t);
+/*
+ * The process ends for a reason that is settled: as in the kernel, a signal that comes now changes nothing. Whoever watches its events learns
+ * of the end a moment before the kernel does, and may send one.
+ */
+void signal_end_begins(struct thread *t);
 /* The kernel's default action of a signal, which ends the process. */
 void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
@@ -108,7 +113,6 @@ void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);
 /* The signals with a handler of the guest's, and those that it ignores. */
 void sighand_sets(struct sighand *sh, u64 *caught, u64 *ignored);
 void sighand_reset_action(struct sighand *sh, int signo); /* to SIG_DFL, after SA_RESETHAND */
-int signal_host_action(struct sighand *sh, int signo); /* installs in the kernel what sh says; -errno */
 /* What the default action does. */
 enum signal_default { SIGDEF_TERMINATE, SIGDEF_IGNORE, SIGDEF_STOP };
 enum signal_default signal_default(int signo);

@@ -8,6 +8,8 @@
 #include "os/sigwait.h"
 
 #include <asm/errno.h>
+#include "event/space.h"
+#include "os/notify.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
@@ -105,13 +107,25 @@ long sigwait_pselect6(struct thread *t, const u64 *a)
 	return sigwait_call(t, mask, t->nr, args);
 }
 
+/* A signal that the kernel gave is taken here as one that is delivered would be. */
+static void note_taken(struct thread *t, s32 signo, gva info)
+{
+	struct taken_signal sig = {signo, {0}};
+
+	if (!info || guest_read(sig.info, info, sizeof(sig.info)))
+		return;
+	notify_signal_taken(t, &sig);
+	guest_write(info, sig.info, sizeof(sig.info));
+}
+
 /* Signals that the runtime holds for the guest are waited for here; all others are the kernel's. */
 long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
 {
 	struct taken_signal *h;
 	unsigned int i;
-	u64 set;
 	int signo;
+	long ret;
+	u64 set;
 
 	if (a[3] != 8)
 		return -EINVAL;
@@ -127,5 +141,8 @@ long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
 			return -EFAULT;
 		return signo;
 	}
-	return syscall_pass(t, a);
+	ret = syscall_pass(t, a);
+	if (unlikely(event_space->opened) && ret > 0)
+		note_taken(t, (s32)ret, a[1]);
+	return ret;
 }

@@ -120,12 +120,27 @@ long sys_dup3(struct thread *t, const u64 *a)
 	return dup_to(t, a);
 }
 
+/* The host has done what was asked of an event's descriptor. */
+static void note_async(struct thread *t, const u64 *a)
+{
+	switch ((u32)a[1]) {
+	case F_SETFL:
+		notify_set_async(t, (s32)a[0], a[2] & O_ASYNC);
+		break;
+	case F_SETOWN:
+	case F_SETOWN_EX:
+	case F_SETSIG:
+		notify_set_owner(t, (s32)a[0]);
+		break;
+	}
+}
+
 long sys_fcntl(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
 
-	if (a[1] == F_SETFL && !ret && unlikely(perf_is_event(t, a[0])))
-		notify_set_async(t, (s32)a[0], a[2] & O_ASYNC);
+	if (!ret && unlikely(perf_is_event(t, a[0])))
+		note_async(t, a);
 	return a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC ? duplicated(t, (u32)a[0], ret) : ret;
 }
 

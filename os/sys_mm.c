@@ -26,7 +26,6 @@
 #define HUGE_SHIFT_DEFAULT   21
 #define MOUNT_NOEXEC	     8		 /* ST_NOEXEC in statfs.f_flags */
 #define NEAR_DATA_MAX	     0x2000000ul /* file mappings that are not code go near only if they are smaller */
-#define PLACE_TRIES	     4
 #define MM_HIGHEST	     LAYOUT_GUEST_STACK_TOP
 
 u32 mm_lock_future;
@@ -181,18 +180,11 @@ static long map_fixed_locked(const struct mm_map *m)
 	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
 }
 
-long mm_map(const struct mm_map *m)
+static long map_and_note(const struct mm_map *m, u64 len)
 {
 	bool fixed = m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE), had_code = false;
-	u64 len = ALIGN_UP(m->len, PAGE_SIZE);
 	long ret;
 
-	if (!len || len > MM_HIGHEST || (m->offset & (PAGE_SIZE - 1)))
-		return host_mmap(m, 0, 0); /* the kernel refuses it */
-	if ((m->prot & PROT_EXEC) && !(m->flags & MAP_ANONYMOUS) && check_exec_file(m->fd))
-		return -EPERM;
-	if ((m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED && perf_unmap(m->addr, m->addr + len))
-		return -EINVAL;
 	vma_lock();
 	if (!vma_room_locked()) {
 		vma_unlock();
@@ -206,6 +198,26 @@ long mm_map(const struct mm_map *m)
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
 	vma_unlock();
+	return ret;
+}
+
+long mm_map(const struct mm_map *m)
+{
+	u64 len = ALIGN_UP(m->len, PAGE_SIZE);
+	int events = 0;
+	long ret;
+
+	if (!len || len > MM_HIGHEST || (m->offset & (PAGE_SIZE - 1)))
+		return host_mmap(m, 0, 0); /* the kernel refuses it */
+	if ((m->prot & PROT_EXEC) && !(m->flags & MAP_ANONYMOUS) && check_exec_file(m->fd))
+		return -EPERM;
+	if ((m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED)
+		events = perf_unmap_begin(m->addr, m->addr + len);
+	if (events < 0)
+		return -EINVAL;
+	ret = map_and_note(m, len);
+	if (events)
+		perf_unmap_end(m->addr, m->addr + len, !sys_is_error(ret));
 	return ret;
 }
 
@@ -265,11 +277,15 @@ static long unmap_locked(gva start, gva end)
 
 long sys_munmap(struct thread *t, const u64 *a)
 {
-	gva end;
 	bool had_code;
+	int events;
 	long ret;
+	gva end;
 
-	if (!page_range(a[0], a[1], &end) || perf_unmap(a[0], end))
+	if (!page_range(a[0], a[1], &end))
+		return -EINVAL;
+	events = perf_unmap_begin(a[0], end);
+	if (events < 0)
 		return -EINVAL;
 	vma_lock();
 	had_code = vma_exec_locked(a[0], end);
@@ -277,6 +293,8 @@ long sys_munmap(struct thread *t, const u64 *a)
 	if (had_code)
 		dbt_invalidate(a[0], end);
 	vma_unlock();
+	if (events)
+		perf_unmap_end(a[0], end, !ret);
 	return ret;
 }
 

@@ -173,6 +173,7 @@ static bool remap_valid(const struct remap *r)
 static long remap_event(struct thread *t, const struct remap *r)
 {
 	enum perf_range range;
+	int events;
 	long ret;
 
 	if (r->flags & MREMAP_DONTUNMAP)
@@ -186,11 +187,14 @@ static long remap_event(struct thread *t, const struct remap *r)
 		return refuse(EINVAL, "an event's mapping moves as a whole");
 	if (!(r->flags & MREMAP_FIXED))
 		return r->old;
-	if (perf_unmap(r->new, r->new + r->new_len))
+	events = perf_unmap_begin(r->new, r->new + r->new_len);
+	if (events < 0)
 		return -EINVAL;
 	vma_lock();
 	ret = remap_locked(r);
 	vma_unlock();
+	if (events)
+		perf_unmap_end(r->new, r->new + r->new_len, !sys_is_error(ret));
 	if (!sys_is_error(ret))
 		event_map_moved(t->cpu->slot, r->old, ret);
 	return ret;
@@ -206,13 +210,15 @@ long sys_mremap(struct thread *t, const u64 *a)
 		.flags = a[3],
 	};
 	bool had_code, fixed = r.flags & MREMAP_FIXED;
+	int events;
 	long ret;
 
 	if (!remap_valid(&r))
 		return -EINVAL;
 	if (event_map_any(t->cpu->slot, r.old, MAX(r.old + r.old_len, r.old + 1)))
 		return remap_event(t, &r);
-	if (fixed && perf_unmap(r.new, r.new + r.new_len))
+	events = fixed ? perf_unmap_begin(r.new, r.new + r.new_len) : 0;
+	if (events < 0)
 		return -EINVAL;
 	vma_lock();
 	had_code = vma_exec_locked(r.old, r.old + r.old_len) || (fixed && vma_exec_locked(r.new, r.new + r.new_len));
@@ -223,6 +229,8 @@ long sys_mremap(struct thread *t, const u64 *a)
 		restore_protection_locked(ret, ret + r.new_len);
 	}
 	vma_unlock();
+	if (events)
+		perf_unmap_end(r.new, r.new + r.new_len, !sys_is_error(ret));
 	return ret;
 }
 

@@ -7,17 +7,21 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include "os/syscall.h"
 #include "os/tell.h"
 #include "os/vfile.h"
+#include "pmu/tracefs.h"
 #include "rt/guest.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 #define BLOCK 4096
+#define NAME_LEN 255
 
 static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd, gva path, struct vfile *v)
 {
@@ -288,6 +292,60 @@ long sys_readlink(struct thread *t, const u64 *a)
 long sys_readlinkat(struct thread *t, const u64 *a)
 {
 	return readlink_path(t, a, a[0], a[1], a[2], a[3]);
+}
+
+/* Paths relative to it would lead to the host's tracefs. */
+long sys_chdir(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+
+	if (!lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path))
+		return syscall_pass(t, a);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return v.kind == VFILE_DIR ? refuse(EACCES, "the session's tracefs cannot be the working directory") : -ENOTDIR;
+}
+
+/* Which file system a served file seems to be of. */
+static long magic_of(const struct vfile *v)
+{
+	if (tracefs_has(v->path))
+		return TRACEFS_MAGIC;
+	return strncmp(v->path, "/proc/", 6) ? SYSFS_MAGIC : PROC_SUPER_MAGIC;
+}
+
+static long statfs_served(const struct vfile *v, gva to)
+{
+	struct statfs fs = {
+		.f_type = magic_of(v),
+		.f_bsize = BLOCK,
+		.f_frsize = BLOCK,
+		.f_namelen = NAME_LEN,
+	};
+
+	return guest_write(to, &fs, sizeof(fs));
+}
+
+long sys_statfs(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+
+	if (!lookup(t, AT_FDCWD, a[0], &v))
+		return syscall_pass(t, a);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return served(&v) ? statfs_served(&v, a[1]) : syscall_pass(t, a);
+}
+
+long sys_fstatfs(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	struct vfile v;
+	u64 type;
+
+	if (ret || guest_read(&type, a[1] + offsetof(struct statfs, f_type), sizeof(type)) || type != TMPFS_MAGIC)
+		return ret;
+	return vfile_dir_path((s32)a[0], v.path) ? statfs_served(&v, a[1]) : 0;
 }
 
 /* Extended attributes: served files have none. */

@@ -4,6 +4,7 @@
  * The guest gets a socket (os/notify.h), or where there are none the reading end of a pipe: a descriptor of the host's with
  * an inode of its own, which the host duplicates, inherits and closes like any other. Reads, writes and ioctls never reach it.
  */
+#include <asm/ioctls.h>
 #include <asm/stat.h>
 #include <asm-generic/errno.h>
 #include <linux/fcntl.h>
@@ -159,10 +160,23 @@ long sys_write(struct thread *t, const u64 *a)
 	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
 }
 
+/* Those that the kernel does for every file. */
+static long ioctl_file(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	s32 on;
+
+	if (!ret && (u32)a[1] == FIOASYNC && !guest_read(&on, a[2], sizeof(on)))
+		notify_set_async(t, (s32)a[0], on);
+	return ret;
+}
+
 long sys_ioctl(struct thread *t, const u64 *a)
 {
 	if (likely(!perf_is_event(t, a[0])))
 		return syscall_pass(t, a);
+	if ((u32)a[1] == FIOCLEX || (u32)a[1] == FIONCLEX || (u32)a[1] == FIONBIO || (u32)a[1] == FIOASYNC)
+		return ioctl_file(t, a);
 	return event_ioctl(t->cpu->slot, (u32)a[0], (u32)a[1], a[2]);
 }
 

@@ -6,8 +6,10 @@
 #include <asm-generic/poll.h>
 #include <linux/time_types.h>
 #include "event/ready.h"
+#include "os/deadline.h"
 #include "os/notify.h"
 #include "os/scratch.h"
+#include "os/session.h"
 #include "os/sigwait.h"
 #include "os/sys_perf.h"
 #include "os/syscall.h"
@@ -15,9 +17,6 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define NS_PER_S 1000000000l
-#define FOREVER (-1l)
-#define DEAF_SLICE 10000000l /* how long we wait at once if nobody can wake us */
 #define SELECT_MAX 65536     /* descriptors of one select(2) */
 #define SELECT_IN (POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR)
 #define SELECT_OUT (POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR)
@@ -28,9 +27,11 @@ struct wait {
 	struct thread *t;
 	struct pollfd *fds, *host; /* as the guest asks; as the host is asked */
 	u32 n;
-	s64 deadline;		   /* on host_clock_mono(), or FOREVER */
+	s64 deadline;
 	const u64 *mask;	   /* temporary signal mask, or NULL */
-	bool deaf;		   /* some event cannot be woken */
+	s64 slice;		   /* how long it may block at once, or FOREVER */
+	s64 far_slice;		   /* the same if the death of members has to be noticed, */
+	bool far;		   /* which it has */
 };
 
 static bool is_event(const struct wait *w, u32 i)
@@ -54,51 +55,67 @@ static u32 ask_events(struct wait *w)
 	return ready;
 }
 
+/* What the host is asked without the events. */
+static void leave_events_out(struct wait *w)
+{
+	memcpy(w->host, w->fds, w->n * sizeof(*w->fds));
+	for (u32 i = 0; i < w->n; i++) {
+		w->host[i].revents = w->fds[i].revents = 0;
+		if (is_event(w, i))
+			w->host[i].fd = -1;
+	}
+}
+
+static void shorten(struct wait *w, s64 slice)
+{
+	if (w->slice == FOREVER || w->slice > slice)
+		w->slice = slice;
+}
+
+/* Registers with the events, and has the host listen to those whose sockets have names. */
 static void begin_waiting(struct wait *w)
 {
-	task_id task = w->t->cpu->slot;
-
-	w->deaf = false;
 	for (u32 i = 0; i < w->n; i++) {
+		s32 fd = w->fds[i].fd;
+
 		if (!is_event(w, i))
 			continue;
-		event_wait_begin(task, (u32)w->fds[i].fd);
-		w->deaf |= !notify_listen_event(w->t, w->fds[i].fd);
+		if (event_wait_begin(w->t->cpu->slot, (u32)fd)) {
+			w->far = true;
+			shorten(w, w->far_slice);
+		}
+		if (notify_listen_event(w->t, fd))
+			w->host[i] = (struct pollfd){fd, POLLIN, 0};
+		else
+			shorten(w, NOTIFY_DEAF_SLICE);
 	}
 }
 
 static void end_waiting(struct wait *w)
 {
 	for (u32 i = 0; i < w->n; i++) {
+		u32 fd = (u32)w->fds[i].fd;
+
 		if (!is_event(w, i))
 			continue;
-		event_wait_end(w->t->cpu->slot, (u32)w->fds[i].fd);
-		if (w->host[i].revents)
-			notify_drain(w->fds[i].fd);
+		event_wait_end(w->t->cpu->slot, fd);
+		if (!w->host[i].revents)
+			continue;
+		notify_drain((s32)fd);
+		event_ready_missed(w->t->cpu->slot, fd);
 	}
 }
 
-static s64 time_left(s64 deadline)
-{
-	s64 now = (s64)host_clock_mono();
-
-	return deadline == FOREVER ? FOREVER : now < deadline ? deadline - now : 0;
-}
-
-/* The host's wait for at most ns. Its count is of no use: the events in it are only datagrams. */
-static long host_wait(struct wait *w, s64 ns, bool first)
+/* The host's wait for at most ns. Its count is of no use: the events in it are only datagrams. mask: as wait.mask. */
+static long host_wait(struct wait *w, s64 ns, const u64 *mask, bool first)
 {
 	struct __kernel_timespec ts = {ns / NS_PER_S, ns % NS_PER_S};
 	u64 args[6] = {(u64)w->host, w->n, ns == FOREVER ? 0 : (u64)&ts, 0, 8};
 	long ret;
 
-	memcpy(w->host, w->fds, w->n * sizeof(*w->fds));
-	for (u32 i = 0; i < w->n; i++)
-		if (is_event(w, i))
-			w->host[i].events = POLLIN;
-	if (w->mask)
-		args[3] = (u64)sigwait_mask(w->t, *w->mask);
-	ret = sigwait_some(w->t, w->mask, __NR_ppoll, args);
+	if (mask)
+		args[3] = (u64)sigwait_mask(w->t, *mask);
+	ret = sigwait_some(w->t, mask, __NR_ppoll, args);
 	/* Not the first step any more: as in the kernel, the signal has ended the call. */
 	return ret == SYSCALL_AGAIN && !first ? -EINTR : ret;
 }
@@ -116,30 +133,54 @@ static u32 take_others(struct wait *w)
 	return ready;
 }
 
+/*
+ * One look, after a wait of the host's if nothing is ready at once. As wait_for(); 0: nothing yet. As in the kernel, what is ready comes
+ * before a signal that is pending.
+ */
+static long look(struct wait *w, bool first)
+{
+	s64 ns = deadline_left(w->deadline);
+	bool waiting;
+	u32 ready;
+	long ret;
+
+	leave_events_out(w);
+	w->slice = FOREVER;
+	w->far = false;
+	ready = ask_events(w);
+	waiting = !ready && ns;
+	if (waiting) {
+		begin_waiting(w);
+		ready = ask_events(w);
+	}
+	if (ready)
+		ns = 0;
+	else if (w->slice != FOREVER && (ns == FOREVER || ns > w->slice))
+		ns = w->slice;
+	ret = host_wait(w, ns, ready ? NULL : w->mask, first);
+	if (waiting)
+		end_waiting(w);
+	if (ret < 0)
+		return ready ? ready : ret; /* a wakeup that was taken is not lost */
+	if (!ready && !ret && w->far) {
+		session_reap();
+		w->far_slice = notify_next_slice(w->far_slice);
+	}
+	if (!ready)
+		ready = ask_events(w);
+	return ready + take_others(w);
+}
+
 /* The count of ready ones with their revents, 0 at the deadline, or -errno. */
 static long wait_for(struct wait *w)
 {
-	for (bool first = true;; first = false) {
-		s64 ns = time_left(w->deadline);
-		u32 ready;
-		long ret;
+	long ret;
 
-		begin_waiting(w);
-		ready = ask_events(w);
-		if (ready || !ns)
-			ns = 0;
-		else if (w->deaf && (ns == FOREVER || ns > DEAF_SLICE))
-			ns = DEAF_SLICE;
-		ret = host_wait(w, ns, first);
-		end_waiting(w);
-		if (ret < 0)
-			return ret;
-		if (!ready)
-			ready = ask_events(w);
-		ready += take_others(w);
-		if (ready || !time_left(w->deadline))
-			return ready;
-	}
+	w->far_slice = NOTIFY_FAR_SLICE;
+	ret = look(w, true);
+	while (!ret && deadline_left(w->deadline))
+		ret = look(w, false);
+	return ret;
 }
 
 /* ---- poll ---- */
@@ -161,6 +202,18 @@ static bool any_event(struct thread *t, gva fds, u64 n)
 	return false;
 }
 
+/* As the kernel: nothing but revents. */
+static long write_revents(const struct wait *w, gva fds)
+{
+	for (u32 i = 0; i < w->n; i++) {
+		gva at = fds + i * sizeof(*w->fds) + offsetof(struct pollfd, revents);
+
+		if (guest_write(at, &w->fds[i].revents, sizeof(w->fds[i].revents)))
+			return -EFAULT;
+	}
+	return 0;
+}
+
 static long poll_events(struct wait *w, gva fds)
 {
 	u64 size = w->n * sizeof(*w->fds);
@@ -174,7 +227,7 @@ static long poll_events(struct wait *w, gva fds)
 		ret = -EFAULT;
 	} else {
 		ret = wait_for(w);
-		if (ret >= 0 && guest_write(fds, w->fds, size))
+		if (ret >= 0 && write_revents(w, fds))
 			ret = -EFAULT;
 	}
 	scratch_free(w->fds, 2 * size);
@@ -186,20 +239,13 @@ static bool concerns_events(struct thread *t, gva fds, u64 n)
 	return unlikely(event_space->opened) && n <= SELECT_MAX && any_event(t, fds, n);
 }
 
-static s64 deadline_in(s64 sec, s64 ns)
-{
-	return sec > 1000000000 ? FOREVER : (s64)host_clock_mono() + sec * NS_PER_S + ns;
-}
-
 long sys_poll(struct thread *t, const u64 *a)
 {
-	struct wait w = {.t = t, .n = (u32)a[1], .deadline = FOREVER};
-	s32 ms = (s32)a[2];
+	struct wait w = {.t = t, .n = (u32)a[1]};
 
 	if (likely(!concerns_events(t, a[0], (u32)a[1])))
 		return syscall_pass(t, a);
-	if (ms >= 0)
-		w.deadline = deadline_in(ms / 1000, ms % 1000 * 1000000l);
+	w.deadline = deadline_in_ms((s32)a[2]);
 	return poll_events(&w, a[0]);
 }
 
@@ -222,7 +268,7 @@ static int read_timeout(gva at, s64 ns, s64 *deadline)
 /* As the kernel: what is left is written back, and nobody minds if it cannot be. */
 static void write_timeout(gva at, s64 ns, s64 deadline)
 {
-	s64 left = time_left(deadline), ts[2] = {left / NS_PER_S, left % NS_PER_S / ns};
+	s64 left = deadline_left(deadline), ts[2] = {left / NS_PER_S, left % NS_PER_S / ns};
 
 	if (at && deadline != FOREVER)
 		guest_write(at, ts, sizeof(ts));
@@ -266,9 +312,9 @@ static int read_sets(const u64 *a, u64 *sets, u32 words)
 	return 0;
 }
 
-static bool select_has_event(struct thread *t, const u64 *sets, u32 words)
+static bool select_has_event(struct thread *t, const u64 *sets, u32 words, u32 nfds)
 {
-	for (u32 fd = 0; fd < words * 64; fd++)
+	for (u32 fd = 0; fd < nfds; fd++)
 		if ((bit_of(sets, fd) || bit_of(sets + words, fd) || bit_of(sets + 2 * words, fd)) && perf_is_event(t, fd))
 			return true;
 	return false;
@@ -328,41 +374,40 @@ static long select_events(struct wait *w, const u64 *a, u64 *sets, u32 words, u3
 	return ret;
 }
 
-/* 1: no event is concerned, the call is the host's. unit: ns in a unit of the time limit's second number. */
-static long try_select(struct thread *t, const u64 *a, s64 unit, const u64 *mask)
+/* True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second number. */
+static bool try_select(struct thread *t, const u64 *a, s64 unit, const u64 *mask, long *ret)
 {
 	u32 nfds = (u32)a[0], words = (nfds + 63) / 64;
 	struct wait w = {.t = t, .mask = mask};
+	bool concerned = true;
 	u64 *sets;
-	long ret;
 
 	if (likely(!event_space->opened) || !nfds || nfds > SELECT_MAX)
-		return 1;
+		return false;
 	sets = scratch_alloc(words * 3 * sizeof(u64));
-	if (!sets)
-		return -ENOMEM;
-	ret = read_sets(a, sets, words);
-	if (!ret && !select_has_event(t, sets, words))
-		ret = 1;
-	if (!ret)
-		ret = read_timeout(a[4], unit, &w.deadline);
-	if (!ret) {
-		ret = select_events(&w, a, sets, words, nfds);
-		if (ret != SYSCALL_AGAIN)
+	*ret = sets ? read_sets(a, sets, words) : -ENOMEM;
+	if (!*ret)
+		concerned = select_has_event(t, sets, words, nfds);
+	if (!*ret && concerned)
+		*ret = read_timeout(a[4], unit, &w.deadline);
+	if (!*ret && concerned) {
+		*ret = select_events(&w, a, sets, words, nfds);
+		if (*ret != SYSCALL_AGAIN)
 			write_timeout(a[4], unit, w.deadline);
-		ret += ret > 0; /* 1 has another meaning */
 	}
-	scratch_free(sets, words * 3 * sizeof(u64));
-	return ret;
+	if (sets)
+		scratch_free(sets, words * 3 * sizeof(u64));
+	return concerned;
 }
 
 long sys_select(struct thread *t, const u64 *a)
 {
-	long ret = try_select(t, a, 1000, NULL);
+	long ret;
 
-	return ret == 1 ? syscall_pass(t, a) : ret - (ret > 1);
+	return try_select(t, a, 1000, NULL, &ret) ? ret : syscall_pass(t, a);
 }
 
+/* The sixth argument points to the pair of mask and size. */
 long sys_pselect6(struct thread *t, const u64 *a)
 {
 	u64 pair[2] = {0, 0}, mask;
@@ -371,11 +416,12 @@ long sys_pselect6(struct thread *t, const u64 *a)
 	if (unlikely(event_space->opened) && a[5]) {
 		if (guest_read(pair, a[5], sizeof(pair)))
 			return -EFAULT;
-		if (pair[0] && (pair[1] != sizeof(mask) || guest_read(&mask, pair[0], sizeof(mask))))
-			return pair[1] != sizeof(mask) ? -EINVAL : -EFAULT;
+		if (pair[0] && pair[1] != sizeof(mask))
+			return -EINVAL;
+		if (pair[0] && guest_read(&mask, pair[0], sizeof(mask)))
+			return -EFAULT;
 	}
-	ret = try_select(t, a, 1, pair[0] ? &mask : NULL);
-	return ret == 1 ? sigwait_pselect6(t, a) : ret - (ret > 1);
+	return try_select(t, a, 1, pair[0] ? &mask : NULL, &ret) ? ret : sigwait_pselect6(t, a);
 }
 
 long sys_io_pgetevents(struct thread *t, const u64 *a)

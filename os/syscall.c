@@ -1,5 +1,6 @@
 /* See syscall.h. */
 #include <asm/errno.h>
+#include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "event/task.h"
 #include "isa/insn.h"
@@ -8,6 +9,7 @@
 #include "os/syscall.h"
 #include "os/tell.h"
 #include "os/timer.h"
+#include "os/tracepoints.h"
 #include "os/vfile.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -36,14 +38,12 @@ static const struct syscall_row unknown = {NULL, NULL, syscall_pass};
 
 long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/start.S */
 
-long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
+static long call(struct thread *t, long nr, const u64 *args)
 {
-	const u64 args[6] = {a0, a1, a2, a3, a4, a5};
 	u64 since = tell_wanted(t, SB_SWITCH) ? host_clock_perf() : 0;
 	bool retried = false;
 	long ret;
 
-	timer_pause(t);
 	for (;;) {
 		t->again_rax = t->nr;
 		t->again_entered = 0;
@@ -58,6 +58,23 @@ long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u
 	}
 }
 
+long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
+{
+	u64 args[6] = {a0, a1, a2, a3, a4, a5};
+	long done = 0, ret;
+
+	if (unlikely(t->clock_state == CLOCK_RUNNING))
+		timer_call_begins(t, nr, args);
+	ret = call(t, nr, args);
+	while (unlikely(t->clock_fired) && timer_call_cut(t, nr, args, ret)) {
+		done += ret;
+		args[1] += (u64)ret;
+		args[2] -= (u64)ret;
+		ret = call(t, nr, args);
+	}
+	return done && ret < 0 ? done : done + ret;
+}
+
 long syscall_pass(struct thread *t, const u64 *a)
 {
 	return thread_syscall(t, (long)t->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -70,11 +87,11 @@ static void uncount(struct cpu *cpu)
 	struct insn in;
 
 	if (cpu->variant & CPU_WANT_BLOCKS)
-		cpu->cell[CELL_INSTRUCTIONS]--;
+		cpu_count_besides(cpu, CELL_INSTRUCTIONS, -1);
 	if (cpu->variant & CPU_WANT_KINDS)
-		cpu->cell[CELL_SYSCALLS]--;
+		cpu_count_besides(cpu, CELL_SYSCALLS, -1);
 	if ((cpu->variant & CPU_WANT_CYCLES) && isa_decode(bytes, sizeof(bytes), &in) == SYSCALL_LEN)
-		cpu->cell[CELL_CYCLES] -= in.weight;
+		cpu_count_besides(cpu, CELL_CYCLES, -(s64)in.weight);
 }
 
 static void print_call(struct thread *t, const struct syscall_row *row, long ret, bool unfinished)
@@ -138,6 +155,7 @@ void syscall_dispatch(struct thread *t)
 		row = &rows[t->nr];
 	t->refusal.why = NULL;
 	t->regs_replaced = 0;
+	tracepoints_enter(t);
 	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
 	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
@@ -148,6 +166,7 @@ void syscall_dispatch(struct thread *t)
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
 	if (ret == SYSCALL_AGAIN) {
+		tracepoints_exit(t, ret);
 		go_back(t);
 		return;
 	}
@@ -155,4 +174,5 @@ void syscall_dispatch(struct thread *t)
 		print_call(t, row, ret, false);
 	if (!t->regs_replaced)
 		cpu_set_gpr(t->cpu, RAX, (u64)ret);
+	tracepoints_exit(t, ret);
 }

@@ -30,12 +30,22 @@ static bool read_name(const char *path, char *name, size_t size)
 	return true;
 }
 
+/* Only files that the kernel makes up stay empty when they are written to. */
+static bool is_made_up(s32 fd)
+{
+	struct stat st;
+
+	return sys2(__NR_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && !st.st_size;
+}
+
 void tell_written_slowly(struct thread *t, s32 fd)
 {
 	char link[32], path[64], name[sizeof(t->task->comm) + 1], *number;
 	long n;
 	u64 tid;
 
+	if (!is_made_up(fd))
+		return;
 	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = sys4(__NR_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
 	path[MAX(n, 0l)] = 0;
@@ -173,13 +183,15 @@ void tell_switches_slowly(struct thread *t, u64 since)
 	if (sys2(__NR_getrusage, RUSAGE_THREAD, &ru))
 		return;
 	if (t->switches.known) {
-		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++)
-			tell_pair(t, false, since ? since : now, now);
+		since = MAX(since ? since : now, t->switches.told);
+		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++, since = now)
+			tell_pair(t, false, since, now);
 		for (i = t->switches.involuntary; i < (u64)ru.involuntary; i++)
 			tell_pair(t, true, now, now);
 	}
 	t->switches.voluntary = (u64)ru.voluntary;
 	t->switches.involuntary = (u64)ru.involuntary;
+	t->switches.told = now;
 	t->switches.known = 1;
 }
 

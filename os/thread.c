@@ -251,7 +251,7 @@ void thread_exit(struct thread *t, int status)
 
 void thread_exit_group(struct thread *t, int status)
 {
-	signal_host_mask(~0ul);
+	signal_end_begins(t);
 	group_quiesce(t);
 	session_group_end(t->task);
 	for (;;)

@@ -38,6 +38,9 @@ enum thread_state { THREAD_FREE, THREAD_RUNNING, THREAD_EXITED /* gone from the 
 
 enum clock_state { CLOCK_OFF, CLOCK_RUNNING, CLOCK_PAUSED };
 
+/* A clock limit may have been reached: by the guest's instructions, or while the kernel served a system call. */
+enum clock_fired { CLOCK_NOT_FIRED, CLOCK_FIRED, CLOCK_FIRED_IN_CALL };
+
 /* A signal that was taken from the kernel and is not delivered yet. */
 struct taken_signal {
 	s32 signo; /* 0: none */
@@ -82,6 +85,7 @@ struct thread {
 	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
 	struct {
 		u64 voluntary, involuntary; /* the host's counts when they were looked at last */
+		u64 told;		    /* when that was: perf clock */
 		u32 known;
 	} switches;	      /* see tell_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
@@ -93,9 +97,13 @@ struct thread {
 	struct cpu_call *calls;	 /* cpu->calls, which is another's once the thread has left its task slot */
 	s32 timer;	      /* 1 + id of the clock timer, 0: none */
 	u32 clock_state;      /* enum clock_state */
-	u32 clock_fired;      /* a clock limit may have been reached */
+	u32 clock_fired;      /* enum clock_fired */
+	struct {
+		u64 rip, rsp;
+	} put_off;	      /* the system call whose entry os/tracepoints.c has told, and that was not made; rip 0: none */
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
+	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
 
 /* The thread whose runtime or alternate stack this code runs on; NULL on the stack that the kernel made for exec. */

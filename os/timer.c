@@ -1,16 +1,24 @@
 /* See timer.h. */
+#include <asm-generic/errno-base.h>
 #include <asm/siginfo.h>
+#include <asm/stat.h>
+#include <linux/stat.h>
 #include <linux/time.h>
 #include "event/host.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "os/timer.h"
+#include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/sys.h"
 
 #define SHORTEST_NS 10000ul /* as the kernel's cpu-clock event: a shorter one would leave the thread no time */
 #define LONGEST_NS  (1ul << 62)
+#define LATE_MAX_NS 100000ul /* more is not the cost of an overflow */
+#define NEVER	    (~0ul)
 #define NS_PER_SEC  1000000000ul
+
+#define GETRANDOM_WHOLE 256 /* bytes: getrandom(2) says that a signal does not cut these short */
 
 /* linux/prctl.h, Linux 6.15 */
 #define PR_TIMER_CREATE_RESTORE_IDS_ 77
@@ -83,8 +91,10 @@ static void create(struct thread *t)
 	lock_acquire(&create_lock);
 	done = create_apart(t, &id) || try_create(t, &id);
 	lock_release(&create_lock);
-	if (done)
+	if (done) {
 		t->timer = id + 1;
+		t->clock_due = NEVER;
+	}
 	curious(done);
 }
 
@@ -95,10 +105,29 @@ static void set(struct thread *t, u64 ns)
 	sys4(__NR_timer_settime, t->timer - 1, 0, value, 0);
 }
 
+/* Limits may come faster than overflows can be handled: a thread gets at least the time that the last one took. */
+static u64 shortest(const struct thread *t, u64 now)
+{
+	u64 late = now > t->clock_due ? now - t->clock_due : 0;
+
+	return SHORTEST_NS + 2 * MIN(late, LATE_MAX_NS);
+}
+
 static void start(struct thread *t, u64 now)
 {
+	u64 left = t->clock_end > now ? t->clock_end - now : 0;
+
+	left = MAX(left, shortest(t, now));
 	t->clock_state = CLOCK_RUNNING;
-	set(t, MAX(t->clock_end > now ? t->clock_end - now : 0, SHORTEST_NS));
+	t->clock_due = now + left;
+	set(t, left);
+}
+
+static void stop(struct thread *t, enum clock_state state)
+{
+	set(t, 0);
+	t->clock_state = state;
+	t->clock_due = NEVER;
 }
 
 void host_clock_limit(u64 ns)
@@ -108,8 +137,9 @@ void host_clock_limit(u64 ns)
 
 	if (ns > LONGEST_NS) {
 		if (t->clock_state == CLOCK_RUNNING)
-			set(t, 0);
-		t->clock_state = CLOCK_OFF;
+			stop(t, CLOCK_OFF);
+		else
+			t->clock_state = CLOCK_OFF;
 		return;
 	}
 	if (!t->timer)
@@ -121,10 +151,63 @@ void host_clock_limit(u64 ns)
 	start(t, now);
 }
 
-void timer_pause_slow(struct thread *t)
+/* ---- system calls ---- */
+
+/* Transfers in which a signal makes no difference: of ordinary files, and those that are too short to be done in parts. */
+static bool is_whole_transfer(u64 fd, u64 bytes)
 {
-	set(t, 0);
-	t->clock_state = CLOCK_PAUSED;
+	struct stat st;
+
+	if (bytes <= PAGE_SIZE)
+		return true;
+	return sys2(__NR_fstat, fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
+/*
+ * Whether a signal could end the call. Those named here do not wait, or only where no signal ends it, or are begun again by the
+ * kernel because the handler has SA_RESTART. Writes that end in the middle are gone on with, see timer_call_ended().
+ */
+static bool may_be_ended(long nr, const u64 *a)
+{
+	switch (nr) {
+	case __NR_read:
+	case __NR_pread64:
+		return !is_whole_transfer(a[0], a[2]);
+	case __NR_futex:
+		return a[3] != 0; /* a time-out, or something else of the operations that do not wait */
+	case __NR_getrandom:
+		return a[1] > GETRANDOM_WHOLE;
+	case __NR_poll:
+		return a[2] != 0;
+	case __NR_epoll_wait:
+	case __NR_epoll_pwait:
+		return a[3] != 0;
+#define CALL(name) case __NR_##name:
+#include "os/unended.def"
+#undef CALL
+		return false;
+	default:
+		return true;
+	}
+}
+
+void timer_call_begins(struct thread *t, long nr, const u64 *a)
+{
+	u64 now;
+
+	if (!may_be_ended(nr, a))
+		return;
+	now = host_clock_perf();
+	stop(t, CLOCK_PAUSED);
+	if (now >= t->clock_end && !t->clock_fired)
+		t->clock_fired = CLOCK_FIRED;
+}
+
+bool timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret)
+{
+	if (nr != __NR_write && nr != __NR_sendto)
+		return false;
+	return t->clock_fired && ret > 0 && (u64)ret < a[2];
 }
 
 void timer_resume(struct thread *t)
@@ -137,12 +220,14 @@ void timer_resume(struct thread *t)
 	}
 	/* The limit is reached if the thread was not blocked: event_overflow() looks, and sets the timer again. */
 	t->clock_state = CLOCK_OFF;
-	t->clock_fired = 1;
+	if (!t->clock_fired)
+		t->clock_fired = CLOCK_FIRED_IN_CALL;
 }
 
 static void forget(struct thread *t)
 {
 	t->timer = 0;
+	t->clock_due = NEVER;
 	t->clock_state = CLOCK_OFF;
 	t->clock_fired = 0;
 }
@@ -160,12 +245,21 @@ void timer_end(struct thread *t)
 	forget(t);
 }
 
+/* No guest memory is touched with create_lock: host_clock_limit() waits for it with the event lock. */
 long sys_timer_create(struct thread *t, const u64 *a)
 {
+	struct ksigevent event;
+	s32 id = 0;
 	long ret;
 
+	if (a[1] && guest_read(&event, a[1], sizeof(event)))
+		return -EFAULT;
+	guest_read(&id, a[2], sizeof(id)); /* the guest's wish, if it chooses ids */
 	lock_acquire(&create_lock);
-	ret = syscall_pass(t, a);
+	ret = sys3(__NR_timer_create, a[0], a[1] ? &event : NULL, &id);
 	lock_release(&create_lock);
-	return ret;
+	if (ret || !guest_write(a[2], &id, sizeof(id)))
+		return ret;
+	delete(id);
+	return -EFAULT;
 }

@@ -7,8 +7,9 @@
  * boundary and sets t->clock_fired.
  *
  * Rules:
- * 1. No guest system call is ever ended by it: it is stopped before every call that may block (thread_syscall()) and set again
- *    before the guest's next instruction. What is blocked uses no CPU time.
+ * 1. No guest system call is ever ended by it. It is stopped before those that a signal could end, and set again before the guest's
+ *    next instruction; what is blocked uses no CPU time. During all others it runs on, since setting a timer costs more than most system
+ *    calls do; if it fires then, the kernel begins the call again and there is a sample of kernel mode when it is done.
  * 2. The guest does not see it: it takes none of the ids that the guest's own timers get, where the kernel lets us choose (6.15)
  *    and the guest has none yet. Elsewhere the guest's ids begin at 1.
  * 3. The kernel forgets it with fork (in the child) and exec; struct thread follows.
@@ -18,13 +19,11 @@
 
 #include "os/thread.h"
 
-/* Before the guest's system call may block; cheap if the timer is not running. */
-void timer_pause_slow(struct thread *t);
-static inline void timer_pause(struct thread *t)
-{
-	if (unlikely(t->clock_state == CLOCK_RUNNING))
-		timer_pause_slow(t);
-}
+/* While t->clock_state is CLOCK_RUNNING: before a system call is made for the guest. */
+void timer_call_begins(struct thread *t, long nr, const u64 *a);
+
+/* After it: ret says that it was a transfer of which the timer may have cut off the rest, so that is to be done as well. */
+bool timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret);
 
 /* Before the guest goes on, if t->clock_state is CLOCK_PAUSED. May set t->clock_fired. */
 void timer_resume(struct thread *t);

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include "os/session.h"
 #include "os/vfile.h"
-#include "pmu/sysfs.h"
+#include "pmu/tracefs.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/string.h"
@@ -169,9 +169,11 @@ static void find_sys(struct vfile *v)
 	enum pmu_node node = pmu_sysfs_find(v->path, &v->mode);
 	const char *p = v->path;
 
+	if (node == PMU_NODE_NONE)
+		node = tracefs_find(v->path);
 	if (node != PMU_NODE_NONE)
 		v->kind = node == PMU_NODE_DIR ? VFILE_DIR : VFILE_FILE;
-	else if (take(&p, DEVICES))
+	else if (take(&p, DEVICES) || tracefs_has(v->path))
 		v->kind = VFILE_ABSENT;
 }
 

@@ -131,14 +131,36 @@ static void add_part(struct maps_writer *w, const struct procmaps_line *line, gv
 		e->perms[1] = vma->prot & PROT_WRITE ? 'w' : '-';
 		e->perms[2] = vma->prot & PROT_EXEC ? 'x' : '-';
 	}
-	if (!w->own && line->name[0] == '/' && line->perms[1] == '-' && elf_is_code(line->name, line->offset))
-		e->perms[2] = 'x';
 	e->offset = is_anonymous(line->id) ? 0 : line->offset + (start - line->start);
 	rt_snprintf(e->id, sizeof(e->id), "%.*s", (int)line->id_len, line->id);
 	rt_snprintf(e->name, sizeof(e->name), "%s", vma ? name_of(vma, line->name) : line->name);
 	if (!strcmp(line->name, ARENA_NAME))
 		show_event(e);
 	add_entry(w);
+}
+
+/*
+ * Another process's mapping: the kernel has merged the code of a file with what was mapped beside it, since it sees no difference.
+ * Loaders map code as a whole; what begins behind its first page is something else.
+ */
+static void add_of_other(struct maps_writer *w, const struct procmaps_line *line)
+{
+	u64 from, to, len = line->end - line->start;
+	struct procmaps_line code = *line;
+
+	if (line->name[0] != '/' || line->perms[1] != '-' || !elf_code(line->name, &from, &to) ||
+	    from < line->offset || from >= line->offset + len) {
+		add_part(w, line, line->start, line->end, NULL);
+		return;
+	}
+	from = line->start + (from - line->offset);
+	to = MIN(line->start + (to - line->offset), line->end);
+	code.perms[2] = 'x';
+	if (from > line->start)
+		add_part(w, line, line->start, from, NULL);
+	add_part(w, &code, from, to, NULL);
+	if (to < line->end)
+		add_part(w, line, to, line->end, NULL);
 }
 
 /* True if anything of the line is the guest's. */
@@ -150,7 +172,7 @@ static bool add_line(struct maps_writer *w, const struct procmaps_line *line)
 	if (vma_reserved(line->start, line->end))
 		return false;
 	if (!w->own) {
-		add_part(w, line, line->start, line->end, NULL);
+		add_of_other(w, line);
 		return true;
 	}
 	vma_lock();

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include "os/vfile.h"
-#include "pmu/sysfs.h"
+#include "pmu/tracefs.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/refuse.h"
@@ -68,11 +68,24 @@ static long write_entry(int fd, u64 *at, const char *dir, const char *name, u8 t
 	return write_all(fd, &d, d.reclen);
 }
 
+static enum pmu_node entry(const char *dir, u32 index, char name[TRACEFS_NAME])
+{
+	enum pmu_node node;
+	const char *other;
+
+	if (tracefs_has(dir))
+		return tracefs_entry(dir, index, name);
+	node = pmu_sysfs_entry(dir, index, &other);
+	if (node != PMU_NODE_NONE)
+		rt_snprintf(name, TRACEFS_NAME, "%s", other);
+	return node;
+}
+
 static long write_dir(const struct vfile *v, int fd)
 {
 	struct dir_head head = {.magic = DIR_MAGIC};
+	char name[TRACEFS_NAME];
 	u64 at = DIR_START;
-	const char *name;
 	enum pmu_node node;
 	long ret;
 
@@ -86,16 +99,20 @@ static long write_dir(const struct vfile *v, int fd)
 		ret = write_entry(fd, &at, v->path, ".", TYPE_DIR);
 	if (!ret)
 		ret = write_entry(fd, &at, v->path, "..", TYPE_DIR);
-	for (u32 i = 0; !ret && (node = pmu_sysfs_entry(v->path, i, &name)) != PMU_NODE_NONE; i++)
+	for (u32 i = 0; !ret && (node = entry(v->path, i, name)) != PMU_NODE_NONE; i++)
 		ret = write_entry(fd, &at, v->path, name, node == PMU_NODE_DIR ? TYPE_DIR : TYPE_FILE);
 	return ret ? ret : sys2(__NR_fchmod, fd, VFILE_DIR_MARK & 07777);
 }
 
 static long write_file(const struct vfile *v, int fd)
 {
-	char text[PMU_SYSFS_TEXT];
-	long n = pmu_sysfs_read(v->path, text, sizeof(text));
+	char text[MAX(PMU_SYSFS_TEXT, TRACEFS_TEXT)];
+	long n;
 
+	if (tracefs_has(v->path))
+		n = tracefs_read(v->path, text, sizeof(text));
+	else
+		n = pmu_sysfs_read(v->path, text, sizeof(text));
 	if (n < 0)
 		return n;
 	n = write_all(fd, text, (u64)n);

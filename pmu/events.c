@@ -16,10 +16,3 @@ const struct pmu_event *pmu_event_find(u32 type, u64 config)
 			return &pmu_events[i];
 	return NULL;
 }
-
-const char *pmu_class_name(enum pmu_class class)
-{
-	static const char *const names[] = {"exact", "modelled", "measured"};
-
-	return names[class];
-}

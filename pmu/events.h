@@ -25,7 +25,4 @@ extern const u32 pmu_nr_events;
 /* NULL: none. */
 const struct pmu_event *pmu_event_find(u32 type, u64 config);
 
-/* "exact", "modelled" or "measured". */
-const char *pmu_class_name(enum pmu_class class);
-
 #endif

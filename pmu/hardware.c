@@ -38,6 +38,8 @@ static int check_branches(const struct perf_attr *attr)
 		return 0;
 	if (mask & PERF_SAMPLE_BRANCH_COUNTERS_)
 		return refuse(EINVAL, "this PMU has no branch counters");
+	if (!(mask & PERF_SAMPLE_BRANCH_USER))
+		return refuse(EOPNOTSUPP, "branches in kernel mode are invisible to pcl");
 	if ((mask & PERF_SAMPLE_BRANCH_CALL_STACK) &&
 	    (mask & BRANCH_KINDS & ~(u64)(PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL)))
 		return refuse(EINVAL, "PERF_SAMPLE_BRANCH_CALL_STACK goes with no other kind of branch");
@@ -51,8 +53,10 @@ static u32 branch_units(u64 mask)
 
 	if (mask & (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_CALL))
 		units |= CPU_WANT_LBR_CALL;
-	if (mask & (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_IND_JUMP))
-		units |= CPU_WANT_LBR_IND;
+	if (mask & (PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_IND_CALL))
+		units |= CPU_WANT_LBR_IND_CALL;
+	if (mask & PERF_SAMPLE_BRANCH_IND_JUMP)
+		units |= CPU_WANT_LBR_IND_JMP;
 	if (mask & PERF_SAMPLE_BRANCH_ANY_RETURN)
 		units |= CPU_WANT_LBR_RET;
 	if (mask & PERF_SAMPLE_BRANCH_COND)
@@ -106,25 +110,30 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 
 static u64 hw_read(task_id task, u32 source)
 {
-	return source == SOURCE_NOTHING ? 0 : cpu_read_cell(host_task_bank(task), (enum cell)source);
+	struct cpu *cpu = host_task_bank(task);
+
+	if (source == SOURCE_NOTHING)
+		return 0;
+	return task == host_current() ? cpu_own_count(cpu, (enum cell)source) : cpu_read_cell(cpu, (enum cell)source);
 }
 
 static void hw_want(task_id task, u32 units)
 {
-	__atomic_store_n(&host_task_bank(task)->want, units, __ATOMIC_RELEASE);
+	__atomic_store_n(&host_task_bank(task)->want, units & ~EVENT_UNITS_TRACE, __ATOMIC_RELEASE);
 	host_kick(task);
 }
 
 static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 {
 	u64 left[CELL_NR];
+	u32 limited = 0;
 
-	for (u32 c = 0; c < CELL_NR; c++)
-		left[c] = CPU_NO_LIMIT;
 	for (u32 i = 0; i < n; i++)
-		if (limit[i].source != SOURCE_NOTHING)
+		if (limit[i].source != SOURCE_NOTHING) {
+			limited |= 1u << limit[i].source;
 			left[limit[i].source] = limit[i].left;
-	cpu_set_limits(host_task_bank(task), left);
+		}
+	cpu_set_limits(host_task_bank(task), limited, left);
 }
 
 static const struct pmu hw_pmu = {

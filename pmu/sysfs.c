@@ -13,6 +13,7 @@
 #define CPU DEVICES "/cpu"
 #define SOFTWARE DEVICES "/software"
 #define BREAKPOINT DEVICES "/breakpoint"
+#define TRACEPOINT DEVICES "/tracepoint"
 #define EVENTS CPU "/events"
 #define KERNEL "/proc/sys/kernel"
 
@@ -40,7 +41,12 @@ static const struct node nodes[] = {
 	TEXT(CPU "/uevent", ""),
 	NUMBER(CPU "/rdpmc", rdpmc, 0, 2),
 	DIR(CPU "/format"),
-	TEXT(CPU "/format/event", "config:0-7\n"),
+	/* As the processors' own PMUs: perf's tables name events for these with all of them. */
+	TEXT(CPU "/format/event", "config:0-7,32-35\n"),
+	TEXT(CPU "/format/umask", "config:8-15\n"),
+	TEXT(CPU "/format/edge", "config:18\n"),
+	TEXT(CPU "/format/inv", "config:23\n"),
+	TEXT(CPU "/format/cmask", "config:24-31\n"),
 	TEXT(CPU "/format/callstack", "config1:0\n"),
 	DIR(CPU "/caps"),
 	TEXT(CPU "/caps/branches", "32\n"),
@@ -55,6 +61,10 @@ static const struct node nodes[] = {
 	TEXT(BREAKPOINT "/type", "5\n"),
 	TEXT(BREAKPOINT "/perf_event_mux_interval_ms", "4\n"),
 	TEXT(BREAKPOINT "/uevent", ""),
+	DIR(TRACEPOINT),
+	TEXT(TRACEPOINT "/type", "2\n"),
+	TEXT(TRACEPOINT "/perf_event_mux_interval_ms", "4\n"),
+	TEXT(TRACEPOINT "/uevent", ""),
 	NUMBER(KERNEL "/perf_event_paranoid", paranoid, ANY_MIN, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_max_sample_rate", max_sample_rate, 1, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_mlock_kb", mlock_kb, ANY_MIN, ANY_MAX),
@@ -62,6 +72,20 @@ static const struct node nodes[] = {
 	NUMBER(KERNEL "/perf_event_max_contexts_per_stack", max_contexts_per_stack, 0, 1000),
 	NUMBER(KERNEL "/perf_cpu_time_max_percent", cpu_time_max_percent, 0, 100),
 };
+
+/* The path begins with the name of one of ours. */
+static bool is_device(const char *path)
+{
+	static const char *const names[] = {"cpu", "software", "breakpoint", "tracepoint"};
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i]);
+
+		if (!strncmp(path, names[i], len) && (!path[len] || path[len] == '/'))
+			return true;
+	}
+	return false;
+}
 
 /* The path under DEVICES for one under /sys/devices, and without a slash at the end. NULL: nothing of ours. */
 static const char *canonical(const char *path, char *buf, size_t size)
@@ -73,7 +97,7 @@ static const char *canonical(const char *path, char *buf, size_t size)
 	if (strncmp(path, "/sys/", 5) && strncmp(path, "/proc/sys/kernel/perf_", 22))
 		return NULL;
 	if (!strncmp(path, real, sizeof(real) - 1)) {
-		if (strncmp(rest, "cpu/", 4) && strcmp(rest, "cpu") && strncmp(rest, "software", 8) && strncmp(rest, "breakpoint", 10))
+		if (!is_device(rest))
 			return NULL;
 		len = (size_t)rt_snprintf(buf, size, "%s/%s", DEVICES, rest);
 	} else {

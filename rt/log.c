@@ -89,12 +89,6 @@ void check_failed(const char *what, const char *file, int line)
 	fail_after_message();
 }
 
-void check_errno_failed(const char *what, long err, const char *file, int line)
-{
-	log_printf(0, "check failed at %s:%d: %s returned %ld (pcl %s %s)", file, line, what, err, PCL_VERSION, PCL_MODE);
-	fail_after_message();
-}
-
 void curious_once(bool *seen, const char *what, const char *file, int line)
 {
 	if (!__atomic_exchange_n(seen, true, __ATOMIC_RELAXED))

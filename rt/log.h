@@ -21,7 +21,6 @@ void log_printf(int level, const char *fmt, ...) __attribute__((format(printf, 2
 void log_set_dump(void (*dump)(void)); /* called once by a failed check, may log */
 
 void check_failed(const char *what, const char *file, int line) __attribute__((noreturn, cold));
-void check_errno_failed(const char *what, long err, const char *file, int line) __attribute__((noreturn, cold));
 void curious_once(bool *seen, const char *what, const char *file, int line) __attribute__((cold));
 
 #define check(cond)                                                                                                    \

@@ -10,9 +10,9 @@ T := $(O)/tests
 
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c))
 COUNT_TESTS := $(addprefix $(T)/count/,$(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/count/programs))
-GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted,tests/$(d)/*.c tests/$(d)/*.S))
+GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted fuzz,tests/$(d)/*.c tests/$(d)/*.S))
 GUEST_TESTS := $(addprefix $(O)/,$(basename $(GUEST_SRC)))
-TEST_PROGRAMS := $(T)/count/oracle $(T)/count/counted $(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
+TEST_PROGRAMS := $(T)/count/oracle $(T)/count/counted $(T)/count/sampled $(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
 
 BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 
@@ -41,7 +41,7 @@ $(T)/count/oracle: tests/count/oracle.c tests/count/region.h
 	@mkdir -p $(@D)
 	$(CC) $(GUESTFLAGS) -O2 -o $@ $< -lZydis
 
-$(T)/count/counted: tests/count/counted.c
+$(T)/count/counted $(T)/count/sampled: $(T)/count/%: tests/count/%.c tests/count/events.h
 	@mkdir -p $(@D)
 	$(CC) $(GUESTFLAGS) -static -o $@ $<
 
@@ -65,6 +65,6 @@ $(O)/tests/%: tests/%.S $(wildcard tests/*/*.h)
 
 $(O)/bench/%: bench/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -o $@ $< -lm
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -D_GNU_SOURCE -o $@ $< -pthread -lm
 
 -include $(UNIT_TESTS:=.d)

@@ -15,6 +15,8 @@
 #include "dbt/cpu_offsets.h"
 
 #define CPU %r11
+/* All but the status flags: C code is not to have them as the guest does. popfq is slow. */
+#define RFLAGS_FOREIGN 0x7ff500
 
 	.text
 	.globl dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
@@ -81,8 +83,11 @@ dbt_enter_abort:
 	mov	%r13, CPU_GPR+13*8(CPU)
 	mov	%r14, CPU_GPR+14*8(CPU)
 	mov	%r15, CPU_GPR+15*8(CPU)
+	testl	$RFLAGS_FOREIGN, CPU_RFLAGS(CPU)
+	jz	1f
 	pushq	$0x202
 	popfq
+1:
 	.endm
 
 dbt_leave_exit:

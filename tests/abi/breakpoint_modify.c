@@ -134,6 +134,17 @@ static void others(void)
 	close((int)fd);
 }
 
+/* Without PERF_SAMPLE_BRANCH_STACK the event has a branch_sample_type of 0, and the attr that it was opened with is another. */
+static void branches(void)
+{
+	attr = bp_attr(HW_BREAKPOINT_W, word, 8);
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	modified(-EINVAL, (void)a);
+	modified(0, a.branch_sample_type = 0);
+	close((int)fd);
+}
+
 int main(void)
 {
 	bp_skip_without();
@@ -145,5 +156,6 @@ int main(void)
 	close((int)fd);
 	inherited();
 	others();
+	branches();
 	return perf_result();
 }

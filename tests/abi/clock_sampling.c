@@ -1,9 +1,11 @@
 /*
  * cpu-clock and task-clock sample by the CPU time that the task uses: as many samples as the frequency says while it computes,
- * none while it sleeps, and nobody sees a system call interrupted.
+ * also between many system calls, none while it sleeps; and nobody sees a system call interrupted or cut.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <time.h>
 #include "tests/abi/sampling.h"
 
@@ -43,6 +45,74 @@ static void count_while_computing(u64 config)
 	expect(samples * 1000000000 / FREQUENCY >= (u64)ns * 9 / 10, 1);
 	if (failures)
 		printf("%lu samples in %ld ns\n", samples, ns);
+	sampler_close(&s);
+}
+
+/* In user mode nearly all the time, with system calls so often that the clock rarely runs out without one in between. */
+static void count_between_calls(void)
+{
+	struct perf_attr a = clock_attr(PERF_COUNT_SW_TASK_CLOCK);
+	struct sampler s;
+	u64 samples;
+	long ns;
+
+	a.exclude_kernel = 1;
+	s = sampler_open(&a, -1);
+	expect(perf_ioctl(s.fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+	for (int i = 0; i < 5000; i++) {
+		for (volatile int j = 0; j < 20000; j++)
+			;
+		getppid();
+	}
+	expect(perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+	ns = perf_value(s.fd);
+	samples = sampler_take(&s);
+	expect(samples * 1000000000 / FREQUENCY >= (u64)ns / 2, 1);
+	if (failures)
+		printf("%lu samples in %ld ns with system calls\n", samples, ns);
+	sampler_close(&s);
+}
+
+#define LARGE (1 << 20)
+
+/* The other end of the pipe: takes the data in small pieces. */
+static void read_slowly(int end, int other)
+{
+	static char piece[1024];
+
+	close(other);
+	while (read(end, piece, sizeof(piece)) > 0)
+		for (volatile int i = 0; i < 20000; i++)
+			;
+	_exit(0);
+}
+
+/* A signal would cut these transfers short. */
+static void transfer_whole(void)
+{
+	struct perf_attr a = clock_attr(PERF_COUNT_SW_CPU_CLOCK);
+	struct sampler s = sampler_open(&a, -1);
+	int end[2], zero = open("/dev/zero", O_RDONLY), status;
+	char *buf = malloc(LARGE);
+	pid_t child;
+
+	expect(pipe(end), 0);
+	child = fork();
+	if (!child)
+		read_slowly(end[0], end[1]);
+	close(end[0]);
+	expect(perf_ioctl(s.fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+	spin(5);
+	for (int i = 0; i < 500; i++)
+		expect(read(zero, buf, LARGE), LARGE);
+	for (int i = 0; i < 4; i++)
+		expect(write(end[1], buf, LARGE), LARGE);
+	expect(perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+	expect(sampler_take(&s) > 0, 1);
+	close(end[1]);
+	expect(waitpid(child, &status, 0), child);
+	close(zero);
+	free(buf);
 	sampler_close(&s);
 }
 
@@ -109,6 +179,8 @@ int main(void)
 {
 	count_while_computing(PERF_COUNT_SW_CPU_CLOCK);
 	count_while_computing(PERF_COUNT_SW_TASK_CLOCK);
+	count_between_calls();
+	transfer_whole();
 	count_while_sleeping();
 	own_timers();
 	return perf_result();

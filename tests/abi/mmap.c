@@ -156,8 +156,9 @@ static void test_changes(void)
 	expect(try_remap(a, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, room + PAGE), (long)room + PAGE);
 	a = room + PAGE;
 	expect(((struct perf_event_mmap_page *)a)->data_size, PAGE);
+	/* A mapping in its place that is refused changes nothing, one that is made takes the ring away. */
+	expect(map_at(a, 2 * PAGE, RW, MAP_SHARED | MAP_FIXED, -1, 0), -EBADF);
 	expect(ioctl((int)fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), 0);
-	/* Mapped over: the ring is gone. */
 	expect(map_at(room, 4 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), (long)room);
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), -EINVAL);
 	expect(try_pages(fd, 9), 0);

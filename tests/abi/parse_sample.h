@@ -18,7 +18,7 @@ struct parsed {
 	u64 abi_user, stack_size, dyn_size;
 	const u64 *regs_user;
 	const u8 *stack;
-	u64 weight, data_src, txn, abi_intr, phys_addr, cgroup, data_page_size, code_page_size;
+	u64 weight, data_src, txn, abi_intr, phys_addr, cgroup, data_page_size, code_page_size, aux_size;
 	const u64 *regs_intr;
 	u64 left; /* bytes behind the last field */
 };
@@ -132,6 +132,7 @@ static struct parsed parse_sample(const void *record, const struct perf_attr *at
 	p.cgroup = type & PERF_SAMPLE_CGROUP ? word() : 0;
 	p.data_page_size = type & PERF_SAMPLE_DATA_PAGE_SIZE ? word() : 0;
 	p.code_page_size = type & PERF_SAMPLE_CODE_PAGE_SIZE ? word() : 0;
+	p.aux_size = type & PERF_SAMPLE_AUX ? word() : 0;
 	p.left = (u64)((const char *)record + h->size - (const char *)next_word);
 	return p;
 }

@@ -107,7 +107,7 @@ static void test_clock(void)
 /* Where there is a PMU: to the last one. */
 static void test_insns(void)
 {
-	struct perf_attr a = insns_attr(1000);
+	struct perf_attr a = insns_attr(10007);
 	struct sampler s;
 	long count;
 
@@ -120,14 +120,14 @@ static void test_insns(void)
 	spin(2);
 	perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
 	count = perf_value(s.fd);
-	expect(sampler_take(&s), count / 1000);
-	expect(s.last_period, 1000);
-	expect(set_period(s.fd, 333), 0);
+	expect(sampler_take(&s), count / 10007);
+	expect(s.last_period, 10007);
+	expect(set_period(s.fd, 7777), 0);
 	perf_ioctl(s.fd, PERF_EVENT_IOC_ENABLE, 0);
 	spin(2);
 	perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
-	expect(sampler_take(&s), (perf_value(s.fd) - count) / 333);
-	expect(s.last_period, 333);
+	expect(sampler_take(&s), (perf_value(s.fd) - count) / 7777);
+	expect(s.last_period, 7777);
 	sampler_close(&s);
 }
 

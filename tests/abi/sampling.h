@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <time.h>
 #include "tests/abi/errno/perf.h"
 
 #define RING_PAGES 64

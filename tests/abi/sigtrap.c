@@ -137,6 +137,28 @@ static void by_clock(void)
 	expect(seen.addr, 0);
 }
 
+/* Page faults, which pcl sees where it looks at its host's counts: in system calls. */
+static void by_faults(void)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_PAGE_FAULTS);
+	char *p = mmap(NULL, 16 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long fd;
+
+	a.sample_period = 1;
+	a.sigtrap = a.remove_on_exec = 1;
+	a.sig_data = 43;
+	traps = 0;
+	fd = perf_open(&a, 0, -1, -1, 0);
+	expect(fd >= 0, 1);
+	for (int i = 0; i < 16; i++)
+		((volatile char *)p)[i * 4096] = 1;
+	getppid();
+	close((int)fd);
+	munmap(p, 16 * 4096);
+	expect(traps > 0, 1);
+	expect(seen.data, 43);
+}
+
 /* Without a handler it ends the process. */
 static void fatal(void)
 {
@@ -167,6 +189,7 @@ int main(void)
 	blocked();
 	inherited();
 	by_clock();
+	by_faults();
 	fatal();
 	return perf_result();
 }

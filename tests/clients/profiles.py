@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Profiles of real programs: made by the host's perf with cpu-clock, and under pcl. They must agree on the hot functions.
 
-    profiles.py PCL WORKDIR
+    profiles.py PCL [PROGRAM...]
+
+The recordings are left in the working directory.
 
 A function is a row of its object's .eh_frame_hdr, which stripped programs have too, and perf's name of it if there is one. So
 perf's own symbols are not needed, but its records are: addresses are turned into file offsets by the MMAP2 records.
@@ -9,21 +11,27 @@ perf's own symbols are not needed, but its records are: addresses are turned int
 What may be asked: time is no count. Functions differ in instructions per cycle, pcl's `cycles` are those of a simple model,
 and cpu-clock under pcl is the time that the translated code takes, which has dearer indirect branches, and some of it is
 translation. So of the functions that are natively hottest, and far enough from the rest not to be there by chance,
-nearly all must be among the first of each of pcl's profiles, with a share that is a given factor off at most.
+all must be among the first of each of pcl's profiles, with a share that is a given factor off at most; and the
+profiles must be alike as a whole.
 """
 import bisect
 import collections
+import math
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
 
 HOT, AMONG = 5, 10
 WORTH = 0.03	# share of a native function to be looked at at all
-FACTOR = 3.0	# the most that a share may be off, after
-SLACK = 0.03	# this much of all samples, which short functions near hot ones and few samples gain or lose
-ENOUGH = 150	# samples of a usable profile
+FACTOR = 3.0	# the most that a share may be off,
+SLACK = 0.03	# and this much of all samples besides: few samples, and short functions near hot ones
+LIKENESS = 0.8	# of two profiles, at least
+RATE = 7000
+ENOUGH = 300	# samples of a usable profile
+COPIES = 16	# of the threaded program's source make work enough for the compiler
 
 THREADED = r"""
 #include <pthread.h>
@@ -33,10 +41,7 @@ THREADED = r"""
 #define FUNCTION __attribute__((noinline, noclone)) static
 FUNCTION uint64_t mix(uint64_t x, long n) { while (n--) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } return x; }
 FUNCTION uint64_t sum(const uint32_t *a, long n, uint64_t s) { for (long i = 0; i < n; i++) s = s * 31 + a[i]; return s; }
-FUNCTION void sift(uint32_t *a, long n, uint32_t x)
-{
-	for (long i = 0; i < n; i++) { uint32_t y = a[i]; if (y > x) { a[i] = x; x = y; } else x += y & 1; }
-}
+FUNCTION void stir(uint32_t *a, long n, uint32_t x) { for (long i = 0; i < n; i++) a[i] = x = (x ^ a[i]) * 2654435761u; }
 FUNCTION long collatz(long n) { long k = 0; for (; n != 1; k++) n = n & 1 ? 3 * n + 1 : n / 2; return k; }
 static void *work(void *arg)
 {
@@ -46,7 +51,7 @@ static void *work(void *arg)
 	for (long round = 0; round < 1200; round++) {
 		r += mix(r + 1, 12000);
 		r += sum(a, 4096, r);
-		sift(a, 4096, (uint32_t)r);
+		stir(a, 4096, (uint32_t)r);
 		for (long i = 1; i < 60; i++) r += collatz(round * 7 + i);
 	}
 	free(a);
@@ -153,13 +158,42 @@ MMAP = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)
 SAMPLE = re.compile(r"^\s*(\d+)/\d+\s+(\d+)\s+([^\s:]+(?::\w+)?):\s+([0-9a-f]+)\s+(.*)$")
 
 
-def profile(data, comm):
-    """{event: Counter of functions} of a perf.data, and the number of samples of each event."""
+class Profile:
+    """The samples of one event: what each function has of the sum of their periods."""
+
+    def __init__(self):
+        self.samples = 0
+        self.weight = collections.Counter()
+        self.squares = 0
+
+    def add(self, key, period):
+        self.samples += 1
+        self.weight[key] += period
+        self.squares += period * period
+
+    def share(self, key):
+        return self.weight[key] / (sum(self.weight.values()) or 1)
+
+    def ranked(self):
+        return [key for key, _ in self.weight.most_common()]
+
+    def agreement(self):
+        """How probable it is that two samples are in the same function: of those that are not the same sample."""
+        whole = sum(self.weight.values()) ** 2 - self.squares
+        return (sum(w * w for w in self.weight.values()) - self.squares) / whole
+
+    def likeness(self, other):
+        """The cosine between two profiles, corrected for how few their samples are: 1 if they are of the same thing."""
+        same = sum(self.share(key) * other.share(key) for key in self.weight)
+        return same / math.sqrt(self.agreement() * other.agreement())
+
+
+def read_profiles(data, comm):
+    """{event: Profile} of a perf.data."""
     text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events", "-F", "comm,pid,tid,period,event,ip,sym"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
     maps = collections.defaultdict(list)
-    profiles = collections.defaultdict(collections.Counter)
-    samples = collections.Counter()
+    profiles = collections.defaultdict(Profile)
     for line in text.splitlines():
         found = MMAP.search(line)
         if found:
@@ -169,43 +203,37 @@ def profile(data, comm):
             continue
         found = SAMPLE.match(line.strip()[len(comm):])
         if found:
-            event = found[3].split(":")[0]
-            profiles[event][function_of(maps, found[1], int(found[4], 16), found[5].strip())] += int(found[2])
-            samples[event] += 1
-    return profiles, samples
-
-
-def shares(counter):
-    whole = sum(counter.values()) or 1
-    return {key: value / whole for key, value in counter.items()}
+            key = function_of(maps, found[1], int(found[4], 16), found[5].strip())
+            profiles[found[3].split(":")[0]].add(key, int(found[2]))
+    return profiles
 
 
 def record(before, data, events, command, log):
     with open(log, "wb") as out:
-        subprocess.run([*before, "perf", "record", "-q", "-F", "1500", "-o", data, *events, "--", *command],
+        subprocess.run([*before, "perf", "record", "-qN", "-F", str(RATE), "-o", data, *events, "--", *command],
                        stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=True)
 
 
-def rank(profile):
-    return sorted(profile, key=lambda key: -profile[key])
-
-
-def compare(program, native, other, event):
+def compare(what, native, other):
     """Prints both; what is wrong, as lines."""
-    hot = [key for key in rank(native)[:HOT] if native[key] >= WORTH]
-    first = rank(other)[:AMONG]
-    cut = other[first[-1]] if len(first) == AMONG else 0
+    ranked = other.ranked()
+    cut = other.share(ranked[AMONG - 1]) if len(ranked) >= AMONG else 0
+    likeness = native.likeness(other)
     problems = []
-    print("%-10s %-34s %9s %9s  %s" % (program, "function", "native", event, "rank"))
-    for key in hot:
+    if likeness < LIKENESS:
+        problems.append("%s: a likeness of only %.2f" % (what, likeness))
+    print("%-50s  native  under pcl  rank    likeness %.2f of %d and %d samples" % (what, likeness, native.samples, other.samples))
+    for key in native.ranked()[:HOT]:
         name = "%s %s" % (key[0], names.get(key, hex(key[1])))
-        there, here = native[key], other.get(key, 0)
-        place = rank(other).index(key) + 1 if key in other else 0
-        print("%-10s %-34s %8.1f%% %8.1f%%  %d" % ("", name[:34], 100 * there, 100 * here, place))
+        there, here = native.share(key), other.share(key)
+        if there < WORTH:
+            break
+        place = ranked.index(key) + 1 if key in ranked else 0
+        print("    %-46s %6.1f%% %9.1f%%  %4d" % (name[:46], 100 * there, 100 * here, place))
         if here + SLACK < cut:
-            problems.append("%s, %s: %s is not among the first %d" % (program, event, name, AMONG))
+            problems.append("%s: %s is not among the first %d" % (what, name, AMONG))
         elif not there / FACTOR - SLACK <= here <= there * FACTOR + SLACK:
-            problems.append("%s, %s: %s has %.1f %% in place of %.1f %%" % (program, event, name, 100 * here, 100 * there))
+            problems.append("%s: %s has %.1f %% in place of %.1f %%" % (what, name, 100 * here, 100 * there))
     return problems
 
 
@@ -213,23 +241,24 @@ def check(pcl, program, comm, command):
     record([], "native.data", ["-e", "cpu-clock:u"], command, "native.out")
     record([pcl], "counts.data", ["-e", "instructions:u", "-e", "cycles:u"], command, "counts.out")
     record([pcl], "clock.data", ["-e", "cpu-clock:u"], command, "clock.out")
-    native, taken = profile("native.data", comm)
-    if taken["cpu-clock"] < ENOUGH:
-        print("%s: only %d samples natively" % (program, taken["cpu-clock"]))
+    native = read_profiles("native.data", comm)["cpu-clock"]
+    if native.samples < ENOUGH:
+        print("%s: only %d samples natively" % (program, native.samples))
         sys.exit(77)
-    native = shares(native["cpu-clock"])
     problems = []
     for data, events in (("counts.data", ("instructions", "cycles")), ("clock.data", ("cpu-clock",))):
-        profiles, taken = profile(data, comm)
+        profiles = read_profiles(data, comm)
         for event in events:
-            if taken[event] < ENOUGH:
-                problems.append("%s, %s: only %d samples" % (program, event, taken[event]))
-            problems += compare(program, native, shares(profiles[event]), event)
+            what = "%s, %s" % (program, event)
+            if profiles[event].samples < ENOUGH:
+                problems.append("%s: only %d samples" % (what, profiles[event].samples))
+            else:
+                problems += compare(what, native, profiles[event])
     return problems
 
 
 def programs():
-    """(name, comm, command) of each program that the machine has."""
+    """(name, comm, command) of each program."""
     with open("bench.py", "w") as file:
         file.write(PYTHON)
     with open("queries.sql", "w") as file:
@@ -237,12 +266,14 @@ def programs():
     with open("threaded.c", "w") as file:
         file.write(THREADED)
     subprocess.run(["gcc", "-O1", "-pthread", "-o", "threaded", "threaded.c"], check=True)
-    with open("unit.c", "w") as file:
-        for i in range(4):
-            file.write(re.sub(r"\b(mix|sum|sift|collatz|work|main)\b", r"\g<1>%d" % i, THREADED))
+    with open("units.c", "w") as file:
+        for i in range(COPIES):
+            file.write(re.sub(r"\b(mix|sum|stir|collatz|work|main)\b", r"\g<1>%d" % i, THREADED))
+    subprocess.run(["gcc", "-E", "-P", "-o", "units.i", "units.c"], check=True)
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
-    return (("python3", "python3", [os.path.realpath(sys.executable), "bench.py"]),
-            ("cc1", "cc1", [cc1, "-quiet", "-O2", "unit.c", "-o", "unit.s"]),
+    python = os.path.realpath(sys.executable)
+    return (("python3", os.path.basename(python), [python, "bench.py"]),
+            ("cc1", "cc1", [cc1, "-quiet", "-O2", "-fpreprocessed", "units.i", "-o", "units.s"]),
             ("sqlite3", "sqlite3", ["sqlite3", "-batch", ":memory:", ".read queries.sql"]),
             ("threads", "threaded", ["./threaded"]))
 
@@ -251,7 +282,9 @@ def main():
     problems = []
     only = sys.argv[2:]
     for program, comm, command in programs():
-        if not only or program in only:
+        if not shutil.which(command[0]):
+            print("%s: not installed" % program)
+        elif not only or program in only:
             problems += check(sys.argv[1], program, comm, command)
     print("\n".join(problems))
     return 1 if problems else 0

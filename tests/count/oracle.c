@@ -1,7 +1,7 @@
 /*
  * The oracle: runs a program natively, one instruction at a time, and says how many it executed.
  *
- *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD] program [args...]
+ *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD]... [-b] program [args...]
  *
  * PTRACE_SINGLESTEP over every thread of the program and of all its children (clone, fork, vfork, exec), each instruction
  * decoded with Zydis. Address-space randomisation is off for the program. Its exit status is the program's (128 + signal
@@ -27,8 +27,12 @@
  *   task NUMBER N...      a thread, numbered in the order of creation, from its first instruction to its last
  *   exec N...             all tasks together
  * where N... are the numbers in the order of enum column.
- * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was:
- *   sample NUMBER ADDRESS CODE    in the thread, of the instruction, and 8 bytes from there on: the same at whatever address
+ * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was in that thread:
+ *   sample NUMBER WHICH ADDRESS SP CODE
+ * WHICH -s it is, counted from 0; the instruction's address, the stack pointer in front of it, and 8 bytes of code from there on,
+ * which are the same at whatever address.
+ * With -b, at once, every taken branch: that thread's instruction COUNT, from 1, and what perf calls the kind
+ *   branch NUMBER COUNT FROM TO KIND
  */
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -69,10 +73,12 @@ struct decoded {
 };
 
 struct sample {
-	uint64_t rip, code;
+	uint64_t rip, sp, code;
+	int which;
 };
 
 #define TASKS 4096
+#define SAMPLERS 32
 #define LABELS 256
 
 struct task {
@@ -81,8 +87,9 @@ struct task {
 	struct counts counts;
 	struct counts begin[LABELS];
 	struct sample *samples;
-	size_t sample_count;
+	size_t sample_count, sample_room;
 	struct decoded current; /* executed by the next step */
+	uint64_t sp;		/* in front of it */
 	bool stepping;		/* current is valid and not counted yet */
 	bool counted_early;	/* current is a syscall, counted before the step */
 	bool injected;		/* the last resume passed a signal on */
@@ -94,8 +101,12 @@ static int task_count;
 static struct counts total;
 static FILE *out;
 static uint64_t limit = UINT64_MAX;
-static int sample_column;
-static uint64_t sample_period; /* 0: no samples */
+static struct {
+	enum column column;
+	uint64_t period;
+} samplers[SAMPLERS];
+static int sampler_count;
+static bool branches_wanted;
 
 #define CACHE_BITS 14
 static struct decoded cache[1 << CACHE_BITS];
@@ -146,7 +157,8 @@ static void task_gone(struct task *t)
 {
 	t->tid = -1; /* the kernel may use the number again */
 	for (size_t i = 0; i < t->sample_count; i++)
-		fprintf(out, "sample %d %llx %llx\n", t->number, (unsigned long long)t->samples[i].rip,
+		fprintf(out, "sample %d %d %llx %llx %llx\n", t->number, t->samples[i].which,
+			(unsigned long long)t->samples[i].rip, (unsigned long long)t->samples[i].sp,
 			(unsigned long long)t->samples[i].code);
 	free(t->samples);
 	print_counts("task", t->number, &t->counts);
@@ -230,29 +242,48 @@ static bool fetch(pid_t tid, uint64_t rip, struct decoded *d)
 	return true;
 }
 
-/* The count went from `before` by 1 up or down: that sample comes or goes. */
-static void sample(struct task *t, const struct decoded *d, uint64_t before)
+static void add_sample(struct task *t, const struct decoded *d, int which)
 {
-	uint64_t now = t->counts.n[sample_column];
 	struct sample *s;
 
-	if (!sample_period || now == before || (now > before ? now : before) % sample_period)
-		return;
-	if (now < before) {
-		t->sample_count--;
-		return;
+	if (t->sample_count == t->sample_room) {
+		t->sample_room = t->sample_room ? 2 * t->sample_room : 64;
+		t->samples = realloc(t->samples, t->sample_room * sizeof(*t->samples));
+		if (!t->samples)
+			die("realloc");
 	}
-	t->samples = realloc(t->samples, (t->sample_count + 1) * sizeof(*t->samples));
-	if (!t->samples)
-		die("realloc");
 	s = &t->samples[t->sample_count++];
-	s->rip = d->rip;
+	*s = (struct sample){.rip = d->rip, .sp = t->sp, .which = which};
 	memcpy(&s->code, d->bytes, sizeof(s->code));
+}
+
+/* The counts went from `before` by 1 up or down: samples come or go. */
+static void sample(struct task *t, const struct decoded *d, const struct counts *before)
+{
+	for (int i = 0; i < sampler_count; i++) {
+		uint64_t was = before->n[samplers[i].column], now = t->counts.n[samplers[i].column];
+
+		if (now == was || (now > was ? now : was) % samplers[i].period)
+			continue;
+		if (now > was)
+			add_sample(t, d, i);
+		else
+			t->sample_count--;
+	}
+}
+
+static void print_branch(const struct task *t, const struct decoded *d, uint64_t to)
+{
+	const char *kind = d->kind == CONDITIONAL ? "cond" : d->kind == RETURN ? "ret" : d->kind == CALL ? "call" : "jmp";
+
+	fprintf(out, "branch %d %llu %llx %llx %s%s\n", t->number, (unsigned long long)t->counts.n[INSTRUCTIONS],
+		(unsigned long long)d->rip, (unsigned long long)to, d->indirect ? "ind_" : "", kind);
 }
 
 static void count(struct task *t, const struct decoded *d, uint64_t next_rip, int by)
 {
-	uint64_t *n = t->counts.n, before = n[sample_column];
+	struct counts before = t->counts;
+	uint64_t *n = t->counts.n;
 	bool branch = d->kind == CONDITIONAL || d->kind == JUMP || d->kind == CALL || d->kind == RETURN;
 	bool taken = branch && (d->kind != CONDITIONAL || next_rip != d->rip + d->len);
 
@@ -266,7 +297,9 @@ static void count(struct task *t, const struct decoded *d, uint64_t next_rip, in
 	n[LOADS] += d->loads * by;
 	n[STORES] += d->stores * by;
 	n[SYSCALLS] += (d->kind == SYSTEM) * by;
-	sample(t, d, before);
+	sample(t, d, &before);
+	if (taken && branches_wanted)
+		print_branch(t, d, next_rip);
 	if (n[INSTRUCTIONS] > limit) {
 		fprintf(stderr, "oracle: more than %llu instructions\n", (unsigned long long)limit);
 		exit(125);
@@ -315,6 +348,7 @@ static void resume(struct task *t, int sig)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &r))
 		return; /* killed meanwhile: waitpid will tell */
 	t->stepping = fetch(t->tid, r.rip, &t->current);
+	t->sp = r.rsp;
 	t->counted_early = false;
 	t->injected = sig != 0;
 	if (t->stepping && t->current.kind == SYSTEM) {
@@ -486,13 +520,25 @@ static void until_exec(pid_t pid)
 	}
 }
 
+/* COLUMN:PERIOD */
+static bool add_sampler(const char *text)
+{
+	const char *period = strchr(text, ':');
+
+	if (!period || sampler_count == SAMPLERS)
+		return false;
+	samplers[sampler_count].column = atoi(text) % COLUMNS;
+	samplers[sampler_count].period = strtoull(period + 1, NULL, 0);
+	return samplers[sampler_count++].period;
+}
+
 int main(int argc, char **argv)
 {
 	int opt, go[2], cpu = -1;
 	pid_t pid;
 
 	out = stderr;
-	while ((opt = getopt(argc, argv, "+o:l:c:s:")) != -1) {
+	while ((opt = getopt(argc, argv, "+o:l:c:s:b")) != -1) {
 		if (opt == 'o') {
 			out = fopen(optarg, "we");
 			if (!out)
@@ -501,15 +547,14 @@ int main(int argc, char **argv)
 			limit = strtoull(optarg, NULL, 0);
 		} else if (opt == 'c') {
 			cpu = atoi(optarg);
-		} else if (opt == 's' && strchr(optarg, ':')) {
-			sample_column = atoi(optarg) % COLUMNS;
-			sample_period = strtoull(strchr(optarg, ':') + 1, NULL, 0);
-		} else {
+		} else if (opt == 'b') {
+			branches_wanted = true;
+		} else if (opt != 's' || !add_sampler(optarg)) {
 			return 125;
 		}
 	}
 	if (optind == argc) {
-		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period] program [args...]\n");
+		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period]... [-b] program [args...]\n");
 		return 125;
 	}
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

@@ -4,9 +4,13 @@
  *   caller SEED STEPS [LOG]     random steps; each is written to LOG before it is done
  *   caller replay LOG           does the steps of a log again
  *
+ * In the environment: FUZZ_RESULTS=FILE writes there what each step answered, and keeps to steps that answer the same on every
+ * kernel. FUZZ_BROKEN=1 takes something harmless for wrong, to test what looks for the cause.
+ *
  * One step is one line, "verb a b c d": four numbers that mean something for any state the process may be in, so that any
  * subset of a log's lines is a log (tests/fuzz/shrink uses that). Ends with 0, or 1 and a line that says what is wrong:
- * a torn record, a count that goes back, an answer that no kernel gives. A crash or a hang speaks for itself.
+ * a torn record, a count that goes back, an answer that no kernel gives, something that is left when all is closed. A crash or a
+ * hang speaks for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +33,9 @@
 #define FDS 24
 #define CHILDREN 6
 #define LIVE_FORKS 2 /* depth */
+#define SIGNALS_QUEUED 4096 /* of all processes of the user: they must not be in want of them because of us */
+#define SIGNALS_APART 10000 /* instructions */
+#define CLOCK_NS 1000000 /* at least between two samples of a clock: several that signal leave no time for anything else */
 
 struct slot {
 	int fd; /* 0: none */
@@ -35,8 +43,9 @@ struct slot {
 	uint64_t last, resets; /* its count when it was read last, and how many resets there had been */
 	struct perf_event_mmap_page *page;
 	uint64_t size;	 /* of the data */
-	int has_tail;	 /* the ring is not in overwrite mode, and may be drained */
-	int redirected;	 /* the ring is that of another event, and as that one made it */
+	int may_write;	 /* on the page */
+	int signals;	 /* its overflows, perhaps */
+	uint64_t id;
 };
 
 static struct slot slot[FDS];
@@ -46,13 +55,22 @@ static const char *self;
 static volatile uint64_t sink, watched;
 static volatile int signals;
 static uint64_t *resets; /* made by any process so far */
-static unsigned records, failures;
+static unsigned records, failures, steps_done;
+static FILE *results; /* NULL: not asked for */
+static int broken;
 
 static void wrong(const char *what, uint64_t a, uint64_t b)
 {
 	printf("wrong: %s (%lu, %lu) in process %d\n", what, (unsigned long)a, (unsigned long)b, (int)getpid());
 	fflush(stdout);
 	failures++;
+}
+
+/* What a step of the first process answered: 0 or above, or -1 with errno. */
+static void answered(const char *what, long ret)
+{
+	if (results && !depth)
+		fprintf(results, "%u %s %d\n", steps_done, what, ret < 0 ? errno : 0);
 }
 
 static void on_signal(int signo)
@@ -122,6 +140,12 @@ static void *thread_main(void *arg)
 
 /* ---- opening ---- */
 
+/* Its overflows come faster than a handler of their signal ends: the program would not get on. */
+static int signals_without_end(const struct perf_event_attr *a)
+{
+	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_BREAKPOINT && !a->freq && a->sample_period < SIGNALS_APART;
+}
+
 static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, uint32_t how)
 {
 	static const uint64_t periods[] = {1, 7, 100, 1000, 10007, 100003, 1ul << 40, 1ul << 62};
@@ -155,7 +179,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 		a->bp_len = a->bp_type == HW_BREAKPOINT_X ? sizeof(long) : 1u << what / 18 % 4;
 		break;
 	}
-	a->exclude_kernel = bits % 16 != 15;
+	a->exclude_kernel = bits % 16 != 15 || results;
 	a->exclude_hv = 1;
 	a->disabled = bits >> 4 & 1;
 	a->inherit = bits >> 5 & 1;
@@ -180,7 +204,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	a->sample_period = periods[how % 8];
 	if (how >> 3 & 1) {
 		a->freq = 1;
-		a->sample_freq = how >> 4 & 1 ? 4000 : 99;
+		a->sample_freq = how >> 4 & 1 && a->type != PERF_TYPE_SOFTWARE ? 4000 : 99;
 	}
 	if (how >> 5 & 1)
 		a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -192,8 +216,23 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	a->sample_stack_user = 8u << how % 8;
 	if ((how >> 28) % 8 == 7)
 		a->sample_period = 0;
-	if (a->sample_period && !a->freq && a->sample_period < 1000 && a->type == PERF_TYPE_SOFTWARE)
-		a->sample_period = 100000;
+	if (a->sample_period && !a->freq && a->sample_period < CLOCK_NS && a->type == PERF_TYPE_SOFTWARE)
+		a->sample_period = CLOCK_NS;
+	a->sigtrap &= !signals_without_end(a);
+}
+
+enum wanted { OPEN, WITHOUT_RING, WITH_RING };
+
+/* From slot a on the first that is as wanted, else slot a. */
+static struct slot *choose(uint32_t a, enum wanted wanted)
+{
+	for (uint32_t i = 0; i < FDS; i++) {
+		struct slot *s = &slot[(a + i) % FDS];
+
+		if (s->fd && (wanted == OPEN || (wanted == WITH_RING) == !!s->page))
+			return s;
+	}
+	return &slot[a % FDS];
 }
 
 static void forget(struct slot *s)
@@ -205,19 +244,27 @@ static void forget(struct slot *s)
 	memset(s, 0, sizeof(*s));
 }
 
+/* Clocks, faults and other software events; breakpoints no more than the processor has. */
+static uint32_t portable_kind(uint32_t a)
+{
+	return a % FDS < 2 ? a / FDS / 6 * 6 + 5 : a / FDS / 6 * 6 + 3;
+}
+
 static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	struct slot *s = &slot[a % FDS];
-	pid_t pid = d % 8 == 7 ? -1 : d % 8 >= 5 ? child[d / 8 % CHILDREN] : 0;
+	pid_t pid = d % 8 == 7 ? -1 : d % 8 >= 5 && !results ? child[d / 8 % CHILDREN] : 0;
 	int cpu = pid == -1 ? (int)(d >> 6) % 2 : (d >> 6) % 8 == 7 ? (int)(d >> 9) % 3 : -1;
 	struct slot *leader = &slot[(d >> 12) % FDS];
 	int group = (d >> 20) % 4 == 3 && leader->fd ? leader->fd : -1;
-	uint64_t id;
 
 	forget(s);
-	fill_attr(&s->attr, a / FDS, b, c);
+	fill_attr(&s->attr, results ? portable_kind(a) : a / FDS, b, c);
 	s->fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, d >> 24 & 8);
+	answered("open", s->fd);
 	if (s->fd < 0) {
+		if (errno == ENOMEM || errno == ENFILE)
+			wrong("no room for an event", (uint64_t)errno, 0);
 		s->fd = 0;
 		return;
 	}
@@ -225,9 +272,9 @@ static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 		wrong("descriptor 0", 0, 0);
 		return;
 	}
-	if (ioctl(s->fd, PERF_EVENT_IOC_ID, &id))
+	if (ioctl(s->fd, PERF_EVENT_IOC_ID, &s->id))
 		wrong("no id", (uint64_t)errno, 0);
-	known_add(id, &s->attr);
+	known_add(s->id, &s->attr);
 }
 
 /* ---- the other verbs ---- */
@@ -237,17 +284,20 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	static const unsigned long commands[] = {
 		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_REFRESH, PERF_EVENT_IOC_RESET, PERF_EVENT_IOC_PERIOD,
 		PERF_EVENT_IOC_SET_OUTPUT, PERF_EVENT_IOC_ID, PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_SET_FILTER, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 0x1234};
-	struct slot *s = &slot[a % FDS];
+	struct slot *s = choose(a % FDS, OPEN);
 	unsigned long cmd = commands[b % 11], arg = c % 4 ? c % 2 : c;
 	uint64_t value = 1ul << d % 24;
 	struct perf_event_attr changed;
+	int ret;
 
 	if (!s->fd)
 		return;
 	if (cmd == PERF_EVENT_IOC_PERIOD || cmd == PERF_EVENT_IOC_ID)
 		arg = (unsigned long)&value;
 	if (cmd == PERF_EVENT_IOC_PERIOD && (s->attr.type == PERF_TYPE_SOFTWARE || s->attr.freq))
-		value = s->attr.freq ? 1000 : 100000;
+		value = s->attr.type == PERF_TYPE_SOFTWARE ? CLOCK_NS : 1000;
+	else if (cmd == PERF_EVENT_IOC_PERIOD && (s->signals || s->attr.sigtrap))
+		value += SIGNALS_APART;
 	if (cmd == PERF_EVENT_IOC_SET_OUTPUT)
 		arg = c % 5 ? (unsigned long)slot[c % FDS].fd : (unsigned long)-1;
 	if (cmd == PERF_EVENT_IOC_RESET)
@@ -259,9 +309,11 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 		changed.bp_addr += d % 4 * 8;
 		arg = (unsigned long)&changed;
 	}
-	if (!ioctl(s->fd, cmd, arg))
-		s->redirected |= cmd == PERF_EVENT_IOC_SET_OUTPUT && arg != (unsigned long)-1;
-	else if (errno == ENOSYS || errno == EINTR)
+	if (cmd == PERF_EVENT_IOC_SET_OUTPUT)
+		known_odd(s->id);
+	ret = ioctl(s->fd, cmd, arg);
+	answered("ioctl", ret);
+	if (ret && (errno == ENOSYS || errno == EINTR))
 		wrong("ioctl answers", (uint64_t)errno, b % 11);
 	if (cmd == PERF_EVENT_IOC_RESET)
 		__atomic_add_fetch(resets, 1, __ATOMIC_SEQ_CST);
@@ -269,7 +321,7 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 static void do_read(uint32_t a, uint32_t b)
 {
-	struct slot *s = &slot[a % FDS];
+	struct slot *s = choose(a % FDS, OPEN);
 	uint64_t buf[512], before = __atomic_load_n(resets, __ATOMIC_SEQ_CST);
 	ssize_t n;
 
@@ -288,31 +340,34 @@ static void do_read(uint32_t a, uint32_t b)
 
 static void do_mmap(uint32_t a, uint32_t b, uint32_t c)
 {
-	struct slot *s = &slot[a % FDS];
+	struct slot *s = choose(a % FDS, WITHOUT_RING);
 	uint64_t size = b % 10 == 9 ? b % 8 * 4096 : 4096ul << b % 5;
 	int prot = c % 4 == 3 ? PROT_READ : PROT_READ | PROT_WRITE;
 	void *p;
 
 	if (!s->fd || s->page)
 		return;
+	if (!(prot & PROT_WRITE))
+		known_odd(s->id);
 	p = mmap(NULL, 4096 + size, prot, c % 16 == 15 ? MAP_PRIVATE : MAP_SHARED, s->fd, 0);
+	answered("mmap", p == MAP_FAILED ? -1 : 0);
 	if (p == MAP_FAILED)
 		return;
 	s->page = p;
 	s->size = size;
-	s->has_tail = (prot & PROT_WRITE) && !s->redirected && !s->attr.write_backward;
+	s->may_write = (prot & PROT_WRITE) && c % 16 != 15;
 }
 
 static void do_drain(uint32_t a)
 {
-	struct slot *s = &slot[a % FDS];
+	struct slot *s = choose(a % FDS, WITH_RING);
 	const char *why;
 
-	if (!s->page || !s->has_tail || !s->size)
+	if (!s->page || !s->may_write || !s->size || !known_reader(s->id, getpid()))
 		return;
 	why = drain(s->page, s->size, &records);
 	if (why)
-		wrong(why, a % FDS, s->page->data_head);
+		wrong(why, (uint64_t)(s - slot), s->page->data_head);
 }
 
 static void do_poll(uint32_t a, uint32_t b)
@@ -351,8 +406,9 @@ static void do_async(uint32_t a, uint32_t b)
 {
 	struct slot *s = &slot[a % FDS];
 
-	if (!s->fd)
+	if (!s->fd || results || signals_without_end(&s->attr))
 		return;
+	s->signals = 1;
 	fcntl(s->fd, F_SETSIG, b & 1 ? SIGUSR1 : SIGRTMIN + 3);
 	fcntl(s->fd, F_SETOWN, getpid());
 	fcntl(s->fd, F_SETFL, b & 2 ? O_ASYNC : 0);
@@ -364,7 +420,7 @@ static void do_fork(uint32_t a, uint32_t b)
 {
 	pid_t *c = &child[a % CHILDREN];
 
-	if (depth >= LIVE_FORKS)
+	if (depth >= LIVE_FORKS || results) /* the kernel swaps the events of parent and child as it switches between them */
 		return;
 	if (*c) {
 		kill(*c, SIGKILL);
@@ -372,6 +428,12 @@ static void do_fork(uint32_t a, uint32_t b)
 	}
 	fflush(stdout);
 	*c = fork();
+	if (*c < 0) {
+		if (errno != ENOSPC) /* the processor has too few breakpoints for the child too */
+			wrong("no fork", (uint64_t)errno, 0);
+		*c = 0;
+		return;
+	}
 	if (*c)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -405,6 +467,8 @@ static void do_thread(uint32_t a)
 {
 	pthread_t thread[2];
 
+	if (results) /* as in do_fork() */
+		return;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, thread_main, (void *)(uintptr_t)(a + (uint32_t)i));
 	for (int i = 0; i < 2; i++)
@@ -430,8 +494,17 @@ static void do_close(uint32_t a, uint32_t b)
 	}
 }
 
+static void do_prctl(uint32_t a)
+{
+	answered("prctl", prctl(a % 2 ? PR_TASK_PERF_EVENTS_ENABLE : PR_TASK_PERF_EVENTS_DISABLE));
+	for (int i = 0; broken && i < FDS; i++)
+		if (slot[i].page && slot[i].size)
+			wrong("broken on purpose", 0, 0);
+}
+
 static void step(const char *verb, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
+	steps_done++;
 	switch (verb[0]) {
 	case 'o': do_open(a, b, c, d); break;
 	case 'i': do_ioctl(a, b, c, d); break;
@@ -444,7 +517,7 @@ static void step(const char *verb, uint32_t a, uint32_t b, uint32_t c, uint32_t 
 	case 'k': do_kill(a, b); break;
 	case 't': do_thread(a); break;
 	case 'c': do_close(a, b); break;
-	case 'e': prctl(a % 2 ? PR_TASK_PERF_EVENTS_ENABLE : PR_TASK_PERF_EVENTS_DISABLE); break;
+	case 'e': do_prctl(a); break;
 	case 'w': work(a, b); break;
 	}
 }
@@ -468,6 +541,20 @@ static const char *random_verb(void)
 	return verbs[pick() % (sizeof(verbs) / sizeof(*verbs))];
 }
 
+/* Notifications of events that were sent before exec kill a program that does not expect them. */
+static void become_another(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGIO);
+	sigaddset(&set, SIGRTMIN + 3);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	execl("/proc/self/exe", self, "work", (char *)NULL);
+}
+
 /* A child does steps of its own, then ends, or becomes another program first. */
 static void run_children(uint32_t a, uint32_t b)
 {
@@ -479,7 +566,7 @@ static void run_children(uint32_t a, uint32_t b)
 		step(verb, p[0], p[1], p[2], p[3]);
 	}
 	if (a % 5 == 0)
-		execl("/proc/self/exe", self, "work", (char *)NULL);
+		become_another();
 	if (a % 7 == 0)
 		for (int i = 0; i < 500; i++)
 			work(pick(), pick());
@@ -522,10 +609,48 @@ static void clean_up(void)
 	}
 }
 
+/* ---- what is left ---- */
+
+/* The descriptors of this process, and the largest ring that an event can be given, in pages: as at the beginning when all is closed. */
+struct room {
+	int fds, pages;
+};
+
+static struct room room_now(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct room r = {0, 1024};
+	void *p = MAP_FAILED;
+
+	for (int i = 0; i < 1024; i++)
+		r.fds += fcntl(i, F_GETFD) >= 0;
+	for (; r.pages && p == MAP_FAILED; r.pages /= 2)
+		p = mmap(NULL, 4096 * (1 + (size_t)r.pages), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED)
+		munmap(p, 4096 * (1 + 2 * (size_t)r.pages));
+	close(fd);
+	return r;
+}
+
+static void check_room(struct room before)
+{
+	struct room now = room_now();
+
+	if (now.fds != before.fds)
+		wrong("descriptors are left", (uint64_t)now.fds, (uint64_t)before.fds);
+	if (now.pages < before.pages && !results)
+		wrong("less room for rings than before", (uint64_t)now.pages, (uint64_t)before.pages);
+}
+
 int main(int argc, char **argv)
 {
 	FILE *log = NULL;
+	struct rlimit pending = {SIGNALS_QUEUED, SIGNALS_QUEUED};
+	struct room before;
 
+	setrlimit(RLIMIT_SIGPENDING, &pending);
 	self = argv[0];
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
@@ -543,6 +668,10 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3)
 		return 2;
+	before = room_now();
+	broken = getenv("FUZZ_BROKEN") != NULL;
+	if (getenv("FUZZ_RESULTS"))
+		results = fopen(getenv("FUZZ_RESULTS"), "we");
 	if (!strcmp(argv[1], "replay")) {
 		log = fopen(argv[2], "re");
 		if (!log)
@@ -554,6 +683,13 @@ int main(int argc, char **argv)
 		run_random((uint32_t)strtoul(argv[2], NULL, 0), log);
 	}
 	clean_up();
+	if (epoll_fd >= 0)
+		close(epoll_fd);
+	if (log)
+		fclose(log);
+	if (results)
+		fclose(results);
+	check_room(before);
 	printf("%s: %u records\n", failures ? "failed" : "ok", records);
 	return failures != 0;
 }

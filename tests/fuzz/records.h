@@ -17,6 +17,8 @@
 struct known_event {
 	uint64_t id;
 	struct perf_event_attr attr;
+	int odd;    /* its ring may be that of another event, or one that overwrites */
+	int reader; /* the only process that takes records */
 };
 
 /* Shared by all processes: a ring may have records of events that another one opened. Ids are given in order. */
@@ -24,12 +26,31 @@ static struct known_event *known;
 
 static void known_add(uint64_t id, const struct perf_event_attr *attr)
 {
-	known[id % KNOWN_IDS] = (struct known_event){id, *attr};
+	known[id % KNOWN_IDS] = (struct known_event){.id = id, .attr = *attr, .odd = attr->write_backward};
 }
 
 static const struct perf_event_attr *known_find(uint64_t id)
 {
 	return known[id % KNOWN_IDS].id == id ? &known[id % KNOWN_IDS].attr : NULL;
+}
+
+/* The calling process may take records from the ring of this event. */
+static int known_reader(uint64_t id, int pid)
+{
+	struct known_event *k = &known[id % KNOWN_IDS];
+	int nobody = 0;
+
+	if (k->id != id || __atomic_load_n(&k->odd, __ATOMIC_SEQ_CST))
+		return 0;
+	__atomic_compare_exchange_n(&k->reader, &nobody, pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return k->reader == pid;
+}
+
+/* Before its ring becomes odd. */
+static void known_odd(uint64_t id)
+{
+	if (known[id % KNOWN_IDS].id == id)
+		__atomic_store_n(&known[id % KNOWN_IDS].odd, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Where in a record we are. */

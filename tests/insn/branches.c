@@ -84,6 +84,8 @@ struct entry {
 static struct perf_event_mmap_page *page;
 static char copy[8192];
 static unsigned long seen[EDGES], samples;
+static void (*start)(long rounds) = br_start;
+static u64 moved; /* how much further up than linked the code runs */
 
 static int inside(u64 addr)
 {
@@ -135,6 +137,14 @@ static void check_sample(u64 ip, const struct entry *b, u64 n, unsigned kinds, i
 	samples++;
 }
 
+static void move_back(struct entry *b, u64 n)
+{
+	for (u64 i = 0; i < n; i++) {
+		b[i].from -= moved;
+		b[i].to -= moved;
+	}
+}
+
 static void drain(unsigned kinds, int all)
 {
 	const char *data = (const char *)page + 4096;
@@ -142,12 +152,14 @@ static void drain(unsigned kinds, int all)
 
 	while (tail < head) {
 		const struct perf_event_header *h = (const void *)(data + tail % RING);
-		const u64 *w = (const void *)copy;
+		u64 *w = (void *)copy;
 
 		for (u64 i = 0; i < h->size && i < sizeof(copy); i += 8)
 			*(u64 *)(copy + i) = *(const u64 *)(data + (tail + i) % RING);
-		if (h->type == PERF_RECORD_SAMPLE && inside(w[1]))
-			check_sample(w[1], (const struct entry *)&w[3], w[2], kinds, all);
+		if (h->type == PERF_RECORD_SAMPLE && inside(w[1] - moved)) {
+			move_back((struct entry *)&w[3], w[2]);
+			check_sample(w[1] - moved, (const struct entry *)&w[3], w[2], kinds, all);
+		}
 		expect(h->type != PERF_RECORD_LOST, 1);
 		tail += h->size;
 	}
@@ -182,7 +194,7 @@ static void sample(u64 filter, unsigned kinds, int all)
 	samples = 0;
 	for (int i = 0; i < ROUNDS / 10; i++) {
 		perf_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-		br_start(10);
+		start(10);
 		perf_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		drain(kinds, all);
 	}
@@ -191,6 +203,20 @@ static void sample(u64 filter, unsigned kinds, int all)
 		expect(!!seen[i], kinds >> edges[i].kind & 1);
 	munmap(page, 4096 + RING);
 	close((int)fd);
+}
+
+/* The same code where its addresses do not fit into 32 bits. */
+static void move_far(void)
+{
+	char *far = mmap((void *)0x600000000000ul, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	expect(far != MAP_FAILED, 1);
+	if (far == MAP_FAILED)
+		exit(1);
+	memcpy(far, br_start, (size_t)(br_last - (char *)br_start));
+	moved = (u64)far - (u64)br_start;
+	start = (void (*)(long))far;
 }
 
 int main(void)
@@ -206,5 +232,8 @@ int main(void)
 	sample(PERF_SAMPLE_BRANCH_IND_CALL, 1 << IND_CALL, 0);
 	sample(PERF_SAMPLE_BRANCH_IND_JUMP, 1 << IND, 0);
 	sample(PERF_SAMPLE_BRANCH_CALL, 1 << CALL, 0);
+	move_far();
+	sample(PERF_SAMPLE_BRANCH_ANY, ~0u, 1);
+	sample(PERF_SAMPLE_BRANCH_IND_JUMP, 1 << IND, 0);
 	return perf_result();
 }

@@ -9,12 +9,14 @@ complain()
 	failed=1
 }
 
-# Runs a guest that answers signals in the background and waits until it is ready.
+# Runs a guest that answers signals in the background and waits until it is ready. It then parses nothing more: bash loses a trap
+# that comes while it looks for the end of <(...).
 start()
 {
 	ready=$(mktemp -u)
 	mkfifo "$ready"
-	"$PCL" $1 bash -c 'trap "exit 41" TERM; trap "exit 42" USR1; trap "exit 43" HUP; echo >"$0"; while :; do read -t 1 <> <(:); done' \
+	"$PCL" $1 bash -c 'trap "exit 41" TERM; trap "exit 42" USR1; trap "exit 43" HUP; exec 3<> <(:); echo >"$0"
+		while :; do read -t 1 -u 3; done' \
 		"$ready" 2>/dev/null &
 	read -r _ <"$ready"
 	rm -f "$ready"

@@ -60,14 +60,16 @@ static bool add(u64 *word, u64 n)
 /* As the code of a CPU_WANT_LIMITS variant. False: it stopped in front of the block, for a limit in it. */
 static bool run_block(struct cpu *cpu, u32 row, u32 n)
 {
-	if (cpu->limits_stale)
-		cpu_renew_limits(cpu);
 	for (;;) {
+		if (cpu->limits_new | cpu->limits_stale)
+			cpu_renew_limits(cpu);
+
 		bool near = (cpu->near & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->countdown[CELL_INSTRUCTIONS], n);
 
 		near |= (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->countdown[CELL_BRANCHES], 1);
 		if (near) {
-			cpu->limits_stale = 1;
+			cpu->countdown[CELL_INSTRUCTIONS] -= n;
+			cpu->countdown[CELL_BRANCHES] -= !row;
 			return false;
 		}
 		if (!add(&cpu->blocks[row][n - 1], 1))
@@ -76,10 +78,20 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 		cpu->cell[CELL_INSTRUCTIONS] -= n;
 		cpu->cell[CELL_BRANCHES] -= !row;
 		cpu->summed = 0;
+		cpu->limits_stale = 1;
 		if (cpu_limit_reached(cpu))
 			return false;
-		cpu_renew_limits(cpu);
 	}
+}
+
+/* CPU_NO_LIMIT: none. */
+static void set_limits(struct cpu *cpu, const u64 left[CELL_NR])
+{
+	u32 limited = 0;
+
+	for (enum cell c = 0; c < CELL_NR; c++)
+		limited |= (u32)(left[c] != CPU_NO_LIMIT) << c;
+	cpu_set_limits(cpu, limited, left);
 }
 
 /* Runs the mixture up to `rounds` limits; returns how many times quotas had to be renewed for each. */
@@ -97,7 +109,7 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 			left[c] = CPU_NO_LIMIT;
 		left[CELL_INSTRUCTIONS] = insns;
 		left[CELL_BRANCHES] = branches;
-		cpu_set_limits(&bank, left);
+		set_limits(&bank, left);
 		for (;;) {
 			k = mixture_next(&m);
 			row = m.row[k], n = m.n[k];
@@ -112,12 +124,19 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 		/* It stopped, in front of the block with the limit. */
 		expect(done[0] < end[0] && done[1] < end[1]);
 		expect(done[0] + n >= end[0] || done[1] + !row >= end[1]);
-		/* The caller steps through it. */
+		/* The caller steps through it: the countdowns tell the counts, until one steps otherwise. */
 		bank.cell[CELL_INSTRUCTIONS] += n;
 		bank.cell[CELL_BRANCHES] += !row;
+		bank.countdown[CELL_INSTRUCTIONS] += n;
+		bank.countdown[CELL_BRANCHES] += !row;
+		bank.limits_stale |= random_below(2);
+		bank.limits_stale |= (bank.limited & 1) && !(bank.near & CPU_WANT_COUNTDOWN);
+		bank.limits_stale |= (bank.limited & 2) && !(bank.near & CPU_WANT_COUNTDOWN_BRANCHES);
 		done[0] += n;
 		done[1] += !row;
 		expect(cpu_limit_reached(&bank));
+		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), done[0]);
+		expect_long(cpu_own_count(&bank, CELL_BRANCHES), done[1]);
 		expect_long(cpu_read_cell(&bank, CELL_INSTRUCTIONS), done[0]);
 		expect_long(cpu_read_cell(&bank, CELL_BRANCHES), done[1]);
 	}
@@ -170,7 +189,7 @@ static void change_limits(struct cpu *cpu)
 
 	for (enum cell c = 0; c < CELL_NR; c++)
 		left[c] = random_below(2) ? CPU_NO_LIMIT : 1 + random_below(1u << random_below(30));
-	cpu_set_limits(cpu, left);
+	set_limits(cpu, left);
 	cpu_renew_limits(cpu);
 }
 
@@ -187,6 +206,7 @@ static void test_reading_meanwhile(void)
 		add(&shared->blocks[row][n - 1], 1);
 		add(&shared->cell[CELL_LOADS], 3);
 		shared->summed = 0;
+		shared->limits_stale = 1;
 		insns += n;
 		branches += !row;
 		loads += 3;

@@ -229,7 +229,8 @@ static void op_map(void)
 
 static void op_unmap(void)
 {
-	event_map_remove(2, 0x10000, 0x12000);
+	expect_long(event_map_remove_begin(2, 0x10000, 0x12000), 1);
+	event_map_remove_end(2, 0x10000, 0x12000, true);
 }
 
 static void op_redirect(void)

@@ -172,6 +172,15 @@ static void test_throttle_wakeups(void)
 	take_samples(fd);
 	expect_between("samples that signal", nr_samples, 399, 401);
 	expect_empty();
+	/* However long that takes. */
+	fd = open_sampling(&a, -1);
+	event_of(fd)->async_pid = 1001;
+	fake_wakes.ns = 20000;
+	run_for(1, 480 * 22000, 200);
+	take_samples(fd);
+	expect_between("samples whose signals take long", nr_samples, 399, 401);
+	expect_long(nr_throttles, 1);
+	expect_empty();
 }
 
 /* All of the group are quiet; the record is the leader's. */

@@ -170,6 +170,28 @@ static void test_exec(void)
 	expect_empty();
 }
 
+/* What the attr says of exec is about the event's own task: per-CPU events have none. */
+static void test_exec_per_cpu(void)
+{
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+	long off, on;
+
+	fake_session();
+	attr.disabled = attr.enable_on_exec = 1;
+	off = fake_open(&attr, -1, 0, -1, 0);
+	attr.disabled = attr.enable_on_exec = 0;
+	attr.remove_on_exec = 1;
+	on = fake_open(&attr, -1, 0, -1, 0);
+	event_task_exec(1);
+	run(1, 5);
+	expect_long(value_of(off), 0);
+	expect_long(value_of(on), 5);
+	control(off, PERF_EVENT_IOC_ENABLE, 0);
+	run(1, 5);
+	expect_long(value_of(off), 5);
+	expect_empty();
+}
+
 /* An event of a disabled group is inherited by a child that then executes a program. */
 static void test_exec_in_child(void)
 {
@@ -302,6 +324,7 @@ int main(void)
 	test_group();
 	test_inherit_thread();
 	test_exec();
+	test_exec_per_cpu();
 	test_exec_in_child();
 	test_exited_task();
 	test_killed_task();

@@ -34,7 +34,13 @@ static long map(long fd, u64 pages)
 
 static int unmap(long addr, u64 pages)
 {
-	return event_map_remove(fake_current, (gva)addr, (gva)addr + pages * PAGE_SIZE);
+	gva start = (gva)addr, end = start + pages * PAGE_SIZE;
+	int ret = event_map_remove_begin(fake_current, start, end);
+
+	if (ret <= 0)
+		return ret;
+	event_map_remove_end(fake_current, start, end, true);
+	return 0;
 }
 
 static struct event *event_of(long fd)

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/event/sampled.h"
 
-#define TYPE_ALL (PERF_SAMPLE_KNOWN & ~(u64)(PERF_SAMPLE_AUX | PERF_SAMPLE_WEIGHT_STRUCT))
+#define TYPE_ALL (PERF_SAMPLE_KNOWN & ~(u64)PERF_SAMPLE_WEIGHT_STRUCT)
 #define DATA_SRC_NA 0x1e05080021ul /* what Linux 6.18 gives */
 
 /* The same in the order of asm/perf_regs.h. */
@@ -76,6 +76,7 @@ static void expect_back(const struct parsed *p, u64 type)
 	expect_long(p->cgroup, type & PERF_SAMPLE_CGROUP ? 55 : 0);
 	expect_long(p->data_page_size, type & PERF_SAMPLE_DATA_PAGE_SIZE ? 2097152 : 0);
 	expect_long(p->code_page_size, type & PERF_SAMPLE_CODE_PAGE_SIZE ? 4096 : 0);
+	expect_long(p->aux_size, 0);
 }
 
 static void test_type(u64 type)
@@ -101,8 +102,7 @@ static void test_types(void)
 
 	test_type(0);
 	for (u32 bit = 0; bit < 25; bit++)
-		if (1ul << bit != PERF_SAMPLE_AUX)
-			test_type(1ul << bit);
+		test_type(1ul << bit);
 	test_type(TYPE_ALL);
 	test_type((TYPE_ALL | PERF_SAMPLE_WEIGHT_STRUCT) & ~(u64)PERF_SAMPLE_WEIGHT);
 	for (u32 i = 0; i < 500; i++) {
@@ -252,7 +252,7 @@ static void test_needs(void)
 	expect_long(sample_needs(&attr), 0);
 	attr.sample_type = TYPE_ALL;
 	expect_long(sample_needs(&attr),
-		    SHOT_REGS | SHOT_CHAIN | SHOT_STACK | SHOT_BRANCHES | SHOT_ADDR | SHOT_PAGES | SHOT_CGROUP);
+		    SHOT_REGS | SHOT_CHAIN | SHOT_STACK | SHOT_BRANCHES | SHOT_ADDR | SHOT_PAGES | SHOT_CGROUP | SHOT_CPU);
 	attr.branch_sample_type |= PERF_SAMPLE_BRANCH_CALL_STACK;
 	expect(sample_needs(&attr) & SHOT_BRANCH_CALLS && !(sample_needs(&attr) & (SHOT_BRANCHES | SHOT_CALLS)));
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN;

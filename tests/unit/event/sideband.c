@@ -1,4 +1,5 @@
 /* Who hears of what, and the records as bytes. */
+#include <time.h>
 #include "event/ring.h"
 #include "event/sideband.h"
 #include "tests/unit/event/fake.h"
@@ -206,19 +207,22 @@ static void test_switches(void)
 {
 	struct sideband_switch out = {.out = true, .preempted = true};
 	const struct perf_event_header *h;
-	u32 own, wide;
+	u32 own, clocked, wide;
 
 	fake_session();
-	out.time = fake_mono;
+	out.time = fake_mono = 1000;
 	fake_mono += 500;
 	own = listener((struct perf_attr){.context_switch = 1, .sample_id_all = 1, .sample_type = PERF_SAMPLE_TIME}, 0,
 		       ANY_CPU);
+	clocked = listener((struct perf_attr){.context_switch = 1, .sample_id_all = 1, .sample_type = PERF_SAMPLE_TIME,
+					      .use_clockid = 1, .clockid = CLOCK_MONOTONIC}, 0, ANY_CPU);
 	wide = listener((struct perf_attr){.context_switch = 1}, -1, 0);
 	sideband_switch(1, &out);
 	h = next_record(own);
 	expect_long(h->type, PERF_RECORD_SWITCH);
 	expect_long(h->misc, PERF_RECORD_MISC_SWITCH_OUT | 1 << 14);
 	expect_long(*(const u64 *)(h + 1), (long)out.time);
+	expect_long(*(const u64 *)(next_record(clocked) + 1), (long)(host_clock_by_id(CLOCK_MONOTONIC) - 500));
 	h = next_record(wide);
 	expect_long(h->type, PERF_RECORD_SWITCH_CPU_WIDE);
 	expect_long(h->size, 16);

@@ -20,7 +20,7 @@ static int find(struct perf_attr a, const struct pmu **pmu, struct event_source 
 
 static int try(struct perf_attr a)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 
 	return find(a, &pmu, &s);
@@ -58,7 +58,7 @@ static void test_every_row(void)
 
 static void test_software_sources(void)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 	static const struct { u64 config; u64 value; } expected[] = {
 		{PERF_COUNT_SW_CPU_CLOCK, 77}, {PERF_COUNT_SW_TASK_CLOCK, 77}, {PERF_COUNT_SW_PAGE_FAULTS, 11},
@@ -87,7 +87,7 @@ static void test_software_sources(void)
 static void test_modes(void)
 {
 	struct perf_attr a = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 
 	expect_long(find(a, &pmu, &s), 0);
@@ -137,6 +137,8 @@ static void test_refusals(void)
 	expect_long(try(a), -EINVAL);
 	a.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | 1u << 19; /* COUNTERS */
 	expect_long(try(a), -EINVAL);
+	a.branch_sample_type = PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_ANY;
+	expect_long(try(a), -EOPNOTSUPP);
 	a.type = PERF_TYPE_SOFTWARE;
 	expect_long(try(a), -EOPNOTSUPP);
 }
@@ -144,7 +146,7 @@ static void test_refusals(void)
 static u32 units_of(u64 branch_sample_type)
 {
 	struct perf_attr a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 
 	a.sample_period = 1;
@@ -158,7 +160,7 @@ static u32 units_of(u64 branch_sample_type)
 /* Only the kinds of branches that are asked for are noted. */
 static void test_sampling_units(void)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 	struct perf_attr a;
 
@@ -166,7 +168,7 @@ static void test_sampling_units(void)
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY), CPU_WANT_LIMITS | CPU_WANT_LBR);
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY_RETURN), CPU_WANT_LIMITS | CPU_WANT_LBR_RET);
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_CALL),
-		    CPU_WANT_LIMITS | CPU_WANT_LBR_COND | CPU_WANT_LBR_CALL | CPU_WANT_LBR_IND);
+		    CPU_WANT_LIMITS | CPU_WANT_LBR_COND | CPU_WANT_LBR_CALL | CPU_WANT_LBR_IND_CALL);
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK), CPU_WANT_LIMITS | CPU_WANT_CALLS);
 	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	a.config1 = 1;
@@ -177,20 +179,20 @@ static void test_sampling_units(void)
 
 static void test_limits(void)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 
 	find(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), &pmu, &s);
 	pmu->limit(1, &(struct pmu_limit){s.source, 5}, 1);
 	expect_long(fake_bank.limit[CELL_CYCLES], cpu_read_cell(&fake_bank, CELL_CYCLES) + 5);
-	expect_long(fake_bank.limit[CELL_INSTRUCTIONS], ~0ul);
+	expect_long(fake_bank.limited, 1u << CELL_CYCLES);
 	pmu->limit(1, NULL, 0);
-	expect_long(fake_bank.limit[CELL_CYCLES], ~0ul);
+	expect_long(fake_bank.limited, 0);
 }
 
 static void test_want(void)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = NULL;
 	struct event_source s;
 	u32 kicks = fake_kicks;
 

@@ -17,9 +17,10 @@ static void test_contents(void)
 {
 	expect_str(text_of(DEVICES "/cpu/type"), "4\n");
 	expect_str(text_of(DEVICES "/software/type"), "1\n");
+	expect_str(text_of("/sys/devices/tracepoint/type"), "2\n");
 	expect_str(text_of("/sys/devices/cpu/type"), "4\n");
 	expect_str(text_of("/sys/devices/software/type"), "1\n");
-	expect_str(text_of(DEVICES "/cpu/format/event"), "config:0-7\n");
+	expect_str(text_of(DEVICES "/cpu/format/event"), "config:0-7,32-35\n");
 	expect_str(text_of(DEVICES "/cpu/rdpmc"), "1\n");
 	expect_str(text_of(DEVICES "/cpu"), "(directory)");
 	expect_str(text_of(DEVICES "/cpu/"), "(directory)");

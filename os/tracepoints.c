@@ -1,0 +1,110 @@
+/* See tracepoints.h. */
+#include <asm/errno.h>
+#include <asm/unistd.h>
+#include "event/overflow.h"
+#include "os/sampling.h"
+#include "os/shot.h"
+#include "os/tracepoints.h"
+#include "pmu/tracepoint.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+
+#define STRINGS_MAX 4 /* no system call has more arguments that are strings */
+#define RESTARTSYS 512 /* the kernel's own errno of a call that it begins again */
+
+/* Strings that the arguments are the addresses of. */
+struct strings {
+	const char *at[FILTER_WORDS]; /* of each word of the record */
+	char text[STRINGS_MAX][FILTER_USTRING_SIZE];
+};
+
+static void read_strings(const struct tracepoint *tp, const struct tracepoint_record *record, struct strings *out)
+{
+	struct tracepoint_field f;
+	u32 n = 0;
+
+	memset(out->at, 0, sizeof(out->at));
+	for (u32 i = 0; n < STRINGS_MAX && tracepoint_field(tp, i, &f); i++) {
+		u64 addr;
+
+		if (!tracepoint_is_string(&f))
+			continue;
+		memcpy(&addr, record->data + f.offset, sizeof(addr));
+		if (guest_read_str(out->text[n], addr, FILTER_USTRING_SIZE) != -EFAULT)
+			out->at[f.offset / 8] = out->text[n];
+		n++;
+	}
+}
+
+static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values, const struct shot_regs *regs)
+{
+	struct overflow_result result = {0};
+	struct tracepoint_record record;
+	task_id task = t->cpu->slot;
+	struct strings strings;
+	struct tracepoint tp;
+	struct shot shot;
+
+	if (!(event_ctx(task)->units & EVENT_UNIT_TRACE << kind) || !tracepoint_by_id(tracepoint_id(kind, nr), &tp))
+		return;
+	tracepoint_fill(&tp, nr, host_task_tid(task), values, &record);
+	shot_take(t, regs, &shot);
+	shot.kernel = trace_is_raw(kind);
+	shot.addr = shot.data_src = 0;
+	shot.raw = &record;
+	shot.raw_size = sizeof(record.size) + record.size;
+	shot.comm = t->task->comm;
+	if (unlikely(filter_wants_ustrings())) {
+		read_strings(&tp, &record, &strings);
+		shot.ustring = strings.at;
+	}
+	event_trace(task, tracepoint_id(kind, nr), &shot, &result);
+	sampling_result(t, &result, true);
+}
+
+/* The kernel has put -ENOSYS into rax when it looks at a call. */
+void tracepoints_enter_slowly(struct thread *t)
+{
+	struct shot_regs regs;
+
+	shot_regs(t->cpu, &regs);
+	if (t->put_off.rip == regs.rip && t->put_off.rsp == regs.gpr[RSP]) {
+		t->put_off.rip = 0;
+		return;
+	}
+	regs.gpr[RAX] = -(u64)ENOSYS;
+	tell(t, TRACE_RAW_ENTER, (s64)t->nr, t->args, &regs);
+	tell(t, TRACE_ENTER, (s64)t->nr, t->args, &regs);
+}
+
+static void tell_exit(struct thread *t, s64 nr, u64 ret)
+{
+	struct shot_regs regs;
+
+	shot_regs(t->cpu, &regs);
+	regs.gpr[RAX] = ret;
+	tell(t, TRACE_RAW_EXIT, nr, &ret, &regs);
+	tell(t, TRACE_EXIT, nr, &ret, &regs);
+}
+
+/* Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put into rax. */
+void tracepoints_exit_slowly(struct thread *t, long ret)
+{
+	if (ret == SYSCALL_AGAIN && !t->again_entered) {
+		t->put_off.rip = t->cpu->rip;
+		t->put_off.rsp = cpu_get_gpr(t->cpu, RSP);
+	} else if (ret == SYSCALL_AGAIN) {
+		tell_exit(t, (s64)t->nr, -(u64)RESTARTSYS);
+	} else if (t->nr == __NR_rt_sigreturn) {
+		tell_exit(t, -1, cpu_get_gpr(t->cpu, RAX));
+	} else {
+		tell_exit(t, (s64)t->nr, (u64)ret);
+	}
+}
+
+void tracepoints_begin_slowly(struct thread *t, u64 nr)
+{
+	tell_exit(t, (s64)nr, 0);
+	t->attention |= t->trap_later;
+	t->trap_later = 0;
+}

@@ -1,0 +1,342 @@
+/* See tracefs.h. The texts are those of Linux on x86-64 with pages of 4096 bytes. */
+#include "pmu/tracefs.h"
+
+#include <asm-generic/errno.h>
+#include "pmu/tracepoint.h"
+#include "rt/fmt.h"
+#include "rt/string.h"
+
+static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+static const char header_page[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+
+static const char header_event[] =
+	"# compressed entry header\n"
+	"\ttype_len    :    5 bits\n"
+	"\ttime_delta  :   27 bits\n"
+	"\tarray       :   32 bits\n"
+	"\n"
+	"\tpadding     : type == 29\n"
+	"\ttime_extend : type == 30\n"
+	"\ttime_stamp : type == 31\n"
+	"\tdata max type_len  == 28\n";
+
+enum place {
+	NOWHERE, ROOT, EVENTS, HEADER_EVENT, HEADER_PAGE, FTRACE, CALLS, RAW_CALLS, TRACEPOINT_DIR, FORMAT, ID,
+	SCHED, DESCRIBED_DIR, DESCRIBED_FORMAT,
+};
+
+#define COMMON_FIELDS                                                                                                  \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                          \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                          \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                  \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+/* Described only, for tools that want to know their fields. No driver takes the ids, so there are no files of these. */
+static const struct {
+	enum place in;
+	const char *name;
+	u32 id;
+	const char *fields;
+} described[] = {
+	{FTRACE, "function", 1,
+	 "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	 "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+	 "print fmt: \"%lx %lx\", REC->ip, REC->parent_ip\n"},
+	{SCHED, "sched_switch", 24,
+	 "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	 "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	 "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	 "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+	 "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+	 "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+	 "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n"
+	 "print fmt: \"prev_pid=%d next_pid=%d\", REC->prev_pid, REC->next_pid\n"},
+	{SCHED, "sched_wakeup", 25,
+	 "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	 "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	 "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	 "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\n"
+	 "print fmt: \"pid=%d target_cpu=%d\", REC->pid, REC->target_cpu\n"},
+};
+
+/* ---- paths ---- */
+
+/* What follows the root, without slashes at either end of it; NULL: another path. */
+static const char *below_root(const char *path)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(roots); i++) {
+		size_t len = strlen(roots[i]);
+
+		if (!strncmp(path, roots[i], len) && (!path[len] || path[len] == '/'))
+			return path + len + (path[len] == '/');
+	}
+	return NULL;
+}
+
+bool tracefs_has(const char *path)
+{
+	return below_root(path);
+}
+
+/* Takes a part off the front: its length. */
+static size_t take_part(const char **path, const char **part)
+{
+	const char *end = strchr(*path, '/');
+	size_t len = end ? (size_t)(end - *path) : strlen(*path);
+
+	*part = *path;
+	*path += len + !!end;
+	return len;
+}
+
+static bool is_part(const char *part, size_t len, const char *text)
+{
+	return len == strlen(text) && !memcmp(part, text, len);
+}
+
+static bool find_tracepoint(bool raw, const char *name, size_t len, struct tracepoint *tp)
+{
+	static const char *const prefix[] = {"sys_enter", "sys_exit"};
+
+	for (u32 exit = 0; exit < 2; exit++) {
+		size_t n = strlen(prefix[exit]);
+
+		if (raw && is_part(name, len, prefix[exit]))
+			return tracepoint_by_id(tracepoint_id(exit ? TRACE_RAW_EXIT : TRACE_RAW_ENTER, 0), tp);
+		if (!raw && len > n && !memcmp(name, prefix[exit], n) && name[n] == '_')
+			return tracepoint_by_name(exit ? TRACE_EXIT : TRACE_ENTER, name + n + 1, len - n - 1, tp);
+	}
+	return false;
+}
+
+/* *nr: which of them. */
+static enum place find_described(enum place in, const char *path, u32 *nr)
+{
+	const char *part;
+	size_t len = take_part(&path, &part);
+
+	if (!len)
+		return in;
+	for (*nr = 0; *nr < ARRAY_SIZE(described); ++*nr) {
+		if (described[*nr].in != in || !is_part(part, len, described[*nr].name))
+			continue;
+		len = take_part(&path, &part);
+		if (!len || *path)
+			return len ? NOWHERE : DESCRIBED_DIR;
+		return is_part(part, len, "format") ? DESCRIBED_FORMAT : NOWHERE;
+	}
+	return NOWHERE;
+}
+
+static enum place find_in_events(const char *path, struct tracepoint *tp)
+{
+	const char *part;
+	size_t len = take_part(&path, &part);
+	bool raw = is_part(part, len, "raw_syscalls");
+
+	if (!len)
+		return EVENTS;
+	if (is_part(part, len, "header_event"))
+		return *path ? NOWHERE : HEADER_EVENT;
+	if (is_part(part, len, "header_page"))
+		return *path ? NOWHERE : HEADER_PAGE;
+	if (is_part(part, len, "ftrace"))
+		return find_described(FTRACE, path, &tp->nr);
+	if (is_part(part, len, "sched"))
+		return find_described(SCHED, path, &tp->nr);
+	if (!raw && !is_part(part, len, "syscalls"))
+		return NOWHERE;
+	len = take_part(&path, &part);
+	if (!len)
+		return raw ? RAW_CALLS : CALLS;
+	if (!find_tracepoint(raw, part, len, tp))
+		return NOWHERE;
+	len = take_part(&path, &part);
+	if (!len)
+		return TRACEPOINT_DIR;
+	if (*path)
+		return NOWHERE;
+	return is_part(part, len, "format") ? FORMAT : is_part(part, len, "id") ? ID : NOWHERE;
+}
+
+static enum place find(const char *path, struct tracepoint *tp)
+{
+	const char *part;
+	size_t len;
+
+	path = below_root(path);
+	if (!path)
+		return NOWHERE;
+	len = take_part(&path, &part);
+	if (!len)
+		return ROOT;
+	return is_part(part, len, "events") ? find_in_events(path, tp) : NOWHERE;
+}
+
+static enum pmu_node node_of(enum place place)
+{
+	switch (place) {
+	case NOWHERE:
+		return PMU_NODE_NONE;
+	case HEADER_EVENT:
+	case HEADER_PAGE:
+	case FORMAT:
+	case ID:
+	case DESCRIBED_FORMAT:
+		return PMU_NODE_FILE;
+	default:
+		return PMU_NODE_DIR;
+	}
+}
+
+enum pmu_node tracefs_find(const char *path)
+{
+	struct tracepoint tp;
+
+	return node_of(find(path, &tp));
+}
+
+/* ---- contents ---- */
+
+static int tracepoint_name(const struct tracepoint *tp, char *buf, size_t size)
+{
+	const char *prefix = trace_is_enter(tp->kind) ? "sys_enter" : "sys_exit";
+
+	return rt_snprintf(buf, size, tp->call ? "%s_%s" : "%s", prefix, tp->call);
+}
+
+static u32 id_of(const struct tracepoint *tp)
+{
+	return tracepoint_id(tp->kind, tp->nr);
+}
+
+/* "print fmt": how the record looks as text. */
+static size_t append_print(const struct tracepoint *tp, char *buf, size_t size, size_t at)
+{
+	struct tracepoint_field f;
+	u32 first = 5; /* behind the common fields and the number */
+
+	at = rt_append(buf, size, at, "\nprint fmt: ");
+	if (tp->kind == TRACE_RAW_ENTER)
+		return rt_append(buf, size, at,
+				 "\"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], REC->args[1], "
+				 "REC->args[2], REC->args[3], REC->args[4], REC->args[5]\n");
+	if (tp->kind == TRACE_RAW_EXIT)
+		return rt_append(buf, size, at, "\"NR %%ld = %%ld\", REC->id, REC->ret\n");
+	if (tp->kind == TRACE_EXIT)
+		return rt_append(buf, size, at, "\"0x%%lx\", REC->ret\n");
+	at = rt_append(buf, size, at, "\"");
+	for (u32 i = first; tracepoint_field(tp, i, &f); i++)
+		at = rt_append(buf, size, at, "%s%.*s: 0x%%08lx", i > first ? ", " : "", (int)f.name_len, f.name);
+	at = rt_append(buf, size, at, "\"");
+	for (u32 i = first; tracepoint_field(tp, i, &f); i++)
+		at = rt_append(buf, size, at, ", ((unsigned long)(REC->%.*s))", (int)f.name_len, f.name);
+	return rt_append(buf, size, at, "\n");
+}
+
+static long format(const struct tracepoint *tp, char *buf, size_t size)
+{
+	char name[TRACEFS_NAME];
+	struct tracepoint_field f;
+	bool common = true;
+	size_t at;
+
+	tracepoint_name(tp, name, sizeof(name));
+	at = rt_append(buf, size, 0, "name: %s\nID: %u\nformat:\n", name, id_of(tp));
+	for (u32 i = 0; tracepoint_field(tp, i, &f); i++) {
+		if (common && !f.common)
+			at = rt_append(buf, size, at, "\n");
+		common = f.common;
+		at = rt_append(buf, size, at, "\tfield:%.*s %.*s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", (int)f.type_len,
+			       f.type, (int)f.name_len, f.name, f.offset, f.size, f.is_signed);
+	}
+	return (long)append_print(tp, buf, size, at);
+}
+
+long tracefs_read(const char *path, char *buf, size_t size)
+{
+	struct tracepoint tp;
+
+	switch (find(path, &tp)) {
+	case NOWHERE:
+		return -ENOENT;
+	case HEADER_EVENT:
+		return rt_snprintf(buf, size, "%s", header_event);
+	case HEADER_PAGE:
+		return rt_snprintf(buf, size, "%s", header_page);
+	case FORMAT:
+		return format(&tp, buf, size);
+	case ID:
+		return rt_snprintf(buf, size, "%u\n", id_of(&tp));
+	case DESCRIBED_FORMAT:
+		return rt_snprintf(buf, size, "name: %s\nID: %u\nformat:\n%s%s", described[tp.nr].name, described[tp.nr].id,
+				   COMMON_FIELDS, described[tp.nr].fields);
+	default:
+		return -EISDIR;
+	}
+}
+
+/* ---- directories ---- */
+
+/*
+ * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to open it, but who names all
+ * tracepoints ("*:*") does not mean it.
+ */
+static enum pmu_node fixed_entry(enum place place, u32 index, char *name)
+{
+	static const struct {
+		enum place in, what;
+		const char *name;
+	} entries[] = {
+		{ROOT, EVENTS, "events"},
+		{EVENTS, HEADER_EVENT, "header_event"},
+		{EVENTS, HEADER_PAGE, "header_page"},
+		{EVENTS, RAW_CALLS, "raw_syscalls"},
+		{EVENTS, SCHED, "sched"},
+		{EVENTS, CALLS, "syscalls"},
+		{RAW_CALLS, TRACEPOINT_DIR, "sys_enter"},
+		{RAW_CALLS, TRACEPOINT_DIR, "sys_exit"},
+		{TRACEPOINT_DIR, FORMAT, "format"},
+		{TRACEPOINT_DIR, ID, "id"},
+		{DESCRIBED_DIR, DESCRIBED_FORMAT, "format"},
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(entries); i++) {
+		if (entries[i].in != place || index--)
+			continue;
+		rt_snprintf(name, TRACEFS_NAME, "%s", entries[i].name);
+		return node_of(entries[i].what);
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(described); i++) {
+		if (described[i].in != place || index--)
+			continue;
+		rt_snprintf(name, TRACEFS_NAME, "%s", described[i].name);
+		return PMU_NODE_DIR;
+	}
+	return PMU_NODE_NONE;
+}
+
+enum pmu_node tracefs_entry(const char *dir, u32 index, char name[TRACEFS_NAME])
+{
+	struct tracepoint tp;
+	enum place place = find(dir, &tp);
+
+	if (place != CALLS)
+		return fixed_entry(place, index, name);
+	for (u32 nr = 0; nr < TRACE_CALLS; nr++) {
+		if (!tracepoint_id(TRACE_ENTER, nr))
+			continue;
+		if (index < 2) {
+			tracepoint_by_id(tracepoint_id(index ? TRACE_EXIT : TRACE_ENTER, nr), &tp);
+			tracepoint_name(&tp, name, TRACEFS_NAME);
+			return PMU_NODE_DIR;
+		}
+		index -= 2;
+	}
+	return PMU_NODE_NONE;
+}

@@ -1,0 +1,33 @@
+/*
+ * The session's tracefs: which tracepoints there are, and the layout of their records, as perf and others look for them.
+ *
+ *   /sys/kernel/tracing/events/{syscalls,raw_syscalls}/NAME/{id,format}    (and the same under /sys/kernel/debug/tracing)
+ *   /sys/kernel/tracing/events/sched/{sched_switch,sched_wakeup}/format    (described only: they cannot be opened)
+ *   /sys/kernel/tracing/events/ftrace/function/format    (the same, and ftrace is not listed: perf record looks into it)
+ *   /sys/kernel/tracing/events/{header_page,header_event}
+ *
+ * It is there whatever the host has, the same on all machines, and readable by everyone. There is nothing else in it: no ftrace, no
+ * probes.
+ *
+ * Paths are absolute and normalised, as in pmu/sysfs.h.
+ */
+#ifndef PMU_TRACEFS_H
+#define PMU_TRACEFS_H
+
+#include "pmu/sysfs.h"
+
+#define TRACEFS_TEXT 4096 /* no file is longer */
+#define TRACEFS_NAME 64	  /* nor any name */
+
+/* True if the path is tracefs or below it, whether or not it exists there. */
+bool tracefs_has(const char *path);
+
+enum pmu_node tracefs_find(const char *path);
+
+/* A file's contents, terminated. The length, -ENOENT, or -EISDIR. size is at least TRACEFS_TEXT. */
+long tracefs_read(const char *path, char *buf, size_t size);
+
+/* The index-th entry of a directory: what it is, and its name; PMU_NODE_NONE at the end. */
+enum pmu_node tracefs_entry(const char *dir, u32 index, char name[TRACEFS_NAME]);
+
+#endif

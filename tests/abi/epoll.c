@@ -1,0 +1,291 @@
+/*
+ * epoll on events: level triggered, edge triggered and one-shot, each wakeup is reported once; POLLHUP is reported by every
+ * level-triggered wait. Instances that are inherited and duplicated, and other files in the same instance, go on as they do.
+ */
+#include <sys/epoll.h>
+#include "tests/abi/wakeup.h"
+
+#define DATA 0xfedcba9876543210ul
+
+static long control(int ep, int op, int fd, unsigned int events, unsigned long data)
+{
+	struct epoll_event item = {events, {.u64 = data}};
+
+	return epoll_ctl(ep, op, fd, &item) < 0 ? -errno : 0;
+}
+
+/* The events of the only item that is ready, whose data must be DATA; 0: nothing within ms, or -errno. */
+static long waited(int ep, int ms)
+{
+	struct epoll_event item[2] = {{0}};
+	int n = epoll_wait(ep, item, 2, ms);
+
+	if (n < 0)
+		return -errno;
+	expect(n <= 1, 1);
+	expect(n ? item[0].data.u64 == DATA : 1, 1);
+	return n ? (long)item[0].events : 0;
+}
+
+static void test_level(void)
+{
+	struct waker w = named_open(0);
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	change_name();
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0); /* takes what was there */
+	expect(waited(ep, 0), 0);
+	change_name();
+	change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	expect(waited(ep, 0), 0);
+	change_name();
+	expect(waited(ep, 10), EPOLLIN);
+	expect(waited(ep, 10), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), -EEXIST);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN | EPOLLRDNORM | EPOLLOUT, DATA), 0);
+	change_name();
+	expect(waited(ep, 0), EPOLLIN | EPOLLRDNORM);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLOUT, DATA), 0);
+	change_name();
+	expect(waited(ep, 0), 0);
+	expect(control(ep, EPOLL_CTL_DEL, w.fd, 0, 0), 0);
+	expect(control(ep, EPOLL_CTL_DEL, w.fd, 0, 0), -ENOENT);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN, DATA), -ENOENT);
+	change_name();
+	expect(waited(ep, 0), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	change_name();
+	expect(waited(ep, 0), EPOLLIN);
+	waker_close(&w);
+	expect(waited(ep, 0), 0);
+	close(ep);
+}
+
+static void test_edge(void)
+{
+	struct waker w = named_open(0);
+	int ep = epoll_create1(0);
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLET, DATA), 0);
+	for (int i = 0; i < 20; i++) {
+		change_name();
+		expect(waited(ep, -1), EPOLLIN);
+		expect(waited(ep, 0), 0);
+	}
+	for (int i = 0; i < 20; i++)
+		change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	expect(waited(ep, 0), 0);
+	close(ep);
+	waker_close(&w);
+}
+
+static void test_oneshot(void)
+{
+	struct waker w = named_open(0);
+	int ep = epoll_create1(0);
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLONESHOT, DATA), 0);
+	change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	change_name();
+	expect(waited(ep, 10), 0);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN | EPOLLONESHOT, DATA), 0);
+	expect(waited(ep, 10), 0); /* MOD has taken that one */
+	change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	expect(control(ep, EPOLL_CTL_DEL, w.fd, 0, 0), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLONESHOT | EPOLLEXCLUSIVE, DATA), -EINVAL);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLEXCLUSIVE, DATA), 0);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN, DATA), -EINVAL);
+	change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	close(ep);
+	waker_close(&w);
+}
+
+static void test_hup(void)
+{
+	struct waker w = waker_open(named_attr(), 0);
+	int ep = epoll_create1(0);
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	for (int i = 0; i < 20; i++)
+		expect(waited(ep, -1), EPOLLHUP);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, 0, DATA), 0);
+	expect(waited(ep, -1), EPOLLHUP);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLET, DATA), 0);
+	expect(waited(ep, -1), EPOLLHUP);
+	expect(waited(ep, 10), 0);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN | EPOLLONESHOT, DATA), 0);
+	expect(waited(ep, -1), EPOLLHUP);
+	expect(waited(ep, 10), 0);
+	expect(control(ep, EPOLL_CTL_MOD, w.fd, EPOLLIN, DATA), 0);
+	waker_map(&w);
+	expect(waited(ep, 10), 0);
+	change_name();
+	expect(waited(ep, -1), EPOLLIN);
+	close(ep);
+	waker_close(&w);
+}
+
+/* Several events and a pipe in one instance, and room for fewer than are ready. */
+static void test_many(void)
+{
+	struct epoll_event item[4];
+	struct waker w[2] = {named_open(0), named_open(0)};
+	int ep = epoll_create(1), end[2];
+	unsigned long seen = 0;
+
+	expect(pipe(end), 0);
+	expect(control(ep, EPOLL_CTL_ADD, end[0], EPOLLIN, DATA + 2), 0);
+	for (int i = 0; i < 2; i++)
+		expect(control(ep, EPOLL_CTL_ADD, w[i].fd, EPOLLIN, DATA + i), 0);
+	expect(write(end[1], "", 1), 1);
+	change_name();
+	expect(epoll_wait(ep, item, 4, -1), 3);
+	for (int i = 0; i < 3; i++)
+		seen += 1ul << (item[i].data.u64 - DATA) * 8;
+	expect(seen, 0x010101);
+	expect(epoll_wait(ep, item, 4, 0), 1);
+	expect(item[0].data.u64 == DATA + 2, 1);
+	expect(control(ep, EPOLL_CTL_DEL, end[0], 0, 0), 0);
+	change_name();
+	for (seen = 0; epoll_wait(ep, item, 1, 0) == 1;)
+		seen += 1ul << (item[0].data.u64 - DATA) * 8;
+	expect(seen, 0x0101);
+	expect(epoll_wait(ep, item, 0, 0) < 0 ? -errno : 0, -EINVAL);
+	expect(epoll_wait(end[0], item, 1, 0) < 0 ? -errno : 0, -EINVAL);
+	change_name();
+	expect(syscall(SYS_epoll_wait, ep, NULL, 1, 0) < 0 ? -errno : 0, -EFAULT);
+	expect(control(end[0], EPOLL_CTL_ADD, w[0].fd, EPOLLIN, DATA), -EINVAL);
+	expect(control(-1, EPOLL_CTL_ADD, w[0].fd, EPOLLIN, DATA), -EBADF);
+	expect(syscall(SYS_epoll_ctl, ep, EPOLL_CTL_MOD, w[0].fd, NULL) < 0 ? -errno : 0, -EFAULT);
+	close(end[0]);
+	close(end[1]);
+	close(ep);
+	waker_close(&w[0]);
+	waker_close(&w[1]);
+}
+
+static void test_time(void)
+{
+	struct waker w = named_open(0);
+	struct timespec ts = {0, 30000000};
+	struct epoll_event item;
+	int ep = epoll_create1(0);
+	double begin = seconds();
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	expect(waited(ep, 30), 0);
+	expect(seconds() - begin >= 0.03, 1);
+	begin = seconds();
+	expect(syscall(SYS_epoll_pwait2, ep, &item, 1, &ts, NULL, 8), 0);
+	expect(seconds() - begin >= 0.03, 1);
+	ts.tv_nsec = -1;
+	expect(syscall(SYS_epoll_pwait2, ep, &item, 1, &ts, NULL, 8) < 0 ? -errno : 0, -EINVAL);
+	change_name();
+	expect(syscall(SYS_epoll_pwait2, ep, &item, 1, NULL, NULL, 8), 1);
+	expect(item.events, EPOLLIN);
+	close(ep);
+	waker_close(&w);
+}
+
+static volatile int alarms;
+
+static void on_alarm(int signo)
+{
+	alarms++;
+}
+
+static void test_signals(void)
+{
+	struct waker w = named_open(0);
+	struct epoll_event item;
+	sigset_t block, none, old;
+	int ep = epoll_create1(0);
+
+	signal(SIGALRM, on_alarm);
+	sigemptyset(&none);
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	ualarm(20000, 0);
+	expect(waited(ep, -1), -EINTR);
+	expect(alarms, 1);
+	sigprocmask(SIG_BLOCK, &block, &old);
+	raise(SIGALRM);
+	expect(epoll_pwait(ep, &item, 1, 20, &block), 0);
+	expect(alarms, 1);
+	expect(epoll_pwait(ep, &item, 1, -1, &none) < 0 ? -errno : 0, -EINTR);
+	expect(alarms, 2);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	expect(syscall(SYS_epoll_pwait, ep, &item, 1, 0, &none, 4) < 0 ? -errno : 0, -EINVAL);
+	close(ep);
+	waker_close(&w);
+}
+
+/* Other processes wake, and wait. */
+static void test_processes(void)
+{
+	struct told c = told_new();
+	struct waker w = named_open(c.pid);
+	int ep = epoll_create1(0), copy = dup(ep), status = -1, pid;
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	tell_later(&c, 'n');
+	expect(waited(ep, 10000), EPOLLIN);
+	told_answer(&c);
+	close(ep);
+	tell_later(&c, 'n');
+	expect(waited(copy, 10000), EPOLLIN);
+	told_answer(&c);
+	pid = fork();
+	if (!pid) {
+		failures = 0;
+		expect(waited(copy, 10000), EPOLLIN);
+		expect(waited(copy, 0), 0);
+		_exit(failures);
+	}
+	tell_later(&c, 'n');
+	told_answer(&c);
+	expect(waitpid(pid, &status, 0), pid);
+	expect(status, 0);
+	expect(waited(copy, 0), 0);
+	close(copy);
+	waker_close(&w);
+	told_end(&c);
+}
+
+/* However the wakeup and the begin of the wait meet, none is lost. */
+static void test_race(void)
+{
+	struct told c = told_new();
+	struct waker w = named_open(c.pid);
+	int ep = epoll_create1(0);
+
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	for (int i = 0; i < 300; i++) {
+		expect(write(c.to, "n", 1), 1);
+		expect(waited(ep, 10000), EPOLLIN);
+		told_answer(&c);
+	}
+	close(ep);
+	waker_close(&w);
+	told_end(&c);
+}
+
+int main(void)
+{
+	test_level();
+	test_edge();
+	test_oneshot();
+	test_hup();
+	test_many();
+	test_time();
+	test_signals();
+	test_processes();
+	test_race();
+	return perf_result();
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# The options: what they set for the guest, which values are refused and how, and that help and manual name all of them.
+set -u
+failed=0
+fail() { echo "$*"; failed=1; }
+sysctl=/proc/sys/kernel/perf_event
+
+# shows OPTION FILE VALUE: what a guest reads there.
+shows()
+{
+	got=$("$PCL" ${1:+"$1"} cat "$2" 2>&1)
+	[ "$got" = "$3" ] || fail "pcl $1: $2 is $got, not $3"
+}
+
+# refused OPTION: status 125 and a message that names it, nothing run.
+refused()
+{
+	got=$("$PCL" "$1" echo was run 2>&1)
+	[ $? = 125 ] || fail "pcl $1: status is not 125"
+	case $got in
+	*"was run"*) fail "pcl $1: the program was run" ;;
+	pcl:*"${1%%=*}"*) ;;
+	*) fail "pcl $1: says $got" ;;
+	esac
+}
+
+shows "" ${sysctl}_paranoid 2
+shows --paranoid=-1 ${sysctl}_paranoid -1
+shows --paranoid=4 ${sysctl}_paranoid 4
+shows "" ${sysctl}_max_sample_rate 100000
+shows --max-sample-rate=250 ${sysctl}_max_sample_rate 250
+shows --call-stacks ${sysctl}_max_sample_rate 100000
+for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x --max-sample-rate --max-sample-rate= --max-sample-rate=0 \
+	--max-sample-rate=-1 --max-sample-rate=many --max-sample-rate=99999999999 --call-stacks=1 --strace=how --no-such-option; do
+	refused "$wrong"
+done
+[ "$("$PCL" --call-stacks -- echo --call-stacks)" = --call-stacks ] || fail "an argument of the program was taken for an option"
+
+"$PCL" --help >help || fail "--help: status $?"
+"$PCL" --manual >manual || fail "--manual: status $?"
+for name in $(sed -n 's/^OPTION([A-Z]*, "\([^"]*\)".*/\1/p' "$ROOT/cli/options.def"); do
+	grep -q -- "^  --$name[ =[]" help || fail "--help does not name --$name"
+	grep -qF -- "\\-\\-${name//-/\\-}" manual || fail "--manual does not name --$name"
+done
+[ "$(grep -c '^  --' help)" -ge 10 ] || fail "--help names few options"
+exit $failed
