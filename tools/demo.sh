@@ -55,4 +55,20 @@ else
 	say "The two runs should have counted the same, and did not."
 	failed=1
 fi
+
+say "3. Where does a program spend its instructions? perf record takes a sample every so many of them."
+run "perf record -q -F 4000 -e instructions:u -o $work/native.data -- python3 demo/words.py"
+case $status in
+0) say "This kernel has counters to sample with. Under pcl a sample is exactly the instruction at which the count was reached:" ;;
+*) say "Without counters only time can be sampled. Under pcl a sample is exactly the instruction at which the count was reached:" ;;
+esac
+run "./pcl perf record -q -F 4000 -e instructions:u -o $work/perf.data -- python3 demo/words.py"
+expect_success
+run "perf report -i $work/perf.data --stdio 2>/dev/null | sed '/^#/d; /^$/d' | head -8"
+if ! grep -q '%.*python' "$work/out"; then
+	say "The profile should have shown functions of python, and did not."
+	failed=1
+fi
+say "perf report, annotate and script read such recordings anywhere. Call graphs (-g), branch stacks (-b) and data addresses (-d) \
+are recorded in the same way."
 exit $failed
