@@ -1,18 +1,19 @@
 /*
  * Making a session and becoming its first guest; see launch.h.
  *
- * Two descriptors survive into the guest: the runtime's image and, at the next number, the arena. They sit just below
- * the limit on descriptors, but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor
- * in every fork.
+ * SESSION_FDS descriptors survive into the guest, neighbours; see os/arena.h. They sit just below the limit on descriptors,
+ * but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor in every fork.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,17 @@ static int make_arena(void)
 	return fd;
 }
 
+static int make_waker(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), size = INT_MAX;
+
+	if (fd < 0)
+		return complain("cannot make the socket that wakes members");
+	/* Room for as many datagrams as the system allows; without it there is a way round (os/notify.c). */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return fd;
+}
+
 /* Only in a guest is the arena's place taken: this program has nothing there of its own. */
 static bool is_inside(void)
 {
@@ -89,7 +101,14 @@ static bool is_free(int fd)
 	return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
 }
 
-/* The highest two neighbouring free numbers; the lower one is returned. */
+static bool are_free(int first, int n)
+{
+	while (n > 0 && is_free(first + n - 1))
+		n--;
+	return !n;
+}
+
+/* The first of the highest neighbouring free numbers for SESSION_FDS. */
 static int find_numbers(void)
 {
 	struct rlimit limit;
@@ -97,11 +116,11 @@ static int find_numbers(void)
 
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < DESCRIPTORS_LOW)
 		fd = (int)limit.rlim_cur;
-	for (fd -= 2; fd > 2; fd--)
-		if (is_free(fd) && is_free(fd + 1))
+	for (fd -= SESSION_FDS; fd > 2; fd--)
+		if (are_free(fd, SESSION_FDS))
 			return fd;
 	errno = EMFILE;
-	return complain("no two descriptors left");
+	return complain("no neighbouring descriptors left");
 }
 
 /* Gives fd that number, not close-on-exec. */
@@ -146,14 +165,13 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.small_cache = (u32)o->small_cache,
 		.log_level = (u32)o->log,
 		.runtime_fd = runtime_fd,
-		.arena_fd = runtime_fd + 1,
 		.log_fd = STDERR_FILENO,
 	};
 }
 
 int launch_session(const struct options *options)
 {
-	int runtime, memory, number;
+	int runtime, memory, waker, number;
 
 	if (is_inside())
 		return LAUNCH_INSIDE;
@@ -161,8 +179,10 @@ int launch_session(const struct options *options)
 	if (runtime < 0)
 		return -1;
 	memory = make_arena();
-	number = memory < 0 ? -1 : find_numbers();
-	if (number < 0 || move_to(runtime, number) || move_to(memory, number + 1))
+	waker = memory < 0 ? -1 : make_waker();
+	number = waker < 0 ? -1 : find_numbers();
+	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
+	    move_to(waker, number + WAKER_FD))
 		return -1;
 	arena()->magic = ARENA_MAGIC;
 	arena()->size_of_arena = sizeof(struct arena);

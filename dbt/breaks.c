@@ -1,8 +1,8 @@
 /*
- * Execution breakpoints: a hash table with open addressing. It is never more than half full, since each address is that of an event, and
- * a session has not more of those.
+ * Execution breakpoints: a hash table with linear probing, at most half full, which closes the gap that an address leaves. A
+ * breakpoint for which there is no room is only counted, and while there is such a one every instruction is taken for one that has
+ * a breakpoint: that is slow, and right, because who stops there looks for himself.
  */
-#include <asm-generic/errno-base.h>
 #include "dbt/breaks.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
@@ -11,78 +11,101 @@
 
 /* Guarded by dbt_lock. */
 static struct brk {
-	u64 key;   /* address + 1; 0: never used, probing ends here */
-	u32 users; /* 0: the slot may be used for another address */
+	u64 key; /* address + 1; 0: free */
+	u32 users;
 } table[SLOTS];
-static u32 used; /* slots with users */
+static u32 used;   /* slots with a key */
+static u32 others; /* users of addresses that are not in the table */
 
-static u32 hash(u64 key)
+static u32 home(u64 key)
 {
 	return (u32)(key * 0x9e3779b97f4a7c15ul >> 49);
 }
 
-static struct brk *find(u64 key)
+/* The slot of the key, or the free one where it belongs. */
+static u32 find(u64 key)
 {
-	for (u32 i = hash(key), n = 0; n < SLOTS && table[i].key; i = (i + 1) % SLOTS, n++)
-		if (table[i].key == key)
-			return &table[i];
-	return NULL;
+	u32 i = home(key);
+
+	while (table[i].key && table[i].key != key)
+		i = (i + 1) % SLOTS;
+	return i;
 }
 
-static struct brk *find_free(u64 key)
+/* What comes after the gap and may not be found across it moves there. */
+static void empty(u32 gap)
 {
-	u32 i = hash(key);
-
-	while (table[i].users)
-		i = (i + 1) % SLOTS;
-	return &table[i];
+	for (u32 i = (gap + 1) % SLOTS; table[i].key; i = (i + 1) % SLOTS) {
+		if ((i - home(table[i].key)) % SLOTS < (i - gap) % SLOTS)
+			continue;
+		table[gap] = table[i];
+		gap = i;
+	}
+	table[gap] = (struct brk){0};
+	used--;
 }
 
 bool breaks_at(gva pc)
 {
-	const struct brk *b = used ? find(pc + 1) : NULL;
-
-	return b && b->users;
+	return others || (used && table[find(pc + 1)].key);
 }
 
-/* Returns whether the address came or went. */
-static bool change(u64 key, bool on)
-{
-	struct brk *b = find(key);
+/* What has changed. */
+enum change { NOTHING, ADDRESS, ANY_ADDRESS };
 
-	if (!on) {
-		if (!b || !b->users || --b->users)
-			return false;
-		used--;
-		return true;
-	}
-	if (!b) {
-		b = find_free(key);
-		b->key = key;
-	}
-	if (b->users++)
-		return false;
-	used++;
-	return true;
+static enum change set(u64 key)
+{
+	struct brk *b = &table[find(key)];
+
+	if (!b->key && used == SLOTS / 2)
+		return others++ ? NOTHING : ANY_ADDRESS;
+	used += !b->key;
+	b->key = key;
+	return b->users++ ? NOTHING : ADDRESS;
 }
 
-int dbt_break_set(gva addr, bool on)
+/* An address that came into the table later than it was counted among the others has its last users there. */
+static enum change clear(u64 key)
 {
-	bool changed = false, room;
+	u32 i = find(key);
+
+	if (!table[i].key) {
+		if (!others)
+			return NOTHING;
+		return --others ? NOTHING : ANY_ADDRESS;
+	}
+	if (--table[i].users)
+		return NOTHING;
+	empty(i);
+	return ADDRESS;
+}
+
+void dbt_break_set(gva addr, bool on)
+{
+	enum change change;
 
 	lock_acquire(&dbt_lock);
-	room = !on || used < SLOTS / 2;
-	if (room)
-		changed = change(addr + 1, on);
+	change = on ? set(addr + 1) : clear(addr + 1);
 	lock_release(&dbt_lock);
-	if (changed)
+	if (change == ADDRESS)
 		dbt_invalidate(addr, addr + 1);
-	return room ? 0 : -ENOMEM;
+	else if (change == ANY_ADDRESS)
+		dbt_invalidate(0, ~0ul);
 }
 
 void dbt_break_clear(void)
 {
-	for (u32 i = 0; used && i < SLOTS; i++)
-		while (table[i].users)
+	u32 i = 0;
+
+	if (others)
+		dbt_invalidate(0, ~0ul);
+	others = 0;
+	while (used && i < SLOTS) {
+		if (table[i].key) {
+			table[i].users = 1;
 			dbt_break_set(table[i].key - 1, false);
+		} else {
+			i++;
+		}
+	}
 }

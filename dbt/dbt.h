@@ -44,8 +44,11 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 /* After DBT_LIMIT and DBT_STEPPED, if neither dbt_run() nor dbt_step() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
 
-/* An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set. 0 or -ENOMEM. */
-int dbt_break_set(gva addr, bool on);
+/*
+ * An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set; with thousands, DBT_BREAK may
+ * be said of addresses that have none.
+ */
+void dbt_break_set(gva addr, bool on);
 /* None is set any more: in the child of a fork, whose breakpoints are not its parent's. */
 void dbt_break_clear(void);
 

@@ -295,36 +295,35 @@ bool event_map_rdpmc(task_id task)
 	return false;
 }
 
-int event_map_remove_begin(task_id task, gva start, gva end)
+void event_map_remove_begin(task_id task, gva start, gva end)
 {
 	u32 mm = event_ctx(task)->mm;
-	bool cut = false, any = false;
 
 	event_lock();
-	for_each_map(m) {
-		any |= is_in(m, mm, start, end);
-		cut |= is_in(m, mm, start, end) && (m->addr < start || end_of(m) > end);
-	}
-	if (!cut)
-		for_each_map(m)
-			m->leaving |= is_in(m, mm, start, end);
+	for_each_map(m)
+		if (is_in(m, mm, start, end))
+			__atomic_store_n(&m->leaving, task, __ATOMIC_RELAXED);
 	event_unlock();
-	return cut ? refuse(EINVAL, "an event's mapping can only be unmapped as a whole") : any;
 }
 
 void event_map_remove_end(task_id task, gva start, gva end, bool done)
 {
-	u32 mm = event_ctx(task)->mm;
-
 	event_lock();
 	for_each_map(m) {
-		if (m->mm != mm || !m->leaving || m->addr < start || end_of(m) > end)
+		if (m->leaving != task || m->addr >= end || end_of(m) <= start)
 			continue;
-		m->leaving = 0;
+		__atomic_store_n(&m->leaving, 0, __ATOMIC_RELAXED);
 		if (done)
 			drop(m);
 	}
 	event_unlock();
+}
+
+void event_map_task_gone_locked(task_id task)
+{
+	for_each_map(m)
+		if (m->leaving == task)
+			__atomic_store_n(&m->leaving, 0, __ATOMIC_RELAXED);
 }
 
 void event_map_moved(task_id task, gva from, gva to)

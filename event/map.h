@@ -4,6 +4,10 @@
  * A mapping is a reference to its event, as a descriptor is. The ring goes with its last mapping; events that sent their records there
  * send them nowhere then.
  *
+ * Who unmaps a mapping that event_map_commit() has not named yet, or is killed between unmapping and saying so, leaves an entry whose
+ * memory is gone. It keeps its event and its ring, no more than that, until something else is unmapped at its address or the
+ * address space ends: what is mapped is for os/ to say.
+ *
  * Address spaces are numbers in event_ctx.mm: a fork without CLONE_VM and an exec begin a new one, and the mappings of one
  * that no live task has any more are gone. Mappings are not inherited by fork (VM_DONTCOPY).
  */
@@ -29,16 +33,16 @@ void event_map_commit(const struct event_map_request *rq);
 void event_map_undo(const struct event_map_request *rq);
 
 /*
- * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place). 0: no event is mapped
- * there; 1: the mappings there are leaving, event_map_remove_end() follows; -EINVAL: it would cut one in two. Called before the host
- * unmaps, so that a mapping that another thread makes there afterwards is not meant.
+ * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place), which cuts no event's
+ * mapping in two: those there are leaving, event_map_remove_end() follows. Called before the host unmaps, so that a mapping that
+ * another thread makes there afterwards is not meant.
  */
-int event_map_remove_begin(task_id task, gva start, gva end);
-/* The host has done so, and they go; or it could not, and they stay. */
+void event_map_remove_begin(task_id task, gva start, gva end);
+/* The host has done so, and they go; or it could not, and they stay. As they do if the task has ended in between. */
 void event_map_remove_end(task_id task, gva start, gva end, bool done);
 /* mremap(2) has moved the mapping at `from` to `to`. */
 void event_map_moved(task_id task, gva from, gva to);
-/* True if some of it is an event's mapping. Takes no lock. */
+/* True if some of it may be an event's mapping, and the memory map (os/vma.h) has to be asked. Takes no lock. */
 bool event_map_any(task_id task, gva start, gva end);
 
 /* The task's address space has a mapped event that rdpmc can read. Takes no lock. */
@@ -47,6 +51,8 @@ bool event_map_rdpmc(task_id task);
 /* With the event lock, for event/task.c and the repair: a new address space; the mappings of one that no live task has go. */
 u32 event_mm_new_locked(void);
 void event_mm_gone_locked(u32 mm);
+/* The same: what the task was unmapping when it ended stays. */
+void event_map_task_gone_locked(task_id task);
 bool event_mm_alive_locked(u32 mm);
 
 #endif

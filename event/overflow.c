@@ -16,6 +16,7 @@
 
 #define SOURCES_MAX 32 /* that drivers can limit, for one task */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
+#define SIGNAL_INTERRUPTS 4 /* a signal and its return cost the task some 15 us */
 
 /* The task's sources as they stand: each is read once per round. */
 struct source_now {
@@ -75,10 +76,16 @@ static void set_throttled(struct event *e, bool on)
 		sideband_throttle_locked(e, on);
 }
 
-static void throttle_group(struct event *leader)
+/*
+ * By an overflow of e, until the next tick; but if those of this tick, with what they led to, have taken several, until as much time has
+ * passed again: or a task that is signalled all the time would do nothing else. (Linux lowers the rate: perf_cpu_time_max_percent.)
+ */
+static void throttle_group(task_id task, struct event *e)
 {
-	struct event *s;
+	struct event *leader = event_leader(e), *s;
+	u64 clock = host_task_clock(task), taken = clock - e->tick_begin;
 
+	leader->throttled_until = taken > 2 * PERIOD_TICK ? clock + taken : 0;
 	set_throttled(leader, true);
 	for_each_sibling(s, leader)
 		set_throttled(s, true);
@@ -103,18 +110,19 @@ static void count_from_tick(struct event *e, task_id task, u64 now)
 		return;
 	}
 	e->tick_stamp = now;
-	e->tick_clock = clock;
+	e->tick_clock = e->tick_begin = clock;
 	e->interrupts = 0;
 }
 
-/* Counts an overflow of the present tick. */
-static bool too_often(struct round *r, struct event *e)
+/* Counts an overflow of the present tick. One that signals counts for several: or a task might do nothing else at the highest rate. */
+static bool too_often(struct round *r, struct event *e, const struct event *root)
 {
 	u64 now = round_time(r);
 
 	if (now - e->tick_stamp >= PERIOD_TICK)
 		count_from_tick(e, r->task, now);
-	return ++e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
+	e->interrupts += root->async_pid ? SIGNAL_INTERRUPTS : 1;
+	return e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
 }
 
 static void unthrottle(struct round *r, struct event *e)
@@ -159,8 +167,8 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 		return;
 	last = root->limit == 1; /* it stays so until all are disabled: whoever dies before that leaves it to the next overflow */
 	root->limit -= root->limit && !last;
-	if (is_rated(e) && too_often(r, e) && throttles)
-		throttle_group(event_leader(e));
+	if (is_rated(e) && too_often(r, e, root) && throttles)
+		throttle_group(r->task, e);
 	root->pending_kill = last ? POLL_HUP : POLL_IN;
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->shot, period);
@@ -169,8 +177,8 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 		root->pending_kill = 0;
 		woke = true;
 	}
-	if (woke && !is_rated(e) && too_often(r, e) && throttles)
-		throttle_group(event_leader(e));
+	if (woke && !is_rated(e) && too_often(r, e, root) && throttles)
+		throttle_group(r->task, e);
 	if (begin) /* waking is dear: a tick is of what the task does besides */
 		e->tick_clock += host_task_clock(r->task) - begin;
 	if (!last)
@@ -223,7 +231,7 @@ static void tick(struct round *r)
 	for_each_in_ctx(e, r->ctx) {
 		if (!overflow_active(e))
 			continue;
-		if (e->throttled)
+		if (e->throttled && clock >= event_leader(e)->throttled_until)
 			unthrottle(r, e);
 		if (e->attr.freq)
 			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock);
@@ -508,7 +516,7 @@ void overflow_sched_in(struct event *e, u64 now)
 
 void overflow_sched_out(struct event *e, u64 now)
 {
-	e->period_left = e->next > now ? e->next - now : 1;
+	e->period_left = e->next > now ? e->next - now : 0; /* 0: reached, and the task has not come to tell */
 }
 
 static void change_period(struct event *e, u64 value)

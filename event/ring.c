@@ -298,15 +298,15 @@ void ring_wake(struct ring *r, u32 pending_kill)
 /* In the place of a record whose writer died: the oldest records there are destroyed. */
 static void fill_unfinished(struct ring *r)
 {
-	bool backward = event_slot(r->event)->attr.write_backward;
+	const struct event *root = event_slot(r->event);
+	bool backward = root->attr.write_backward;
 	u64 total = backward ? r->head - r->writing : r->writing - r->head;
 	struct ring_out o = {.data = host_ring_page(r->page + 1), .mask = ring_size(r) - 1};
 
-	total = MIN(MAX(total, 16ul), (u64)FILLER_MAX);
+	total = MIN(MAX(total, (u64)sample_filler_size(root)), (u64)FILLER_MAX);
 	o.at = backward ? r->head - total : r->head;
 	o.head = backward ? o.at : o.at + total;
-	ring_u64(&o, PERF_RECORD_LOST_SAMPLES | total << 48);
-	ring_u64(&o, 1);
+	sample_filler_write(&o, root, (u32)total);
 	r->head = o.head;
 }
 

@@ -220,16 +220,41 @@ u32 sample_lost_size(const struct event *e)
 	return sizeof(struct perf_event_header) + 16 + sample_id_size(e);
 }
 
+static struct sample_id_of here(const struct event *root)
+{
+	task_id task = host_current();
+
+	return (struct sample_id_of){host_task_tgid(task), host_task_tid(task), sample_clock(root), host_task_cpu(task)};
+}
+
 void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost)
 {
 	const struct event *root = root_of(e);
-	task_id task = host_current();
-	struct sample_id_of of = {host_task_tgid(task), host_task_tid(task), sample_clock(root), host_task_cpu(task)};
+	struct sample_id_of of = here(root);
 	struct {
 		struct perf_event_header header;
 		u64 id, lost;
 	} record = {{PERF_RECORD_LOST, 0, (u16)sample_lost_size(e)}, root->id, lost};
 
 	ring_write(o, &record, sizeof(record));
+	sample_id_write(o, root, &of);
+}
+
+u32 sample_filler_size(const struct event *root)
+{
+	return sizeof(struct perf_event_header) + 8 + sample_id_size(root);
+}
+
+void sample_filler_write(struct ring_out *o, const struct event *root, u32 size)
+{
+	struct sample_id_of of = here(root);
+	struct {
+		struct perf_event_header header;
+		u64 lost;
+	} record = {{PERF_RECORD_LOST_SAMPLES, 0, (u16)size}, 1};
+	u64 end = o->at + size;
+
+	ring_write(o, &record, sizeof(record));
+	o->at = end - sample_id_size(root);
 	sample_id_write(o, root, &of);
 }

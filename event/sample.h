@@ -97,4 +97,8 @@ u64 sample_clock(const struct event *e);
 u32 sample_lost_size(const struct event *e);
 void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost);
 
+/* A LOST_SAMPLES record of any such size or more, in the place of records that cannot be had any more. With the event lock. */
+u32 sample_filler_size(const struct event *root);
+void sample_filler_write(struct ring_out *o, const struct event *root, u32 size);
+
 #endif

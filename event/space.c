@@ -5,6 +5,7 @@
 #include "rt/log.h"
 
 struct event_space *event_space;
+u64 event_lock_turn;
 
 size_t event_space_size(void)
 {
@@ -21,7 +22,10 @@ void event_space_attach(void *mem)
 
 void event_lock(void)
 {
-	if (slock_acquire(&event_space->lock))
+	bool repair = slock_acquire(&event_space->lock);
+
+	event_lock_turn++;
+	if (repair)
 		event_repair();
 }
 

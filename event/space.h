@@ -85,6 +85,8 @@ struct event {
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
+	u64 tick_begin;		     /* task clock when that tick began; tick_clock leaves out what waking took */
+	u64 throttled_until;	     /* task clock */
 	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
 	u32 pending_kill;	     /* POLL_IN or POLL_HUP for the next wakeup */
 	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
@@ -179,7 +181,7 @@ struct event_map {
 	u64 event_id;
 	gva addr;
 	u32 pages;	/* with the first one */
-	u32 leaving;	/* the host is unmapping it */
+	u32 leaving;	/* the task that is unmapping it, 0: none */
 };
 
 /* An event's registration with an epoll instance; see watch.h. */
@@ -233,6 +235,8 @@ void event_space_attach(void *mem);
 
 void event_lock(void);
 void event_unlock(void);
+/* By whoever holds it: another number than at any time that this process held it before. */
+extern u64 event_lock_turn;
 
 /* Makes everything derived agree with the slot tables, and finishes what a dead member was doing. With the lock held. */
 void event_repair(void);

@@ -23,6 +23,7 @@ static void task_gone(task_id task)
 	for_each_in_ctx(e, ctx)
 		event_exit(e);
 	event_files_exit_locked(task);
+	event_map_task_gone_locked(task);
 	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
 	event_mm_gone_locked(ctx->mm);
 }

@@ -53,6 +53,12 @@ struct task {
 	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
 };
 
+/*
+ * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, and an unconnected datagram
+ * socket to send from (os/notify.h).
+ */
+enum { RUNTIME_FD, ARENA_FD, WAKER_FD, SESSION_FDS };
+
 /* Set once by the launcher. */
 struct session_config {
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
@@ -64,7 +70,7 @@ struct session_config {
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 one_insn_blocks, small_cache;
 	u32 log_level;
-	s32 runtime_fd, arena_fd; /* descriptor numbers hidden from guests; arena_fd == runtime_fd + 1 */
+	s32 runtime_fd; /* the first of SESSION_FDS descriptor numbers hidden from guests */
 	s32 log_fd;
 };
 

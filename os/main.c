@@ -65,7 +65,7 @@ static s32 runtime_descriptor(const u64 *kernel_sp)
 }
 
 /*
- * Messages go to what descriptor 2 was when the session began, under a number beside our own two, so that guests that
+ * Messages go to what descriptor 2 was when the session began, under a number beside our own, so that guests that
  * close or replace their descriptor 2 neither silence pcl nor get its text into their files. Without --strace and --log
  * only a failed check has anything to say, and a guest that closes a pipe is to have closed it: no number is taken.
  */
@@ -98,7 +98,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	struct thread *t;
 	int ret;
 
-	ret = session_attach(fd + 1);
+	ret = session_attach(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);

@@ -2,12 +2,15 @@
 #include "os/notify.h"
 
 #include <asm/siginfo.h>
+#include <asm/ioctls.h>
 #include <asm/signal.h>
+#include <asm/socket.h>
 #include <asm-generic/errno.h>
 #include <linux/eventpoll.h>
 #include <linux/fcntl.h>
 #include "event/files.h"
 #include "event/ready.h"
+#include "os/process.h"
 #include "os/signal.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -59,29 +62,43 @@ bool notify_listen_event(struct thread *t, s32 fd)
 	return nr && listen_as(fd, event_slot(nr)->inode);
 }
 
-static bool send_from(s32 fd, u64 inode)
+static long send_from(s32 fd, u64 inode)
 {
 	struct address a;
 	u32 len = make_address(&a, inode);
 
-	return !sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
+	return sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
+}
+
+/* After -EAGAIN: nothing is wrong with the sender, so it is the receiver who has more datagrams than its queue holds. */
+static bool may_send(s32 fd)
+{
+	u32 waiting = 0, limit = 0, size = sizeof(limit);
+
+	return !sys3(__NR_ioctl, fd, TIOCOUTQ, &waiting) && !sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &limit, &size) &&
+	       waiting < limit;
 }
 
 /*
- * From a socket of its own, since members have none in common; it is rare that somebody sleeps. Where no more descriptors may be opened, those
- * of this process who wait have one, and others look from time to time. False: there is no room for it.
+ * From the session's own socket, which no guest can mistake for one of its descriptors. Where that fails, because too many that it has sent
+ * are not taken yet or because the receiver is in another network namespace, from the event's own if the caller has it, or else from a
+ * new one. False: it does not arrive.
  */
 static bool send_datagram(u32 root)
 {
+	s32 fd = __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + WAKER_FD;
 	u64 inode = event_slot(root)->inode;
-	s32 fd = (s32)notify_descriptor(true);
-	bool sent;
+	long ret = send_from(fd, inode);
 
-	if (fd < 0)
-		return send_from(event_files_find(host_current(), root), inode);
-	sent = send_from(fd, inode);
+	if (!ret || (ret == -EAGAIN && may_send(fd)))
+		return !ret;
+	fd = event_files_find(host_current(), root);
+	if (fd >= 0)
+		return !send_from(fd, inode);
+	fd = (s32)notify_descriptor(true);
+	ret = send_from(fd, inode);
 	sys1(__NR_close, fd);
-	return sent;
+	return !ret;
 }
 
 /* ---- signals ---- */

@@ -44,7 +44,7 @@ long perf_mmap(struct thread *t, const u64 *a)
 	if (ret)
 		return ret;
 	m.len = rq.pages * PAGE_SIZE;
-	m.fd = the_process.runtime_fd + 1;
+	m.fd = the_process.runtime_fd + ARENA_FD;
 	m.offset = LAYOUT_RINGS - LAYOUT_ARENA + rq.page * PAGE_SIZE;
 	ret = mm_map(&m);
 	if (sys_is_error(ret)) {
@@ -58,13 +58,30 @@ long perf_mmap(struct thread *t, const u64 *a)
 	return ret;
 }
 
+enum perf_range perf_range(gva start, gva end)
+{
+	task_id task = host_current();
+	enum perf_range found;
+
+	if (likely(!task || !event_map_any(task, start, end)))
+		return PERF_RANGE_NONE;
+	vma_lock();
+	found = perf_range_locked(start, end);
+	vma_unlock();
+	return found;
+}
+
+/* Also where the memory map has none: an entry whose memory is gone goes here, see event/map.h. */
 int perf_unmap_begin(gva start, gva end)
 {
 	task_id task = host_current();
 
 	if (likely(!task || !event_map_any(task, start, end)))
 		return 0;
-	return event_map_remove_begin(task, start, end);
+	if (perf_range(start, end) == PERF_RANGE_CUT)
+		return refuse(EINVAL, "an event's mapping can only be unmapped as a whole");
+	event_map_remove_begin(task, start, end);
+	return 1;
 }
 
 void perf_unmap_end(gva start, gva end, bool done)
@@ -90,9 +107,7 @@ enum perf_range perf_range_locked(gva start, gva end)
 /* As for any memory of a device in Linux. */
 int perf_advice(gva start, gva end, int advice)
 {
-	task_id task = host_current();
-
-	if (likely(!task || !event_map_any(task, start, end)))
+	if (likely(perf_range(start, end) == PERF_RANGE_NONE))
 		return 0;
 	switch (advice) {
 	case MADV_NORMAL:

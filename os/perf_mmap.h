@@ -20,8 +20,10 @@ int perf_unmap_begin(gva start, gva end);
 /* Without vma_lock(). done: the host has done it. */
 void perf_unmap_end(gva start, gva end, bool done);
 
-/* With vma_lock(): whether the range has such mappings, and whether some of them only in part. */
+/* Whether the range has such mappings, and whether some of them only in part. */
 enum perf_range { PERF_RANGE_NONE, PERF_RANGE_WHOLE, PERF_RANGE_CUT };
+enum perf_range perf_range(gva start, gva end);
+/* The same with vma_lock(). */
 enum perf_range perf_range_locked(gva start, gva end);
 
 /* madvise(2) of a range with such mappings: 0, or why not. */

@@ -13,7 +13,7 @@
 
 struct process {
 	/* Set once by main(). */
-	s32 runtime_fd;	   /* the runtime's own image; runtime_fd + 1 is the arena */
+	s32 runtime_fd;	   /* the runtime's own image; the others of SESSION_FDS follow */
 	u64 vdso;	   /* AT_SYSINFO_EHDR, 0: none */
 
 	struct lock threads_lock; /* RANK_THREADS; guards the rest */

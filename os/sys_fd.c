@@ -56,12 +56,33 @@ static bool is_free(s32 fd)
 	return sys2(__NR_fcntl, fd, F_GETFD) == -EBADF;
 }
 
-static s32 move_fd(s32 from, s32 to)
+static bool are_free(s32 first, s32 n)
 {
-	if (sys3(__NR_dup3, from, to, 0) != to)
-		return from;
-	sys1(__NR_close, from);
-	return to;
+	for (s32 i = 0; i < n; i++)
+		if (!is_free(first + i))
+			return false;
+	return true;
+}
+
+static void close_all(s32 first, s32 n)
+{
+	for (s32 i = 0; i < n; i++)
+		sys1(__NR_close, first + i);
+}
+
+/* All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile. */
+static long move_to(s32 to)
+{
+	s32 from = the_process.runtime_fd;
+
+	for (s32 i = 0; i < SESSION_FDS; i++)
+		if (sys3(__NR_dup3, from + i, to + i, 0) != to + i) {
+			close_all(to, i);
+			return refuse(EBUSY, "pcl's own descriptor could not be moved");
+		}
+	__atomic_store_n(&the_process.runtime_fd, to, __ATOMIC_RELEASE);
+	close_all(from, SESSION_FDS);
+	return 0;
 }
 
 static bool memory_is_shared(const struct thread *t)
@@ -76,27 +97,22 @@ static bool memory_is_shared(const struct thread *t)
 }
 
 /*
- * Gives a number of ours to the guest: 0 or -EBUSY. The runtime and the arena stay neighbours. The log's number is the
- * whole session's and cannot change.
+ * Gives a number of ours to the guest: 0 or -EBUSY. They stay neighbours. The log's number is the whole session's and
+ * cannot change.
  */
 static long make_way(struct thread *t, s32 fd)
 {
 	struct rlimit lim = {0};
-	s32 runtime_fd = the_process.runtime_fd, to;
+	s32 to;
 
 	if (fd == log_fd)
 		return refuse(EBUSY, "pcl's own descriptor for messages");
 	if (memory_is_shared(t))
 		return refuse(EBUSY, "pcl's own descriptor, which cannot move in a vfork child");
 	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
-	for (to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - 2; to > 2; to--) {
-		if (!is_free(to) || !is_free(to + 1))
-			continue;
-		if (move_fd(runtime_fd, to) != to || move_fd(runtime_fd + 1, to + 1) != to + 1)
-			return refuse(EBUSY, "pcl's own descriptor could not be moved");
-		the_process.runtime_fd = to;
-		return 0;
-	}
+	for (to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - SESSION_FDS; to > 2; to--)
+		if (are_free(to, SESSION_FDS))
+			return move_to(to);
 	return refuse(EBUSY, "no room to move pcl's own descriptor to");
 }
 
@@ -148,7 +164,7 @@ long sys_fcntl(struct thread *t, const u64 *a)
 static u64 next_run(u64 *first, u64 last)
 {
 	u64 end = last;
-	s32 ours[] = {the_process.runtime_fd, the_process.runtime_fd + 1, log_fd};
+	s32 ours[] = {the_process.runtime_fd, log_fd}; /* of neighbours the first */
 
 	while (vfile_fd_hidden((s32)*first))
 		(*first)++;

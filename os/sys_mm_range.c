@@ -172,7 +172,6 @@ static bool remap_valid(const struct remap *r)
 /* An event's mapping moves as a whole, and that is all that it does. */
 static long remap_event(struct thread *t, const struct remap *r)
 {
-	enum perf_range range;
 	int events;
 	long ret;
 
@@ -180,10 +179,7 @@ static long remap_event(struct thread *t, const struct remap *r)
 		return -EINVAL;
 	if (r->new_len > r->old_len)
 		return refuse(EFAULT, "an event's mapping cannot grow or be duplicated");
-	vma_lock();
-	range = perf_range_locked(r->old, r->old + r->old_len);
-	vma_unlock();
-	if (r->new_len < r->old_len || range == PERF_RANGE_CUT)
+	if (r->new_len < r->old_len || perf_range(r->old, r->old + r->old_len) == PERF_RANGE_CUT)
 		return refuse(EINVAL, "an event's mapping moves as a whole");
 	if (!(r->flags & MREMAP_FIXED))
 		return r->old;
@@ -215,7 +211,7 @@ long sys_mremap(struct thread *t, const u64 *a)
 
 	if (!remap_valid(&r))
 		return -EINVAL;
-	if (event_map_any(t->cpu->slot, r.old, MAX(r.old + r.old_len, r.old + 1)))
+	if (perf_range(r.old, MAX(r.old + r.old_len, r.old + 1)) != PERF_RANGE_NONE)
 		return remap_event(t, &r);
 	events = fixed ? perf_unmap_begin(r.new, r.new + r.new_len) : 0;
 	if (events < 0)

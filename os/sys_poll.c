@@ -4,10 +4,12 @@
  */
 #include <asm-generic/errno.h>
 #include <asm-generic/poll.h>
+#include <linux/fcntl.h>
 #include <linux/time_types.h>
 #include "event/ready.h"
 #include "os/deadline.h"
 #include "os/notify.h"
+#include "os/process.h"
 #include "os/scratch.h"
 #include "os/session.h"
 #include "os/sigwait.h"
@@ -17,7 +19,7 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define SELECT_MAX 65536     /* descriptors of one select(2) */
+#define POLL_MAX (1u << 20)  /* descriptors of one call: what Linux lets a process have without more ado */
 #define SELECT_IN (POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR)
 #define SELECT_OUT (POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR)
 #define SELECT_EX POLLPRI
@@ -236,7 +238,7 @@ static long poll_events(struct wait *w, gva fds)
 
 static bool concerns_events(struct thread *t, gva fds, u64 n)
 {
-	return unlikely(event_space->opened) && n <= SELECT_MAX && any_event(t, fds, n);
+	return unlikely(event_space->opened) && n <= POLL_MAX && any_event(t, fds, n);
 }
 
 long sys_poll(struct thread *t, const u64 *a)
@@ -320,6 +322,46 @@ static bool select_has_event(struct thread *t, const u64 *sets, u32 words, u32 n
 	return false;
 }
 
+/* The process's table of descriptors has room for this one. set: empty, with a bit for it. */
+static bool is_in_table(u32 fd, u64 *set)
+{
+	s64 now[2] = {0, 0};
+	bool found;
+
+	if (sys2(__NR_fcntl, fd, F_GETFD) >= 0)
+		return true;
+	set[fd / 64] = 1ul << (fd % 64);
+	found = sys5(__NR_select, fd + 1, set, 0, 0, now) == -EBADF;
+	set[fd / 64] = 0;
+	return found;
+}
+
+/*
+ * Linux looks at no more descriptors than the table has room for, a multiple of 64, and touches no more of the sets than these. There
+ * is always room for pcl's own. -ENOMEM: it cannot be found out.
+ */
+static long count_in_table(u32 nfds)
+{
+	u32 low = (u32)the_process.runtime_fd / 64 + 1, high = (nfds + 63) / 64;
+	u64 *set;
+
+	if (low >= high)
+		return nfds;
+	set = scratch_alloc(high * sizeof(u64));
+	if (!set)
+		return -ENOMEM;
+	while (low < high) {
+		u32 mid = (low + high + 1) / 2;
+
+		if (is_in_table(mid * 64 - 1, set))
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	scratch_free(set, ((nfds + 63) / 64) * sizeof(u64));
+	return MIN(nfds, low * 64);
+}
+
 static void sets_to_fds(struct wait *w, const u64 *sets, u32 words, u32 nfds)
 {
 	for (u32 fd = 0; fd < nfds; fd++) {
@@ -331,12 +373,14 @@ static void sets_to_fds(struct wait *w, const u64 *sets, u32 words, u32 nfds)
 	}
 }
 
-/* Leaves in the sets what is ready. Their count, or -EBADF. */
-static long fds_to_sets(const struct wait *w, u64 *sets, u32 words)
+/* Leaves in the sets what is ready, and nothing above nfds. Their count, or -EBADF. */
+static long fds_to_sets(const struct wait *w, u64 *sets, u32 words, u32 nfds)
 {
 	static const short ready[3] = {SELECT_IN, SELECT_OUT, SELECT_EX};
 	long n = 0;
 
+	for (u32 s = 0; nfds % 64 && s < 3; s++)
+		sets[(s + 1) * words - 1] &= (1ul << (nfds % 64)) - 1;
 	for (u32 i = 0; i < w->n; i++) {
 		const struct pollfd *p = &w->fds[i];
 
@@ -366,7 +410,7 @@ static long select_events(struct wait *w, const u64 *a, u64 *sets, u32 words, u3
 	sets_to_fds(w, sets, words, nfds);
 	ret = wait_for(w);
 	if (ret >= 0)
-		ret = fds_to_sets(w, sets, words);
+		ret = fds_to_sets(w, sets, words, nfds);
 	for (u32 s = 0; ret >= 0 && s < 3; s++)
 		if (a[1 + s] && guest_write(a[1 + s], sets + s * words, words * sizeof(u64)))
 			ret = -EFAULT;
@@ -374,22 +418,29 @@ static long select_events(struct wait *w, const u64 *a, u64 *sets, u32 words, u3
 	return ret;
 }
 
-/* True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second number. */
-static bool try_select(struct thread *t, const u64 *a, s64 unit, const u64 *mask, long *ret)
+/* As the kernel, a negative number is refused, and one above what it can be is not. */
+static long count_looked_at(u64 nfds)
 {
-	u32 nfds = (u32)a[0], words = (nfds + 63) / 64;
-	struct wait w = {.t = t, .mask = mask};
+	return (s32)nfds <= 0 ? 0 : count_in_table(MIN((u32)nfds, POLL_MAX));
+}
+
+/* True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second number. */
+static bool try_select(struct thread *t, const u64 *a, s64 unit, s64 deadline, const u64 *mask, long *ret)
+{
+	struct wait w = {.t = t, .deadline = deadline, .mask = mask};
 	bool concerned = true;
+	u32 nfds, words;
 	u64 *sets;
 
-	if (likely(!event_space->opened) || !nfds || nfds > SELECT_MAX)
-		return false;
+	*ret = count_looked_at(a[0]);
+	if (*ret <= 0)
+		return *ret;
+	nfds = (u32)*ret;
+	words = (nfds + 63) / 64;
 	sets = scratch_alloc(words * 3 * sizeof(u64));
 	*ret = sets ? read_sets(a, sets, words) : -ENOMEM;
 	if (!*ret)
 		concerned = select_has_event(t, sets, words, nfds);
-	if (!*ret && concerned)
-		*ret = read_timeout(a[4], unit, &w.deadline);
 	if (!*ret && concerned) {
 		*ret = select_events(&w, a, sets, words, nfds);
 		if (*ret != SYSCALL_AGAIN)
@@ -402,26 +453,34 @@ static bool try_select(struct thread *t, const u64 *a, s64 unit, const u64 *mask
 
 long sys_select(struct thread *t, const u64 *a)
 {
+	s64 deadline;
 	long ret;
 
-	return try_select(t, a, 1000, NULL, &ret) ? ret : syscall_pass(t, a);
+	if (likely(!event_space->opened))
+		return syscall_pass(t, a);
+	ret = read_timeout(a[4], 1000, &deadline);
+	return ret || try_select(t, a, 1000, deadline, NULL, &ret) ? ret : syscall_pass(t, a);
 }
 
 /* The sixth argument points to the pair of mask and size. */
 long sys_pselect6(struct thread *t, const u64 *a)
 {
 	u64 pair[2] = {0, 0}, mask;
+	s64 deadline;
 	long ret;
 
-	if (unlikely(event_space->opened) && a[5]) {
-		if (guest_read(pair, a[5], sizeof(pair)))
-			return -EFAULT;
-		if (pair[0] && pair[1] != sizeof(mask))
-			return -EINVAL;
-		if (pair[0] && guest_read(&mask, pair[0], sizeof(mask)))
-			return -EFAULT;
-	}
-	return try_select(t, a, 1, pair[0] ? &mask : NULL, &ret) ? ret : sigwait_pselect6(t, a);
+	if (likely(!event_space->opened))
+		return sigwait_pselect6(t, a);
+	if (a[5] && guest_read(pair, a[5], sizeof(pair)))
+		return -EFAULT;
+	ret = read_timeout(a[4], 1, &deadline);
+	if (ret)
+		return ret;
+	if (pair[0] && pair[1] != sizeof(mask))
+		return -EINVAL;
+	if (pair[0] && guest_read(&mask, pair[0], sizeof(mask)))
+		return -EFAULT;
+	return try_select(t, a, 1, deadline, pair[0] ? &mask : NULL, &ret) ? ret : sigwait_pselect6(t, a);
 }
 
 long sys_io_pgetevents(struct thread *t, const u64 *a)

@@ -36,7 +36,7 @@
 /* True if fd is one of pcl's own descriptors: for the guest it is not open. */
 static inline bool vfile_fd_hidden(int fd)
 {
-	return (u32)fd - (u32)the_process.runtime_fd <= 1 || (fd == log_fd && fd > 2);
+	return (u32)fd - (u32)the_process.runtime_fd < SESSION_FDS || (fd == log_fd && fd > 2);
 }
 
 enum vfile_kind {

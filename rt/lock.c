@@ -2,8 +2,8 @@
  * Futex locks; see lock.h.
  *
  * A struct slock's owner is dead if its thread id no longer exists, exists in another thread group than the one that the
- * owner noted, or is a zombie (a thread-group leader stays one until its parent has waited for it). tgid is only believed
- * when it is not 0: it is written after the word on acquiring and cleared before the word on releasing and taking over.
+ * owner noted, or has no memory any more (a thread-group leader stays a zombie until its parent has waited for it). tgid is only
+ * believed when it is not 0: it is written after the word on acquiring and cleared before the word on releasing and taking over.
  * Thread ids are those of the pid namespace that all members share.
  */
 #include <linux/futex.h>
@@ -18,6 +18,7 @@
 #define PROBE_NS 4000000 /* between two looks at the owner of a struct slock */
 #define ROUNDS_BEFORE_PROC 4 /* opening /proc takes a descriptor for a moment: not before a wait of some length */
 #define ESRCH_RESULT (-3)
+#define NOBODY 0 /* the id of no thread */
 
 static u64 *(*held_ranks)(void);
 static u64 (*self_ids)(void);
@@ -129,7 +130,22 @@ static char proc_state(u32 tgid, u32 tid)
 	return 0;
 }
 
-static bool owner_is_dead(u32 tid, u32 tgid, int round)
+/*
+ * The kernel answers ESRCH for a thread without memory before it looks at permissions, so any other result is of a live one. The byte is
+ * in the lock, which owners have at another address at most: what can be read there does not matter.
+ */
+static long look_at_memory(const struct slock *l, u32 tid)
+{
+	char byte;
+	struct {
+		void *base;
+		u64 len;
+	} to = {&byte, 1}, from = {(void *)l, 1};
+
+	return sys6(__NR_process_vm_readv, tid, (long)&to, 1, (long)&from, 1, 0);
+}
+
+static bool owner_is_dead(const struct slock *l, u32 tid, u32 tgid, int round)
 {
 	char state;
 
@@ -137,8 +153,11 @@ static bool owner_is_dead(u32 tid, u32 tgid, int round)
 		return true;
 	if (tgid && sys3(__NR_tgkill, tgid, tid, 0) == ESRCH_RESULT)
 		return true;
-	if (round < ROUNDS_BEFORE_PROC)
+	if (look_at_memory(l, tid) == ESRCH_RESULT)
+		return true;
+	if (round < ROUNDS_BEFORE_PROC || look_at_memory(l, NOBODY) == ESRCH_RESULT)
 		return false;
+	/* The kernel does not have the call, or a filter forbids it. */
 	state = proc_state(tgid ? tgid : tid, tid); /* only a leader can be a zombie */
 	return state == 'Z' || state == 'X';
 }
@@ -178,7 +197,7 @@ bool slock_acquire(struct slock *l)
 		if (!seen)
 			continue;
 		check((seen & ~WAITERS) != self);
-		if (round && owner_is_dead(seen & ~WAITERS, tgid, round) && take_over(l, seen, tgid, self)) {
+		if (round && owner_is_dead(l, seen & ~WAITERS, tgid, round) && take_over(l, seen, tgid, self)) {
 			repaired = true;
 			stat_inc(lock_takeovers);
 			break;

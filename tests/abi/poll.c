@@ -94,6 +94,7 @@ static void test_output(void)
 static void test_clock(void)
 {
 	struct waker w = clocked_open(0);
+	u64 begin, sample = 16;
 	int wakeups = 0;
 
 	burn_until(seconds() > 0);
@@ -106,13 +107,15 @@ static void test_clock(void)
 		;
 	expect(polled(w.fd, POLLIN, 0), 0);
 
-	/* The last overflow disables. */
+	/* The last overflow disables. Two that come close together are one wakeup. */
+	begin = w.page->data_head;
 	expect(ioctl(w.fd, PERF_EVENT_IOC_REFRESH, 2), 0);
-	wakeups = 0;
-	burn_until((wakeups += polled(w.fd, POLLIN, 0)) >= 2);
+	burn_until(*(volatile __u64 *)&w.page->data_head - begin >= 2 * sample);
+	expect(polled(w.fd, POLLIN, 0), POLLIN);
 	for (volatile int i = 0; i < 10000000; i++)
 		;
 	expect(polled(w.fd, POLLIN, 0), 0);
+	expect(w.page->data_head - begin, 2 * sample);
 	waker_close(&w);
 }
 
@@ -132,7 +135,7 @@ static void test_time(void)
 	ts = (struct timespec){10, 0};
 	change_name();
 	expect(syscall(SYS_ppoll, &p, 1, &ts, NULL, 8), 1);
-	expect(ts.tv_sec, 9);
+	expect(ts.tv_sec >= 5 && ts.tv_sec < 10, 1);
 	ts = (struct timespec){0, 1000000000};
 	expect(syscall(SYS_ppoll, &p, 1, &ts, NULL, 8) < 0 ? -errno : 0, -EINVAL);
 	expect(syscall(SYS_ppoll, &p, 1, NULL, &ts, 4) < 0 ? -errno : 0, -EINVAL);
@@ -159,9 +162,11 @@ static void test_signals(void)
 	sigemptyset(&none);
 	sigemptyset(&block);
 	sigaddset(&block, SIGALRM);
-	ualarm(20000, 0);
+	ualarm(20000, 20000); /* the first may come too early */
 	expect(polled(w.fd, POLLIN, -1), -EINTR);
-	expect(alarms, 1);
+	ualarm(0, 0);
+	expect(alarms > 0, 1);
+	alarms = 1;
 	/* A signal that is pending is let in by the temporary mask only. */
 	sigprocmask(SIG_BLOCK, &block, &old);
 	raise(SIGALRM);

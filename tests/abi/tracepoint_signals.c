@@ -53,10 +53,10 @@ static void begun_again(void)
 	expect(pipe(ends), 0);
 	pid = fork();
 	if (!pid) {
-		usleep(200000);
+		usleep(600000);
 		_exit(write(ends[1], "x", 1) != 1);
 	}
-	set_alarm(50000, 0);
+	set_alarm(200000, 0);
 	perf_ioctl(exit.fd, PERF_EVENT_IOC_ENABLE, 0);
 	perf_ioctl(enter.fd, PERF_EVENT_IOC_ENABLE, 0);
 	expect(read(ends[0], &byte, 1), 1);

@@ -34,6 +34,7 @@
 #define CHILDREN 6
 #define LIVE_FORKS 2 /* depth */
 #define SIGNALS_QUEUED 4096 /* of all processes of the user: they must not be in want of them because of us */
+#define SIGNALLING 2 /* slots whose events may send signals: more of them leave no time for anything else */
 #define SIGNALS_APART 10000 /* instructions */
 #define CLOCK_NS 1000000 /* at least between two samples of a clock: several that signal leave no time for anything else */
 
@@ -260,6 +261,7 @@ static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 	forget(s);
 	fill_attr(&s->attr, results ? portable_kind(a) : a / FDS, b, c);
+	s->attr.sigtrap &= !pid; /* a program that a child has executed would die of it */
 	s->fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, d >> 24 & 8);
 	answered("open", s->fd);
 	if (s->fd < 0) {
@@ -411,7 +413,7 @@ static void do_async(uint32_t a, uint32_t b)
 	s->signals = 1;
 	fcntl(s->fd, F_SETSIG, b & 1 ? SIGUSR1 : SIGRTMIN + 3);
 	fcntl(s->fd, F_SETOWN, getpid());
-	fcntl(s->fd, F_SETFL, b & 2 ? O_ASYNC : 0);
+	fcntl(s->fd, F_SETFL, b & 2 && s < slot + SIGNALLING ? O_ASYNC : 0);
 }
 
 static void run_children(uint32_t a, uint32_t b);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "rt/lock.h"
@@ -130,6 +131,27 @@ static void test_dead_owners(void)
 	slock_release(&shared->lock);
 }
 
+/* Where no descriptor can be opened, and none is. */
+static void test_without_descriptors(void)
+{
+	struct rlimit old, none;
+	siginfo_t info;
+	int child = fork();
+
+	if (!child) {
+		slock_acquire(&shared->lock);
+		raise(SIGKILL);
+	}
+	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = (struct rlimit){0, old.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	expect(slock_acquire(&shared->lock));
+	slock_release(&shared->lock);
+	setrlimit(RLIMIT_NOFILE, &old);
+	waitpid(child, NULL, 0);
+}
+
 /* A live owner that is slow is left alone, also when it is stopped. */
 static void test_slow_owner(void)
 {
@@ -191,6 +213,7 @@ int main(void)
 	test_threads();
 	test_processes();
 	test_dead_owners();
+	test_without_descriptors();
 	test_slow_owner();
 	test_random_deaths();
 	return unit_result();
