@@ -12,6 +12,6 @@ top() {
 	between 1 100000 "$1"
 }
 
-top '9[0-9.]+% +shape +\[\.\] leaf' -e instructions:u -c 1000003
-top '9[0-9.]+% +[0-9.]+% +shape +\[\.\] (leaf|work)' -g -e cycles:u
+top '(9[0-9.]+|100.00)% +shape +\[\.\] leaf' -e instructions:u -c 1000003
+top '(9[0-9.]+|100.00)% +[0-9.]+% +shape +\[\.\] (leaf|work)' -g -e cycles:u
 exit $status
