@@ -9,7 +9,7 @@
 #define FAR (1ul << 40)
 /* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. Enough that every word may have a quota of 2. */
 #define NEAR 2200u
-_Static_assert((NEAR - N) / 2 > N * (N + 1), "set_quotas()");
+_Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 /* cell TAKEN's word is used up so much early, and counted exactly from twice as much on. */
 #define TAKEN_MARGIN 32u
 /* use[][] amounts to at most 2^USE_BITS instructions. */
@@ -147,6 +147,14 @@ bool cpu_limit_is_next(const struct cpu *cpu)
 	return counts_down(cpu, CELL_INSTRUCTIONS) && cpu->countdown[CELL_INSTRUCTIONS] >= -1;
 }
 
+bool cpu_used_up(const struct cpu *cpu)
+{
+	for (u32 n = 0; n < N; n++)
+		if ((s64)(cpu->blocks[0][n] & cpu->blocks[1][n]) >= 0)
+			return true;
+	return false;
+}
+
 void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 {
 	store(&cpu->cell[c], cpu->cell[c] + (u64)by);
@@ -255,7 +263,7 @@ static bool sum_margins(const struct cpu *cpu, u64 ratio, u32 shift, u64 may[2],
 /* Shares out what is left of instructions and branches as blocks were used of late. */
 static void set_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 {
-	u64 may[2] = {MIN(left, FAR) - N, MIN(left_branches, FAR) - N}, sum[2], branches, insns, guess, ratio;
+	u64 may[2] = {MIN(left, FAR) - 2 * N, MIN(left_branches, FAR) - N}, sum[2], branches, insns, guess, ratio;
 	u32 shift = 0;
 
 	insns = renew_use(cpu, &branches);

@@ -4,8 +4,9 @@
  *
  * The words of the bank run up to zero: each holds count + bias, and such code stops in front of the block whose
  * increment makes a word non-negative. blocks[][] share the limits of instructions and branches: each word gets a quota q, so
- * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words, and the part of a block that is
- * done before it is counted, is less than what is left of instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
+ * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words, the part of a block that is
+ * done before it is counted, and a block that ends with an indirect branch and looks at its word there, is less than what is left of
+ * instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
  * The last few hundred are counted down in variants of their own (CPU_WANT_NEAR), which stop in front of the very block.
  * A branch that is taken is noticed only after it, so cell TAKEN stops a little early, and near the limit
  * conditional branches are expected to be taken.
@@ -49,6 +50,9 @@ bool cpu_limit_reached(struct cpu *cpu);
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
+
+/* By dbt/, outside translated code: some word of blocks[][] is used up. */
+bool cpu_used_up(const struct cpu *cpu);
 
 /*
  * By dbt/, outside translated code, when cpu->limits_new or limits_stale: quotas, countdowns and cpu->near for what is left. A word that is

@@ -21,7 +21,7 @@
 
 #define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
 #define IBL_BYTES (IBL_SIZE * 4ul)
-#define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * IBL_BYTES)
+#define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * 2 * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
 #define HALVES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
 #define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, PAGE_SIZE)
@@ -246,7 +246,7 @@ int cache_init(void)
 	for (u32 i = 0; i < 2 * VARIANTS; i++) {
 		tables_place(&cache.variant[i], cache.variant[0].table[0].slot + i * TABLE_SLOTS);
 		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
-		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * IBL_BYTES);
+		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
 	}
 	cache.miss = (u8 *)CODE_START;
 	emit_miss();

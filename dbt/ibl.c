@@ -14,16 +14,25 @@ void ibl_init(void)
 	loop_is_fast = b == 0x68747541 /* "Auth"enticAMD */ || b == 0x6f677948 /* "Hygo"nGenuine */;
 }
 
-void ibl_emit_lookup(struct emit *e, const struct variant *v)
+void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
 {
+	u32 table = (u32)(uintptr_t)v->ibl;
+
 	if (dbt_options.no_ibl) {
 		emit_jmp(e, cache.miss);
 		return;
 	}
-	/* movzwl %cx, %edx */
-	emit8(e, 0x0f), emit8(e, 0xb7), emit8(e, 0xd1);
-	/* mov ibl(,%rdx,4), %edx */
-	emit8(e, 0x8b), emit8(e, 0x14), emit8(e, 0x95), emit32(e, (u32)(uintptr_t)v->ibl);
+	if (word) {
+		/* -1 or 0 in %rdx; mov %cx, %dx */
+		emit_load_top_byte_cpu(e, RDX, word);
+		emit8(e, 0x66), emit8(e, 0x89), emit8(e, 0xca);
+		table += IBL_SIZE * sizeof(u32);
+	} else {
+		/* movzwl %cx, %edx */
+		emit8(e, 0x0f), emit8(e, 0xb7), emit8(e, 0xd1);
+	}
+	/* mov table(,%rdx,4), %edx */
+	emit8(e, 0x8b), emit8(e, 0x14), emit8(e, 0x95), emit32(e, table);
 	/* lea miss(%rdx), %rdx */
 	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, (u32)(uintptr_t)cache.miss);
 	/* jmp *%rdx */
@@ -59,13 +68,13 @@ struct landing ibl_emit_landing(struct emit *e, u64 pc)
 
 	if (loop_is_fast) {
 		l.miss = emit_mismatch(e, pc);
-		emit_nops(e, -(uintptr_t)e->p & 15);
+		emit_nops(e, -(uintptr_t)e->p & 7);
 		l.at = (u32)(uintptr_t)e->p;
 		emit_rcx_plus(e, 1 - pc);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(mismatch - (e->p + 1)));
 	} else {
-		emit_nops(e, -(uintptr_t)e->p & 15);
+		emit_nops(e, -(uintptr_t)e->p & 7);
 		l.at = (u32)(uintptr_t)e->p;
 		emit_rcx_plus(e, -pc);
 		emit8(e, 0xe3);

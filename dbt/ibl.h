@@ -5,6 +5,10 @@
  * indexed by the target's low 16 bits to a landing, which verifies the target without touching the flags (they are live across
  * indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it restores the target and
  * jumps to the next landing with the same index, in the end to the miss code, which leaves for the dispatcher.
+ *
+ * In code that stops at limits the index begins with the top byte of a word of the bank, 0xff before it is used up: then the table, else
+ * the zeros behind it. A conditional branch for that would cost more than itself: processors predict indirect branches
+ * by those before them, as far back as their history goes.
  */
 #ifndef DBT_IBL_H
 #define DBT_IBL_H
@@ -18,8 +22,8 @@ struct landing {
 
 void ibl_init(void);
 
-/* The lookup, at the end of an indirect branch. */
-void ibl_emit_lookup(struct emit *e, const struct variant *v);
+/* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
+void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
 
 /* A landing for pc that falls through to what is emitted next. */
 struct landing ibl_emit_landing(struct emit *e, u64 pc);

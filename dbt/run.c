@@ -117,13 +117,22 @@ static bool has_quotas(const struct cpu *cpu)
 static bool limit_exit(struct cpu *cpu, const struct exit *x)
 {
 	stat_inc(limit_exits);
-	cpu->fine = 1;
-	if (x->patch)
+	if (!x->patch && !x->exact && !cpu_limit_reached(cpu)) {
+		cpu->limits_stale = 1;
 		return false;
-	if (x->exact || cpu_limit_reached(cpu))
-		return cache.variant[x->variant].want & CPU_WANT_FINE;
+	}
+	cpu->fine = 1;
+	return !x->patch && (cache.variant[x->variant].want & CPU_WANT_FINE);
+}
+
+/* A lookup missed because a word is used up. */
+static bool used_up(struct cpu *cpu)
+{
+	if (!(cpu->variant & CPU_WANT_LIMITS) || !cpu_used_up(cpu))
+		return false;
+	stat_inc(limit_exits);
 	cpu->limits_stale = 1;
-	return false;
+	return true;
 }
 
 /* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
@@ -251,7 +260,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
 			exit = 0;
-			indirect = true;
+			indirect = !used_up(cpu);
 			stat_inc(lookups);
 			break;
 		default:

@@ -72,9 +72,17 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 			cpu->countdown[CELL_BRANCHES] -= !row;
 			return false;
 		}
-		if (!add(&cpu->blocks[row][n - 1], 1))
+		bool used_up = add(&cpu->blocks[row][n - 1], 1);
+
+		expect(cpu_used_up(cpu) == used_up);
+		if (!used_up)
 			return true;
 		exits++;
+		/* Far from limits a block may end with an indirect branch, which looks at the word last. */
+		if (!row && !(cpu->near & CPU_WANT_NEAR) && random_below(2)) {
+			cpu->limits_stale = 1;
+			return true;
+		}
 		cpu->cell[CELL_INSTRUCTIONS] -= n;
 		cpu->cell[CELL_BRANCHES] -= !row;
 		cpu->summed = 0;

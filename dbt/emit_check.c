@@ -1,0 +1,77 @@
+/* What comes in front of checked code and of watched accesses: see dbt/trace.h. */
+#include "dbt/trace.h"
+#include "dbt/watch.h"
+
+/* mov $-want, %rcx; add the size bytes at addr; on to the next check if that is zero, else out by way of `stale` later */
+static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
+{
+	u64 want = 0;
+
+	memcpy(&want, bytes, size);
+	/* movabs addr, %rax / %eax / %al */
+	if (size == 8)
+		emit8(&tr.e, 0x48);
+	emit8(&tr.e, size == 1 ? 0xa0 : 0xa1);
+	emit64(&tr.e, addr);
+	if (size == 1)
+		emit8(&tr.e, 0x0f), emit8(&tr.e, 0xb6), emit8(&tr.e, 0xc0); /* movzbl %al, %eax */
+	emit_mov_imm(&tr.e, RCX, -want);
+	/* lea (%rax,%rcx), %rcx; jrcxz over the jump */
+	emit8(&tr.e, 0x48), emit8(&tr.e, 0x8d), emit8(&tr.e, 0x0c), emit8(&tr.e, 0x08);
+	emit8(&tr.e, 0xe3), emit8(&tr.e, 5);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	return tr.e.p - 4;
+}
+
+void emit_check(void)
+{
+	u8 code[CPU_BLOCK_INSNS * ISA_MAX_LEN], *stale[CPU_BLOCK_INSNS * 2 + 8], *over;
+	u64 pc = tr.insn[0].pc;
+	u32 len = 0, n = 0;
+
+	for (u32 k = 0; k < tr.n; k++) {
+		memcpy(code + len, tr.insn[k].bytes, tr.insn[k].in.len);
+		len += tr.insn[k].in.len;
+	}
+	rec_add(pc)->spills = RAX | RCX << 4;
+	emit_store_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	for (u32 at = 0; at < len;) {
+		u32 size = len - at >= 8 ? 8 : len - at >= 4 ? 4 : 1;
+
+		stale[n++] = emit_compare(pc + at, code + at, size);
+		at += size;
+	}
+	emit8(&tr.e, 0xeb);
+	over = tr.e.p++;
+	for (u32 i = 0; i < n; i++)
+		emit_patch_rel32(stale[i], tr.e.p);
+	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	emit_stop(EXIT_STALE, pc, 0);
+	*over = (u8)(tr.e.p - (over + 1));
+	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+}
+
+void emit_watch(const struct guest_insn *gi)
+{
+	struct watch_check c;
+	struct emit hot;
+	u32 rec;
+
+	if (!(tr.want & CPU_WANT_WATCH) || !watch_wanted(&gi->in))
+		return;
+	rec = cache.nrec;
+	rec_add(gi->pc)->spills = RAX | RCX << 4;
+	c = watch_emit(&tr.e, &gi->in, gi->pc);
+	for (u32 i = 0; i < c.n; i++) {
+		hot = cold_begin(c.patch[i]);
+		if (c.flags_saved)
+			watch_emit_filter(&tr.e, c.patch[i] + 4);
+		watch_emit_undo(&tr.e, &c);
+		emit_stop(EXIT_WATCHED, gi->pc, rec);
+		cold_end(hot);
+	}
+}

@@ -1,0 +1,85 @@
+/* A block's increments, and leaving in front of it when a word is used up: see dbt/trace.h. */
+#include "dbt/trace.h"
+#include "dbt/translate.h"
+
+void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled)
+{
+	struct emit hot = cold_begin(patch);
+	struct exit *x;
+
+	if (spilled)
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	x = emit_stop(EXIT_LIMIT, pc, rec);
+	x->exact = exact;
+	x->undo = undo;
+	cold_end(hot);
+}
+
+/* A countdown is used up in front of pc: goes on one instruction at a time. The exit is as a branch's. */
+static void fine_exit(u8 *patch, u64 pc, bool spilled)
+{
+	struct emit hot = cold_begin(patch);
+	u32 id, to;
+
+	counting_take_back(&tr.e, &tr.count, spilled);
+	if (spilled)
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	id = cache_exit_new(EXIT_LIMIT, tr.frag, tr.fine, pc, tr.e.p - 4);
+	cold_end(hot);
+	to = dbt_options.no_links ? 0 : cache_find(&cache.variant[tr.fine], pc);
+	if (to)
+		cache_exit_link(id, to);
+	else
+		cache_exit_unlink(id);
+}
+
+static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
+{
+	u8 *patch;
+
+	rec_add(pc);
+	tr.late = looks_late() ? inc->disp : 0;
+	if (!(tr.want & CPU_WANT_LIMITS) || tr.late) {
+		if (flags_dead)
+			emit_add_cpu(&tr.e, inc->disp, inc->n);
+		else
+			counting_add_keeping_flags(&tr.e, inc->disp, inc->n);
+		counting_made(&tr.count, inc);
+		return;
+	}
+	if (flags_dead) {
+		emit_add_cpu(&tr.e, inc->disp, inc->n);
+		/* jns */
+		emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
+		emit32(&tr.e, 0);
+		patch = tr.e.p - 4;
+	} else {
+		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
+	}
+	counting_made(&tr.count, inc);
+	rec_add(pc);
+	if (inc->down && tr.fine != NO_VARIANT)
+		fine_exit(patch, pc, !flags_dead);
+	else
+		limit_exit(patch, pc, cache.nrec - 1, counting_made_down(&tr.count), inc->exact, !flags_dead);
+}
+
+void emit_counting(u64 pc, bool flags_dead)
+{
+	struct increment inc;
+
+	while (counting_next(&tr.count, &inc))
+		emit_increment(pc, &inc, flags_dead);
+}
+
+void emit_not_taken(const struct guest_insn *gi)
+{
+	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) || (gi->in.kind != ISA_JCC && gi->in.kind != ISA_LOOP))
+		return;
+	counting_not_taken(&tr.count);
+	rec_add(gi->pc + gi->in.len);
+	counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), -1);
+}

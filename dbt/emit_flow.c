@@ -1,0 +1,224 @@
+/*
+ * One guest instruction, of which control transfers are most of the work: see dbt/trace.h. Each emit_ function of an instruction returns where the
+ * trace may go on, or 0.
+ */
+#include "dbt/calls.h"
+#include "dbt/ibl.h"
+#include "dbt/lbr.h"
+#include "dbt/rewrite.h"
+#include "dbt/trace.h"
+
+/* Scratch registers, whose record is to say RCX | RDX << 4. */
+static void emit_spill(void)
+{
+	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+}
+
+static void emit_unspill(void)
+{
+	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+}
+
+/*
+ * Where a conditional branch jumps to. When taken branches are counted or noted, the way there leads over that (which keeps
+ * the flags) in the cold part, and it is the jump there that is linked.
+ */
+static void conditional_exit(u64 from, u64 target, u8 *patch)
+{
+	bool counted = (tr.want & CPU_WANT_KINDS) && !(tr.want & CPU_WANT_EXPECT_TAKEN);
+	struct emit hot;
+	u8 *used_up = NULL;
+
+	if (!counted && !(tr.want & CPU_WANT_LBR_COND)) {
+		exit_add(target, patch);
+		return;
+	}
+	hot = cold_begin(patch);
+	if (tr.want & CPU_WANT_LBR_COND) {
+		emit_spill();
+		lbr_emit(&tr.e, from, target);
+		emit_unspill();
+	}
+	if (counted && (tr.want & CPU_WANT_LIMITS))
+		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+	else if (counted)
+		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	patch = tr.e.p - 4;
+	cold_end(hot);
+	if (used_up)
+		limit_exit(used_up, target, 0, 0, false, true);
+	exit_add(target, patch);
+}
+
+static u64 emit_jcc(const struct guest_insn *gi)
+{
+	emit_align_rel32(&tr.e, 2);
+	rec_add(gi->pc);
+	emit8(&tr.e, 0x0f);
+	emit8(&tr.e, 0x80 | (gi->in.opcode & 15));
+	emit32(&tr.e, 0);
+	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), tr.e.p - 4);
+	return gi->pc + gi->in.len;
+}
+
+/* loop and jrcxz have 8-bit displacements only. */
+static u64 emit_loop(const struct guest_insn *gi)
+{
+	rec_add(gi->pc);
+	if (gi->in.legacy & 8)
+		emit8(&tr.e, 0x67);
+	emit8(&tr.e, gi->in.opcode);
+	emit8(&tr.e, 2);
+	emit8(&tr.e, 0xeb); /* not taken: over the jump, whose alignment is known after this */
+	emit8(&tr.e, 0);
+	u8 *over = tr.e.p;
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	u8 *patch = tr.e.p - 4;
+	over[-1] = (u8)(tr.e.p - over);
+	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), patch);
+	return gi->pc + gi->in.len;
+}
+
+static void emit_push_return(u64 ret)
+{
+	if (fits_s32((s64)ret)) {
+		emit8(&tr.e, 0x68);
+		emit32(&tr.e, (u32)ret);
+	} else {
+		u8 *at = cache_const64(ret);
+
+		emit8(&tr.e, 0xff);
+		emit8(&tr.e, 0x35);
+		emit32(&tr.e, (u32)(at - (tr.e.p + 4)));
+	}
+}
+
+static u64 emit_jmp_direct(const struct guest_insn *gi)
+{
+	u64 target = isa_target(&gi->in, gi->pc);
+
+	if (tr.want & CPU_WANT_LBR_JMP) {
+		rec_add(gi->pc)->spills = RCX | RDX << 4;
+		emit_spill();
+		lbr_emit(&tr.e, gi->pc, target);
+		emit_unspill();
+	}
+	return target;
+}
+
+static u64 emit_call(const struct guest_insn *gi)
+{
+	u64 target = isa_target(&gi->in, gi->pc), ret = gi->pc + gi->in.len;
+	struct rec *r = rec_add(gi->pc);
+
+	if (!(tr.want & (CPU_WANT_LBR_CALL | CPU_WANT_CALLS))) {
+		emit_push_return(ret);
+		return target;
+	}
+	r->spills = RCX | RDX << 4;
+	emit_spill();
+	emit_push_return(ret);
+	if (tr.want & CPU_WANT_CALLS)
+		calls_emit_push(&tr.e, ret, gi->in.len, target);
+	if (tr.want & CPU_WANT_LBR_CALL)
+		lbr_emit(&tr.e, gi->pc, target);
+	emit_unspill();
+	return target;
+}
+
+/* An indirect branch has done what it does to the stack, and its target is in rcx: notes it where that is wanted. */
+static void emit_note_indirect(const struct guest_insn *gi)
+{
+	if (tr.want & lbr_want_bit(gi->in.kind))
+		lbr_emit_indirect(&tr.e, gi->pc);
+	if (!(tr.want & CPU_WANT_CALLS))
+		return;
+	if (gi->in.kind == ISA_RET) {
+		calls_emit_pop(&tr.e);
+	} else if (gi->in.kind == ISA_CALL_IND) {
+		emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+		calls_emit_push(&tr.e, gi->pc + gi->in.len, gi->in.len, 0);
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+	}
+}
+
+static u64 emit_indirect(const struct guest_insn *gi)
+{
+	rec_add(gi->pc)->spills = RCX | RDX << 4;
+	emit_spill();
+	if (gi->in.kind == ISA_RET) {
+		emit8(&tr.e, 0x59); /* pop %rcx */
+		if (gi->in.imm_size) {
+			/* lea imm(%rsp), %rsp */
+			emit32(&tr.e, 0x24a48d48);
+			emit32(&tr.e, (u16)gi->in.imm);
+		}
+	} else {
+		rewrite_branch_operand(&tr.e, gi->bytes, &gi->in, gi->pc);
+		if (gi->in.kind == ISA_CALL_IND)
+			emit_push_return(gi->pc + gi->in.len);
+	}
+	emit_note_indirect(gi);
+	if (tr.out == NO_VARIANT)
+		emit_jmp(&tr.e, cache.miss);
+	else
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late);
+	return 0;
+}
+
+/* A transaction that aborts at once, without a reason: what a processor may always do. */
+static u64 emit_xbegin(const struct guest_insn *gi)
+{
+	rec_add(gi->pc);
+	emit_mov_imm(&tr.e, RAX, 0);
+	return isa_target(&gi->in, gi->pc);
+}
+
+static u64 emit_plain(const struct guest_insn *gi)
+{
+	struct rec *r = rec_add(gi->pc);
+
+	r->spills = rewrite_insn(&tr.e, gi->bytes, &gi->in, gi->pc);
+	return gi->pc + gi->in.len;
+}
+
+u64 emit_insn(const struct guest_insn *gi)
+{
+	switch (gi->in.kind) {
+	case ISA_JCC:
+		return emit_jcc(gi);
+	case ISA_LOOP:
+		return emit_loop(gi);
+	case ISA_JMP:
+		return emit_jmp_direct(gi);
+	case ISA_CALL:
+		return emit_call(gi);
+	case ISA_JMP_IND:
+	case ISA_CALL_IND:
+	case ISA_RET:
+		return emit_indirect(gi);
+	case ISA_SYSCALL:
+		rec_add(gi->pc);
+		emit_stop(EXIT_SYSCALL, gi->pc + gi->in.len, 0);
+		return 0;
+	case ISA_SYSENTER:
+		rec_add(gi->pc);
+		emit_stop(EXIT_SYSENTER, gi->pc, 0);
+		return 0;
+	case ISA_RDPMC:
+		rec_add(gi->pc);
+		emit_stop(EXIT_RDPMC, gi->pc, 0);
+		return 0;
+	case ISA_XBEGIN:
+		return emit_xbegin(gi);
+	default:
+		return emit_plain(gi);
+	}
+}

@@ -1,0 +1,84 @@
+/* Records, entries and exits of the trace at hand: see dbt/trace.h. */
+#include "dbt/rewrite.h"
+#include "dbt/stop.h"
+#include "dbt/trace.h"
+#include "dbt/translate.h"
+
+struct rec *rec_add(u64 pc)
+{
+	struct frag *f = &cache.frag[tr.frag];
+	struct rec *r = &cache.rec[cache.nrec];
+
+	*r = (struct rec){
+		.guest = (s32)(pc - tr.base),
+		.host = (u16)(host_here() - f->host),
+		.spills = SPILLS_NONE,
+	};
+	counting_delta(&tr.count, r, tr.want & CPU_WANT_KINDS ? &cache.kinds[cache.nrec] : NULL);
+	cache.nrec++;
+	f->nrec++;
+	return r;
+}
+
+u32 find_entry(u64 pc)
+{
+	if (tr.out == NO_VARIANT)
+		return 0;
+	for (u32 i = tr.first_entry; i < cache.nentry && tr.out == tr.variant; i++)
+		if (cache.entry[i].pc == pc)
+			return i;
+	return cache_find(&cache.variant[tr.out], pc);
+}
+
+void entry_add(u64 pc)
+{
+	cache.entry[cache.nentry++] = (struct entry){.pc = pc, .host = (u32)host_here(), .frag = tr.frag};
+}
+
+void exit_add(u64 target, u8 *patch)
+{
+	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
+	u32 to = dbt_options.no_links ? 0 : find_entry(target);
+
+	if (to)
+		cache_exit_link(id, to);
+	else
+		cache_exit_unlink(id);
+}
+
+void emit_exit_jmp(u64 target)
+{
+	emit_align_rel32(&tr.e, 1);
+	rec_add(target);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	exit_add(target, tr.e.p - 4);
+}
+
+struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec)
+{
+	u32 id = cache_exit_new(kind, tr.frag, tr.variant, pc, NULL);
+
+	cache.exit[id].rec = rec;
+	emit8(&tr.e, 0x41);
+	emit8(&tr.e, 0xc7);
+	emit_cpu_mem(&tr.e, 0, offsetof(struct cpu, exit_id));
+	emit32(&tr.e, id);
+	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	return &cache.exit[id];
+}
+
+struct emit cold_begin(u8 *patch)
+{
+	struct emit hot = tr.e;
+
+	tr.e.p = cache.cold;
+	emit_patch_rel32(patch, tr.e.p);
+	return hot;
+}
+
+void cold_end(struct emit hot)
+{
+	cache.cold = tr.e.p;
+	tr.e = hot;
+}

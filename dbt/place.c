@@ -1,0 +1,136 @@
+/* Where a block makes its increments: see dbt/trace.h. */
+#include "dbt/trace.h"
+#include "dbt/translate.h"
+
+#define LOOKAHEAD 6 /* instructions */
+
+static u32 live_before(const struct insn *in, u32 live)
+{
+	return ((live & ~in->fl_kills) | in->fl_reads) & ISA_STATUS;
+}
+
+/* Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". */
+static u32 flags_live_at(u64 pc)
+{
+	u32 dead = 0;
+
+	for (int i = 0; i < LOOKAHEAD && dead != ISA_STATUS; i++) {
+		struct insn in;
+		struct dbt_fault fault;
+		const u8 *bytes;
+		size_t avail = guest_code_at(&tr.code, pc, &bytes, &fault);
+
+		if (!avail || isa_decode(bytes, avail, &in) <= 0)
+			return ISA_STATUS;
+		if (in.fl_reads & ISA_STATUS & ~dead)
+			return ISA_STATUS;
+		dead |= in.fl_kills & ISA_STATUS;
+		if (in.kind == ISA_JMP || in.kind == ISA_CALL)
+			pc = isa_target(&in, pc);
+		else if (in.kind != ISA_PLAIN)
+			break;
+		else
+			pc += in.len;
+	}
+	return ISA_STATUS & ~dead;
+}
+
+static u32 flags_live_out(const struct guest_insn *last)
+{
+	u64 next = last->pc + last->in.len;
+
+	switch (last->in.kind) {
+	case ISA_JCC:
+	case ISA_LOOP:
+		return flags_live_at(next) | flags_live_at(isa_target(&last->in, last->pc));
+	case ISA_JMP:
+	case ISA_CALL:
+		return flags_live_at(isa_target(&last->in, last->pc));
+	case ISA_PLAIN:
+		return flags_live_at(next);
+	default:
+		return ISA_STATUS;
+	}
+}
+
+/*
+ * Where in the block an add to memory does no harm: before instruction k, or tr.n at its end; -1: nowhere. Prefers a place from
+ * which nothing can fault until the flags are set again, so that even a signal frame shows them as they should be.
+ */
+static int find_flag_dead_place(void)
+{
+	int any = -1, best = -1;
+
+	for (int pass = 0; pass < 2 && any < 0; pass++) {
+		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+		bool quiet = false;
+
+		if (!live && tr.insn[tr.n - 1].in.kind == ISA_PLAIN)
+			any = (int)tr.n;
+		for (int k = (int)tr.n - 1; k >= 0; k--) {
+			const struct insn *in = &tr.insn[k].in;
+
+			live = live_before(in, live);
+			if (in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV))
+				quiet = false;
+			else if ((in->fl_kills & ISA_STATUS) == ISA_STATUS)
+				quiet = true;
+			if (!live) {
+				any = k;
+				if (quiet)
+					best = k;
+			}
+		}
+	}
+	return best >= 0 ? best : any;
+}
+
+/* Whether the flags are dead before the block's first instruction. */
+static bool flags_dead_at_start(void)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+
+		for (u32 k = tr.n; k-- > 0;)
+			live = live_before(&tr.insn[k].in, live);
+		if (!live)
+			return true;
+	}
+	return false;
+}
+
+/* A single step shows the flags as they are, also where the instruction faults. */
+static bool flags_dead_for_one(const struct insn *in)
+{
+	return !live_before(in, ISA_STATUS) && !(in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV));
+}
+
+/* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */
+static bool stops_in_front(void)
+{
+	return (tr.want & CPU_WANT_LIMITS) && (tr.want & (CPU_WANT_NEAR | CPU_WANT_FINE | CPU_WANT_KINDS | CPU_WANT_CYCLES));
+}
+
+bool looks_late(void)
+{
+	u32 kind = tr.insn[tr.n - 1].in.kind;
+
+	return (kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET) && !stops_in_front() && !(tr.want & CPU_WANT_ONE) &&
+	       (tr.want & CPU_WANT_LIMITS) && !dbt_options.no_ibl;
+}
+
+u32 find_place(bool *safe)
+{
+	int place;
+
+	*safe = true;
+	if (tr.want & CPU_WANT_ONE)
+		*safe = flags_dead_for_one(&tr.insn[0].in);
+	else if (stops_in_front())
+		*safe = flags_dead_at_start();
+	else if ((place = find_flag_dead_place()) >= 0)
+		return (u32)place;
+	else
+		*safe = false;
+	return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * The trace that is being translated, for the parts of the translator that emit it: dbt/translate.c decodes blocks and puts them together, and
+ * the others emit what is in a block. All with dbt_lock held, so there is one.
+ */
+#ifndef DBT_TRACE_H
+#define DBT_TRACE_H
+
+#include "dbt/cache.h"
+#include "dbt/counting.h"
+#include "dbt/guest_code.h"
+#include "isa/insn.h"
+
+struct guest_insn {
+	struct insn in;
+	u64 pc;
+	u8 bytes[ISA_MAX_LEN];
+};
+
+struct trace {
+	struct guest_code code;
+	struct emit e;
+	u32 variant;
+	u32 want; /* CPU_WANT_* of the variant */
+	u32 out;  /* variant that its exits lead to: itself, but for CPU_WANT_FINE; NO_VARIANT: they are not linked */
+	u32 fine; /* variant that goes on near a limit; NO_VARIANT: none */
+	u32 frag;
+	u64 base; /* pc of the fragment */
+	u32 first_entry;
+	u32 insns, blocks;
+	bool checked; /* its blocks compare the guest's bytes before they run */
+	bool breaks;  /* the block at hand begins with a breakpoint */
+
+	/* The block at hand. */
+	struct guest_insn insn[CPU_BLOCK_INSNS];
+	u32 n;
+	struct counting count;
+	s32 late; /* the word that the indirect branch at its end looks at; 0: none */
+};
+
+extern struct trace tr;
+
+static inline u64 host_here(void)
+{
+	return (u64)(uintptr_t)tr.e.p;
+}
+
+/* dbt/exits.c */
+
+/* A boundary in front of the guest instruction at pc: everything before it is done, with the counts of tr.count. */
+struct rec *rec_add(u64 pc);
+
+/* The entry for pc that exits of this trace lead to, or 0; one of the block at hand, here. */
+u32 find_entry(u64 pc);
+void entry_add(u64 pc);
+
+/* Makes the 4 bytes at `patch` lead to target; a jump there. */
+void exit_add(u64 target, u8 *patch);
+void emit_exit_jmp(u64 target);
+
+/* Leaves, to go on at pc; `rec` makes the counts right there, 0: they are. Returns the exit. */
+struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec);
+
+/* Code in the cold part that the displacement at `patch` leads to is emitted next, until cold_end(). */
+struct emit cold_begin(u8 *patch);
+void cold_end(struct emit hot);
+
+/* dbt/place.c */
+
+/* Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead there. */
+u32 find_place(bool *safe);
+
+/* Whether it is the indirect branch at the block's end that looks at the block's one word. Quotas leave room for that block too. */
+bool looks_late(void);
+
+/* dbt/emit_count.c */
+
+/* The block's increments, at pc. */
+void emit_counting(u64 pc, bool flags_dead);
+
+/* Behind a conditional branch that was expected to be taken. */
+void emit_not_taken(const struct guest_insn *gi);
+
+/* Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0]. */
+void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled);
+
+/* dbt/emit_flow.c */
+
+/* What the instruction does. Returns where the trace may go on, or 0. */
+u64 emit_insn(const struct guest_insn *gi);
+
+/* dbt/emit_check.c */
+
+/* In front of a checked block: leaves by EXIT_STALE unless the guest's bytes are what was translated. */
+void emit_check(void);
+
+/* In front of an instruction that accesses memory, which may be watched. */
+void emit_watch(const struct guest_insn *gi);
+
+#endif
