@@ -197,11 +197,12 @@ void tell_switches_slowly(struct thread *t, u64 since)
 
 void tell_first_switch(struct thread *t)
 {
-	struct sideband_switch in = {.time = host_clock_perf()};
+	struct sideband_switch in = {.out = false};
 
 	t->switches.known = 0;
 	if (!tell_wanted(t, SB_SWITCH))
 		return;
+	in.time = host_clock_perf();
 	sideband_switch(t->cpu->slot, &in);
 	tell_switches_slowly(t, 0);
 }
