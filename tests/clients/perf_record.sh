@@ -1,4 +1,5 @@
 # perf record: what is sampled, how often, and into which buffers. Call graphs, fields, side-band and attaching have scripts of their own.
+[ "$(id -u)" = 0 ] || { echo "not root: -a and context switches in kernel mode"; exit 77; }
 source "$ROOT/tests/clients/perf_functions.bash"
 per=100003
 every="-e instructions:u -c $per"

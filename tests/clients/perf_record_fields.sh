@@ -1,4 +1,5 @@
 # What perf record can have in a sample, and beside the samples.
+[ "$(id -u)" = 0 ] || { echo "not root: physical addresses and cgroups"; exit 77; }
 source "$ROOT/tests/clients/perf_functions.bash"
 every="-e instructions:u -c 100003"
 watched=$(nm "$shape" | sed -n 's/^0*\([0-9a-f]*\) [a-zA-Z] watched$/\1/p')

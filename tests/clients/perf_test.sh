@@ -1,5 +1,6 @@
 # perf's own suite, natively and under pcl: what is Ok natively is Ok under pcl, and so are the tests that want samples of a
 # hardware event. Only the quick ones; doc/perf-test.md has all. Tests go by their names: numbers change from version to version.
+[ "$(id -u)" = 0 ] || { echo "not root: the suite is root's"; exit 77; }
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 perf test list </dev/null >list 2>&1 || { echo "this perf has no tests"; exit 77; }
 status=0

@@ -1,4 +1,5 @@
 # 300 SIGKILLs of sampling processes at random moments, with a reader of their rings; afterwards nothing of the session is left.
+[ "$(id -u)" = 0 ] || { echo "not root: rings on each CPU"; exit 77; }
 "$PCL" "$BUILD/tests/kill/storm_sampling" 300
 status=$?
 [ $status = 0 ] || exit $status
