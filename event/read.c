@@ -8,34 +8,14 @@
 #include "event/task.h"
 #include "rt/refuse.h"
 
-#define WITH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-
-static u64 *put_times(u64 *at, u64 format, const struct event_total *total)
-{
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		*at++ = total->enabled;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		*at++ = total->running;
-	return at;
-}
-
-static u64 *put_ids(u64 *at, u64 format, const struct event *e)
-{
-	if (format & PERF_FORMAT_ID)
-		*at++ = e->id;
-	if (format & PERF_FORMAT_LOST)
-		*at++ = e->lost;
-	return at;
-}
-
 static u64 *read_one(struct event *e, u64 format, u64 *at)
 {
 	struct event_total total;
 
-	event_read_total(e, format & WITH_TIMES, &total);
+	event_read_total(e, format & READ_TIMES, &total);
 	*at++ = total.count;
-	at = put_times(at, format, &total);
-	return put_ids(at, format, e);
+	at = read_put_times(at, format, &total);
+	return read_put_ids(at, format, e->id, e->lost);
 }
 
 /* The times are the leader's: a group is scheduled as a unit. */
@@ -44,15 +24,15 @@ static u64 *read_group(struct event *leader, u64 format, u64 *at)
 	struct event_total total;
 	struct event *s;
 
-	event_read_total(leader, format & WITH_TIMES, &total);
+	event_read_total(leader, format & READ_TIMES, &total);
 	*at++ = leader->nr_siblings + 1;
-	at = put_times(at, format, &total);
+	at = read_put_times(at, format, &total);
 	*at++ = total.count;
-	at = put_ids(at, format, leader);
+	at = read_put_ids(at, format, leader->id, leader->lost);
 	for_each_sibling(s, leader) {
 		event_read_total(s, false, &total);
 		*at++ = total.count;
-		at = put_ids(at, format, s);
+		at = read_put_ids(at, format, s->id, s->lost);
 	}
 	return at;
 }

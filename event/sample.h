@@ -45,7 +45,7 @@ struct shot {
 	u64 time;	     /* host_clock_perf(); 0: sample_write() asks for it */
 	u64 addr;	     /* data address, 0: none */
 	u64 data_src;	     /* union perf_mem_data_src; PERF_MEM_NA where nothing is known */
-	u64 weight, txn;
+	u64 weight, txn;     /* 0: nothing models latency or follows transactions */
 	u64 code_page_size, data_page_size;
 	u64 cgroup;
 	const struct shot_regs *regs; /* of the user; NULL: none (a kernel thread; never here) */

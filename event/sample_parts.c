@@ -4,8 +4,7 @@
 #include <asm/perf_regs.h>
 #include "event/attr.h"
 #include "event/event.h"
-
-#define WITH_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+#include "event/read.h"
 
 /* What user mode on x86-64 always has in these registers, and where its addresses end (the kernel's TASK_SIZE). */
 #define USER_CS 0x33
@@ -23,24 +22,6 @@ static void read_values(struct event *e, bool with_times, struct event_total *ou
 		event_read_total(e, with_times, out);
 }
 
-static u64 *put_times(u64 *at, u64 format, const struct event_total *total)
-{
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		*at++ = total->enabled;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		*at++ = total->running;
-	return at;
-}
-
-static u64 *put_ids(u64 *at, u64 format, const struct event *e)
-{
-	if (format & PERF_FORMAT_ID)
-		*at++ = sample_primary_id(e);
-	if (format & PERF_FORMAT_LOST)
-		*at++ = e->lost;
-	return at;
-}
-
 /* Linux quirk: here, and only here, the times include those of children that are gone, though the count does not. */
 static void write_one(struct ring_out *o, struct event *e, u64 format, struct event_total *total)
 {
@@ -51,8 +32,8 @@ static void write_one(struct ring_out *o, struct event *e, u64 format, struct ev
 		total->running += event_tally(e)->child_running;
 	}
 	*at++ = total->count;
-	at = put_times(at, format, total);
-	at = put_ids(at, format, e);
+	at = read_put_times(at, format, total);
+	at = read_put_ids(at, format, sample_primary_id(e), e->lost);
 	ring_write(o, word, (u32)(at - word) * 8);
 }
 
@@ -63,7 +44,7 @@ static void write_member(struct ring_out *o, struct event *e, u64 format)
 
 	read_values(e, false, &total);
 	*at++ = total.count;
-	at = put_ids(at, format, e);
+	at = read_put_ids(at, format, sample_primary_id(e), e->lost);
 	ring_write(o, word, (u32)(at - word) * 8);
 }
 
@@ -74,7 +55,7 @@ static void write_group(struct ring_out *o, struct event *leader, u64 format, co
 	struct event *s;
 
 	*at++ = leader->nr_siblings + 1;
-	at = put_times(at, format, total);
+	at = read_put_times(at, format, total);
 	ring_write(o, word, (u32)(at - word) * 8);
 	write_member(o, leader, format);
 	for_each_sibling(s, leader)
@@ -87,7 +68,7 @@ void sample_write_read(struct ring_out *o, struct event *sampled)
 	u64 format = e->attr.read_format;
 	struct event_total total;
 
-	read_values(e, format & WITH_TIMES, &total);
+	read_values(e, format & READ_TIMES, &total);
 	if (format & PERF_FORMAT_GROUP)
 		write_group(o, event_leader(e), format, &total);
 	else
