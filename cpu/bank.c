@@ -10,11 +10,21 @@
 /* Countdowns begin here: shorter means more quotas, longer more code in the variants for it. Enough that every word may have a quota of 2. */
 #define NEAR 2200u
 _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
+/* Limits that are further apart are rare. */
+#define RARE 50000u
 /* cell TAKEN's word is used up so much early, and counted exactly from twice as much on. */
 #define TAKEN_MARGIN 32u
 /* use[][] amounts to at most 2^USE_BITS instructions. */
 #define USE_BITS 20
 #define RATIO_BITS 20
+/* CPU_WANT_LOOSE code runs up to here: several times the distance of the blocks that look at limits. */
+#define LOOSE_NEAR 800u
+#define LOOKS_WEIGHED 4096u
+/* Where no block looked for so long, one is to. */
+#define LOOK_FAR 2000u
+#define STRICT_MIN 16384ul
+#define STRICT_TIMES 8
+#define LOOKS_MAX (1ul << 40)
 
 void cpu_clear_bank(struct cpu *cpu)
 {
@@ -25,7 +35,12 @@ void cpu_clear_bank(struct cpu *cpu)
 		cpu->cell[c] = cpu->bias[c] = 0;
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
-	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = 0;
+	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
+	cpu->looks = 0;
+	cpu->looks_given = cpu->looked = 0;
+	cpu->probe = cpu->probing = cpu->look_at = 0;
+	for (enum cell c = 0; c < CELL_NR; c++)
+		cpu->advanced[c] = cpu->looked_at[c] = 0;
 	cpu->limits_stale = 1;
 }
 
@@ -121,18 +136,43 @@ static void set_limit(struct cpu *cpu, enum cell c, u64 left)
 		cpu->countdown[c] = -(s64)left;
 }
 
-void cpu_set_limits(struct cpu *cpu, u32 limited, const u64 left[CELL_NR])
+void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[CELL_NR])
 {
+	bool rare = limited;
+
 	for (u32 gone = cpu->limited & ~limited; gone; gone &= gone - 1)
 		clear_limit(cpu, (enum cell)__builtin_ctz(gone));
 	for (u32 todo = limited; todo; todo &= todo - 1)
 		set_limit(cpu, (enum cell)__builtin_ctz(todo), left[__builtin_ctz(todo)]);
+	for (u32 todo = limited; todo; todo &= todo - 1)
+		rare &= left[__builtin_ctz(todo)] >= RARE;
 	cpu->limited = limited;
+	cpu->movable = movable;
+	cpu->rare = rare;
+	cpu->strict = 0;
+	cpu->near &= ~CPU_WANT_LOOSE; /* none of these is passed yet */
 	cpu->limits_new = 1;
+}
+
+static bool is_passed(struct cpu *cpu, enum cell c)
+{
+	return cpu_own_count(cpu, c) > cpu->limit[c];
+}
+
+bool cpu_limit_passed(struct cpu *cpu)
+{
+	if (!(cpu->near & CPU_WANT_LOOSE))
+		return false;
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
+		if (is_passed(cpu, (enum cell)__builtin_ctz(todo)))
+			return true;
+	return false;
 }
 
 bool cpu_limit_reached(struct cpu *cpu)
 {
+	if (cpu->near & CPU_WANT_LOOSE)
+		return false;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
@@ -303,11 +343,44 @@ static void renew_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 /* What is left of c for the quotas to share out: nothing if it is so near that it is counted down. */
 static u64 count_down(struct cpu *cpu, enum cell c, u64 left, u32 *near)
 {
+	if (*near & CPU_WANT_LOOSE)
+		return CPU_NO_LIMIT;
 	if (left >= NEAR)
 		return left;
 	cpu->countdown[c] = (s64)(cpu_own_count(cpu, c) - cpu->limit[c]);
 	*near |= CPU_WANT_COUNTDOWN << c;
 	return CPU_NO_LIMIT;
+}
+
+/* A place below n that has nothing to do with the code at hand. */
+static u64 anywhere(u64 count, u64 n)
+{
+	return (u64)((__uint128_t)(count * 0x9e3779b97f4a7c15) * n >> 64);
+}
+
+/*
+ * A limit was passed unseen, and the blocks that look are not to have what belongs to others. So the next is anywhere within several times
+ * as much as was passed, and until then none may be passed.
+ */
+static void move_on(struct cpu *cpu)
+{
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+		u64 count = cpu_own_count(cpu, c);
+
+		if (!is_passed(cpu, c))
+			continue;
+		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * (count - cpu->limit[c]))));
+		cpu->strict = CPU_STRICT;
+	}
+}
+
+static bool all_far(struct cpu *cpu)
+{
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
+		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < LOOSE_NEAR)
+			return false;
+	return true;
 }
 
 /* Cells with words of their own. If nothing but limits changed, words without one are as they were. */
@@ -323,8 +396,62 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 			*near |= CPU_WANT_EXPECT_TAKEN;
 		else if (c == CELL_TAKEN && left != CPU_NO_LIMIT)
 			left -= TAKEN_MARGIN;
-		set_cell(cpu, c, left);
+		set_cell(cpu, c, *near & CPU_WANT_LOOSE ? CPU_NO_LIMIT : left);
 	}
+}
+
+/* ---- looks ---- */
+
+/* Of what is left, to be used up before the next look. */
+static u64 loose_part(u64 left)
+{
+	return (MIN(left, FAR) - LOOSE_NEAR / 2) / 2;
+}
+
+/*
+ * Adds the looks since the last stop, and how far the cells advanced meanwhile, to averages in which the last LOOKS_WEIGHED weigh most. If this
+ * was the first look after cpu->probe and is far from it, code there is to look.
+ */
+static void add_looked(struct cpu *cpu)
+{
+	bool far = false;
+
+	cpu->looked += cpu->looks_given + (u64)cpu->looks;
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+		u64 by = cpu_own_count(cpu, c) - cpu->looked_at[c];
+
+		far |= by > LOOK_FAR;
+		cpu->advanced[c] += by;
+		if (cpu->looked > LOOKS_WEIGHED)
+			cpu->advanced[c] /= 2;
+	}
+	if (cpu->looked > LOOKS_WEIGHED)
+		cpu->looked /= 2;
+	if (cpu->probing && cpu->looks >= 0 && far)
+		cpu->look_at = cpu->probe;
+}
+
+/* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
+static void set_looks(struct cpu *cpu)
+{
+	u64 most = LOOKS_MAX;
+
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
+		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+
+		most = MIN(most, loose_part(left_of(cpu, c)) * cpu->looked / (cpu->advanced[c] + 1));
+	}
+	if (cpu->probing)
+		cpu->probe = cpu->probing = 0;
+	if (cpu->probe) {
+		cpu->probing = 1;
+		most = 0;
+	}
+	cpu->looks_given = most + 1;
+	cpu->looks = -(s64)cpu->looks_given;
 }
 
 void cpu_renew_limits(struct cpu *cpu)
@@ -332,11 +459,21 @@ void cpu_renew_limits(struct cpu *cpu)
 	u64 left[2];
 	u32 near = 0;
 
+	if (cpu->near & CPU_WANT_LOOSE) {
+		add_looked(cpu);
+		move_on(cpu);
+	}
+	if (cpu->movable && !cpu->strict && all_far(cpu))
+		near |= CPU_WANT_LOOSE;
 	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
 		left[c] = count_down(cpu, c, left_of(cpu, c), &near);
 	renew_quotas(cpu, left[CELL_INSTRUCTIONS], left[CELL_BRANCHES]);
 	renew_cells(cpu, &near);
 	change_end(cpu);
+	if (near & CPU_WANT_LOOSE)
+		set_looks(cpu);
+	if (cpu->rare && (cpu->movable || (near & CPU_WANT_NEAR)) && !(near & CPU_WANT_LOOSE))
+		near |= CPU_WANT_RARE;
 	cpu->near = near;
 	cpu->limits_stale = cpu->limits_new = 0;
 }

@@ -11,6 +11,10 @@
  * A branch that is taken is noticed only after it, so cell TAKEN stops a little early, and near the limit
  * conditional branches are expected to be taken.
  *
+ * A limit that stands for a frequency may be moved: the period is then what was counted. While all limits are of this kind and far away,
+ * code of a CPU_WANT_LOOSE variant runs, in which but a few blocks look at limits, and which so is as fast as code without. It stops after as
+ * many looks as are most likely fewer than those to the limit. If that is passed for all that, other code runs up to the next, cpu->strict.
+ *
  * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
  * under cpu->seq, with the counts put down before:
  *
@@ -35,9 +39,9 @@ u64 cpu_read_cell(const struct cpu *cpu, enum cell c);
 
 /*
  * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.
- * Takes effect the next time translated code is entered.
+ * movable: cpu_limit_reached() may come to be true later than that. Takes effect the next time translated code is entered.
  */
-void cpu_set_limits(struct cpu *cpu, u32 limited, const u64 left[CELL_NR]);
+void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[CELL_NR]);
 
 /* The same by the owner, outside translated code: as a rule without adding up anything. */
 u64 cpu_own_count(struct cpu *cpu, enum cell c);
@@ -47,6 +51,9 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 
 /* By the owner, outside translated code: some cell's limit is reached (or passed). */
 bool cpu_limit_reached(struct cpu *cpu);
+
+/* The same: a limit was passed unseen, by CPU_WANT_LOOSE code. */
+bool cpu_limit_passed(struct cpu *cpu);
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);

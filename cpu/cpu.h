@@ -55,6 +55,8 @@ enum cell {
 #define CPU_WANT_NEAR 0x70000u
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
+#define CPU_WANT_LOOSE 0x200000u /* limits are far away and may be passed: only a few blocks stop at them (dbt/looks.h) */
+#define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
 
 static inline u32 cpu_want_bit(enum cell c)
 {
@@ -95,6 +97,9 @@ struct cpu_way {
 };
 #define CPU_WAYS 64 /* a power of 2 */
 
+#define CPU_STRICT 1
+#define CPU_LOST 2 /* and nothing has looked for a tick */
+
 struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
@@ -117,12 +122,23 @@ struct cpu {
 
 	/* Limits; see cpu/bank.h. All written by the owner only. */
 	u32 seq;	   /* odd while words and biases change */
-	u32 near;	   /* CPU_WANT_NEAR bits in force */
+	u32 near;	   /* bits of CPU_WANT_NEAR, CPU_WANT_LOOSE and CPU_WANT_RARE in force */
 	u32 limited;	   /* bit per cell with a limit */
+	u32 movable;	   /* these may be moved on */
+	u32 rare;	   /* these were far away when they were set */
+	u32 strict;	   /* CPU_STRICT or CPU_LOST: one was passed, the next is not to be */
+	u32 probing;	   /* the next look is to be compared with probe */
+	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
+	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
+	s64 looks;	   /* CPU_WANT_LOOSE code stops when this has run up to 0 */
+	u64 looks_given;   /* it was -looks_given when it was set */
+	u64 looked_at[CELL_NR]; /* the counts then */
+	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */
 	u32 limits_stale;  /* the same, and countdown[] does not tell the counts: they moved otherwise than by code that stops at limits */
 	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
+	u32 generation;	   /* of the code cache when it was entered last */
 	u32 steps;	   /* single steps since translated code ran on (for statistics) */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */

@@ -61,6 +61,7 @@ enum exit_kind {
 	EXIT_SYSCALL,  /* a syscall instruction ended at target */
 	EXIT_SYSENTER, /* another system-call instruction is at target */
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
+	EXIT_LOOK,     /* the block at target begins, in CPU_WANT_LOOSE code: it is time to look at limits */
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
@@ -70,7 +71,7 @@ enum exit_kind {
 struct exit {
 	u64 target;  /* guest address */
 	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable */
-	u32 stub;    /* cache address, 0: not made yet */
+	u32 stub;    /* cache address, 0: not made yet. EXIT_LOOK: where the block goes on */
 	u32 linked;  /* entry that it jumps to, 0 none */
 	union {
 		u32 next_in; /* linked: next exit linked to the same entry */

@@ -41,6 +41,15 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
  */
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 
+/* After dbt_step(): that was no branch, or one that was not taken. */
+static inline bool dbt_in_block(const struct cpu *cpu)
+{
+	return cpu->fine;
+}
+
+/* CPU_WANT_LOOSE code is to look at limits at pc, where a block begins: the thread was among blocks that do not. Outside translated code. */
+void dbt_look(gva pc);
+
 /* After DBT_LIMIT and DBT_STEPPED, if neither dbt_run() nor dbt_step() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
 

@@ -36,13 +36,50 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 		cache_exit_unlink(id);
 }
 
+bool stops_at_limits(void)
+{
+	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE);
+}
+
+/* Adds to the word, whose flags are dead. Returns the displacement of the jump where it is used up. */
+static u8 *emit_add_and_test(s32 disp, s32 n)
+{
+	emit_add_cpu(&tr.e, disp, n);
+	/* jns */
+	emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
+	emit32(&tr.e, 0);
+	return tr.e.p - 4;
+}
+
+void emit_look(void)
+{
+	bool dead = flags_dead_at_start();
+	u64 pc = tr.insn[0].pc;
+	struct emit hot;
+	struct exit *x;
+	u8 *patch, *on;
+
+	rec_add(pc);
+	if (dead)
+		patch = emit_add_and_test(offsetof(struct cpu, looks), 1);
+	else
+		patch = counting_test_keeping_flags(&tr.e, offsetof(struct cpu, looks), 1);
+	on = tr.e.p;
+	hot = cold_begin(patch);
+	if (!dead)
+		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+	x = emit_stop(EXIT_LOOK, pc, 0);
+	x->stub = (u32)(uintptr_t)on;
+	cold_end(hot);
+}
+
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 {
 	u8 *patch;
 
 	rec_add(pc);
 	tr.late = looks_late() ? inc->disp : 0;
-	if (!(tr.want & CPU_WANT_LIMITS) || tr.late) {
+	if (!stops_at_limits() || tr.late) {
 		if (flags_dead)
 			emit_add_cpu(&tr.e, inc->disp, inc->n);
 		else
@@ -51,11 +88,7 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 		return;
 	}
 	if (flags_dead) {
-		emit_add_cpu(&tr.e, inc->disp, inc->n);
-		/* jns */
-		emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
-		emit32(&tr.e, 0);
-		patch = tr.e.p - 4;
+		patch = emit_add_and_test(inc->disp, inc->n);
 	} else {
 		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
 	}

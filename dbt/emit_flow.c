@@ -41,7 +41,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		lbr_emit(&tr.e, from, target);
 		emit_unspill();
 	}
-	if (counted && (tr.want & CPU_WANT_LIMITS))
+	if (counted && stops_at_limits())
 		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	else if (counted)
 		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
@@ -64,6 +64,16 @@ static u64 emit_jcc(const struct guest_insn *gi)
 	emit32(&tr.e, 0);
 	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), tr.e.p - 4);
 	return gi->pc + gi->in.len;
+}
+
+void emit_loop_on(const struct guest_insn *gi)
+{
+	emit_align_rel32(&tr.e, 2);
+	rec_add(gi->pc);
+	emit8(&tr.e, 0x0f);
+	emit8(&tr.e, 0x80 | ((gi->in.opcode & 15) ^ 1));
+	emit32(&tr.e, 0);
+	exit_add(gi->pc + gi->in.len, tr.e.p - 4);
 }
 
 /* loop and jrcxz have 8-bit displacements only. */

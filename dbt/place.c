@@ -85,8 +85,7 @@ static int find_flag_dead_place(void)
 	return best >= 0 ? best : any;
 }
 
-/* Whether the flags are dead before the block's first instruction. */
-static bool flags_dead_at_start(void)
+bool flags_dead_at_start(void)
 {
 	for (int pass = 0; pass < 2; pass++) {
 		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
@@ -105,10 +104,29 @@ static bool flags_dead_for_one(const struct insn *in)
 	return !live_before(in, ISA_STATUS) && !(in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV));
 }
 
+bool is_loop(void)
+{
+	const struct guest_insn *last = &tr.insn[tr.n - 1];
+
+	return last->in.kind == ISA_JCC && isa_target(&last->in, last->pc) == tr.insn[0].pc;
+}
+
+enum look find_look(void)
+{
+	enum look look;
+
+	if (!(tr.want & CPU_WANT_LOOSE))
+		return LOOK_NOT;
+	look = looks_at(tr.insn[0].pc);
+	if (look == LOOK_NOT && is_loop())
+		look = LOOK_IF_CHEAP;
+	return look == LOOK_IF_CHEAP && !flags_dead_at_start() ? LOOK_NOT : look;
+}
+
 /* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */
 static bool stops_in_front(void)
 {
-	return (tr.want & CPU_WANT_LIMITS) && (tr.want & (CPU_WANT_NEAR | CPU_WANT_FINE | CPU_WANT_KINDS | CPU_WANT_CYCLES));
+	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE) && (tr.want & (CPU_WANT_NEAR | CPU_WANT_FINE | CPU_WANT_KINDS | CPU_WANT_CYCLES));
 }
 
 bool looks_late(void)
@@ -116,7 +134,7 @@ bool looks_late(void)
 	u32 kind = tr.insn[tr.n - 1].in.kind;
 
 	return (kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET) && !stops_in_front() && !(tr.want & CPU_WANT_ONE) &&
-	       (tr.want & CPU_WANT_LIMITS) && !dbt_options.no_ibl;
+	       (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE) && !dbt_options.no_ibl;
 }
 
 u32 find_place(bool *safe)

@@ -122,13 +122,13 @@ static bool limit_exit(struct cpu *cpu, const struct exit *x)
 		return false;
 	}
 	cpu->fine = 1;
-	return !x->patch && (cache.variant[x->variant].want & CPU_WANT_FINE);
+	return !x->patch && (cpu->rare || (cache.variant[x->variant].want & CPU_WANT_FINE));
 }
 
 /* A lookup missed because a word is used up. */
 static bool used_up(struct cpu *cpu)
 {
-	if (!(cpu->variant & CPU_WANT_LIMITS) || !cpu_used_up(cpu))
+	if (!(cpu->variant & CPU_WANT_LIMITS) || (cpu->variant & CPU_WANT_LOOSE) || !cpu_used_up(cpu))
 		return false;
 	stat_inc(limit_exits);
 	cpu->limits_stale = 1;
@@ -167,10 +167,11 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_WATCHED:
 		*stop = DBT_WATCHED;
 		return true;
+	case EXIT_LOOK:
+	case EXIT_BRANCH:
+		return false;
 	case EXIT_STALE:
 		dbt_forget(x->frag);
-		return false;
-	case EXIT_BRANCH:
 		return false;
 	}
 	return false;
@@ -194,13 +195,38 @@ static u32 wanted(struct cpu *cpu)
 		cpu->fine = 0;
 		return want;
 	}
-	if (cpu->limits_new | cpu->limits_stale)
+	if (cpu->limits_new | cpu->limits_stale) {
+		stat_add(limits_moved, cpu_limit_passed(cpu));
 		cpu_renew_limits(cpu);
-	if (cpu->fine) {
-		cpu->fine = 0;
-		want |= CPU_WANT_FINE;
+		if (unlikely(cpu->look_at)) {
+			dbt_look(cpu->look_at);
+			cpu->look_at = 0;
+		}
 	}
+	if (cpu->fine && !cpu->rare)
+		want |= CPU_WANT_FINE;
+	cpu->fine = 0;
 	return want | cpu->near;
+}
+
+static int enter_at(struct cpu *cpu, u64 host)
+{
+	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
+	return dbt_enter(cpu, host);
+}
+
+/* Translated code was left only to look at limits, and these are as far away as ever: it may go on where it was. */
+static bool only_looked(struct cpu *cpu)
+{
+	const struct exit *x = &cache.exit[cpu->exit_id];
+
+	if (x->kind != EXIT_LOOK)
+		return false;
+	stat_inc(limit_exits);
+	cpu->rip = x->target;
+	cpu->summed = 0;
+	cpu->limits_stale = 1;
+	return wanted(cpu) == cpu->variant && __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) == cpu->generation;
 }
 
 /* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for find_way(). */
@@ -227,8 +253,8 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 			return -1;
 		*way = (struct cpu_way){cpu->rip, want, generation, cache.entry[entry].host};
 	}
-	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
-	return dbt_enter(cpu, way->host);
+	cpu->generation = generation;
+	return enter_at(cpu, way->host);
 }
 
 void dbt_outside(struct cpu *cpu)
@@ -244,9 +270,13 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 
 	for (;;) {
 		u32 want = wanted(cpu);
+		int left;
 
 		cpu->summed = 0;
-		switch (enter(cpu, want, exit, indirect, fault)) {
+		left = enter(cpu, want, exit, indirect, fault);
+		while (left == LEFT_EXIT && only_looked(cpu))
+			left = enter_at(cpu, cache.exit[cpu->exit_id].stub);
+		switch (left) {
 		case -1:
 			return DBT_FAULT;
 		case LEFT_EXIT:

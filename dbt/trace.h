@@ -8,6 +8,7 @@
 #include "dbt/cache.h"
 #include "dbt/counting.h"
 #include "dbt/guest_code.h"
+#include "dbt/looks.h"
 #include "isa/insn.h"
 
 struct guest_insn {
@@ -29,6 +30,7 @@ struct trace {
 	u32 insns, blocks;
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
+	enum look look; /* whether it looks at limits, in CPU_WANT_LOOSE code */
 
 	/* The block at hand. */
 	struct guest_insn insn[CPU_BLOCK_INSNS];
@@ -69,6 +71,15 @@ void cold_end(struct emit hot);
 /* Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead there. */
 u32 find_place(bool *safe);
 
+/* The block is a loop of its own. */
+bool is_loop(void);
+
+/* Whether the block is to look at limits, as CPU_WANT_LOOSE code does now and then. */
+enum look find_look(void);
+
+/* The status flags are dead before the block's first instruction. */
+bool flags_dead_at_start(void);
+
 /* Whether it is the indirect branch at the block's end that looks at the block's one word. Quotas leave room for that block too. */
 bool looks_late(void);
 
@@ -77,6 +88,12 @@ bool looks_late(void);
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
+/* At the start of a block that looks. */
+void emit_look(void);
+
+/* The block stops if one of its words is used up. */
+bool stops_at_limits(void);
+
 /* Behind a conditional branch that was expected to be taken. */
 void emit_not_taken(const struct guest_insn *gi);
 
@@ -84,6 +101,9 @@ void emit_not_taken(const struct guest_insn *gi);
 void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled);
 
 /* dbt/emit_flow.c */
+
+/* A conditional branch back to the start of its block, which is not taken: the block follows once more. */
+void emit_loop_on(const struct guest_insn *gi);
 
 /* What the instruction does. Returns where the trace may go on, or 0. */
 u64 emit_insn(const struct guest_insn *gi);

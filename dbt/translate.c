@@ -9,6 +9,7 @@
 
 #define TRACE_BLOCKS 8u
 #define TRACE_INSNS 512u
+#define LOOP_INSNS 64u
 
 struct dbt_options dbt_options;
 struct trace tr;
@@ -88,21 +89,25 @@ static u64 emit_break(void)
 	return 0;
 }
 
-/* Emits the block in tr.insn; returns where the trace may go on, or 0 if the block ends it. */
-static u64 emit_block(void)
+/*
+ * A block that looks, and is a loop, is there several times, with one look. A jump that was taken once, if only to stop, costs the processor
+ * something each time from then on.
+ */
+static u32 copies(void)
+{
+	if (tr.look == LOOK_NOT || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+		return 1;
+	return MAX(1, LOOP_INSNS / tr.n);
+}
+
+/* One copy of the block in tr.insn; returns where the trace may go on, or 0 if the block ends it. */
+static u64 emit_copy(bool last)
 {
 	u32 place = tr.n + 1;
 	bool safe = true;
 	u64 next = 0;
 
-	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
-		entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
-	tr.late = 0;
-	if (tr.breaks)
-		return emit_break();
-	if (tr.checked)
-		emit_check();
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
@@ -114,7 +119,10 @@ static u64 emit_block(void)
 		if (k == place)
 			emit_counting(gi->pc, safe);
 		emit_watch(gi);
-		next = emit_insn(gi);
+		if (k == tr.n - 1 && !last)
+			emit_loop_on(gi);
+		else
+			next = emit_insn(gi);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in);
 		emit_not_taken(gi);
@@ -122,6 +130,27 @@ static u64 emit_block(void)
 	if (place == tr.n)
 		emit_counting(next, safe);
 	tr.insns += tr.n;
+	return next;
+}
+
+/* Emits the block in tr.insn; returns as emit_copy(). */
+static u64 emit_block(void)
+{
+	u64 next = 0;
+
+	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
+		entry_add(tr.insn[0].pc);
+	counting_begin(&tr.count, tr.want);
+	tr.late = 0;
+	tr.look = find_look();
+	if (tr.breaks)
+		return emit_break();
+	if (tr.look != LOOK_NOT)
+		emit_look();
+	if (tr.checked)
+		emit_check();
+	for (u32 left = copies(); left; left--)
+		next = emit_copy(left == 1);
 	tr.blocks++;
 	return next;
 }
@@ -149,7 +178,7 @@ static u32 out_of(u32 want, u32 variant)
 
 static u32 fine_of(u32 want)
 {
-	if (!(want & (CPU_WANT_COUNTDOWN | CPU_WANT_COUNTDOWN_BRANCHES)) || (want & CPU_WANT_FINE))
+	if (!(want & (CPU_WANT_COUNTDOWN | CPU_WANT_COUNTDOWN_BRANCHES)) || (want & (CPU_WANT_FINE | CPU_WANT_RARE)))
 		return NO_VARIANT;
 	return cache_variant_get(want | CPU_WANT_FINE);
 }

@@ -22,6 +22,7 @@
 struct source_now {
 	u32 pmu, source;
 	u64 now, next; /* next: the nearest overflow, ~0: none */
+	bool movable;  /* all events that overflow there are frequencies */
 };
 
 /* One call from the task. */
@@ -52,7 +53,7 @@ static struct source_now *round_source(struct round *r, const struct event *e)
 			return &r->source[i];
 	check(r->nr_sources < SOURCES_MAX);
 	s = &r->source[r->nr_sources++];
-	*s = (struct source_now){e->pmu, e->source.source, event_source_now(e), ~0ul};
+	*s = (struct source_now){e->pmu, e->source.source, event_source_now(e), ~0ul, true};
 	return s;
 }
 
@@ -187,14 +188,30 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 	root->limit = 0;
 }
 
+/* What is counted behind an overflow whose place has not been moved, where an instruction may count for more than one. */
+#define BEHIND_MAX 1024
+
+/* A frequency's overflow may have come later than where it was to be: so long was its period. */
+static void lengthen(struct event *e, u64 now)
+{
+	u64 behind = now - e->next;
+
+	if (!e->attr.freq || has_no_limit(e) || (e->source.shift && behind < BEHIND_MAX))
+		return;
+	e->last_period += behind >> e->source.shift;
+	e->next = now;
+}
+
 /* Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late. */
 static void reach(struct round *r, struct event *e, u64 now)
 {
-	u64 period = period_shown(e), passed;
+	u64 period, passed;
 
 	if (likely(now < e->next) || e->throttled)
 		return;
 	r->any = true;
+	lengthen(e, now);
+	period = period_shown(e);
 	if (e->source.clock && e->attr.exclude_kernel && r->shot->kernel) { /* as perf_swevent_hrtimer() */
 		period_advance(e, now);
 		return;
@@ -216,10 +233,16 @@ static bool needs_ticks(const struct event *e)
 	return e->throttled || e->attr.freq || e->source.polled;
 }
 
-/* A tick of its own, by a timer: system calls are dearer while one runs, so frequencies make do with the ticks that come by. */
+/* A tick of its own, by a timer. */
 static bool needs_timer(const struct event *e)
 {
 	return e->throttled || e->source.polled;
+}
+
+/* The same now and then, in case that the task passes its movable limit unseen. */
+static bool needs_coarse_timer(const struct event *e)
+{
+	return e->attr.freq && !has_no_limit(e) && !e->source.clock;
 }
 
 /* The kernel's perf_adjust_freq_unthr_context(). */
@@ -267,7 +290,7 @@ static void tell_drivers(struct round *r)
 			const struct source_now *s = &r->source[i];
 
 			if (s->pmu == nr && s->next != ~0ul)
-				limits[n++] = (struct pmu_limit){s->source, s->next > s->now ? s->next - s->now : 1};
+				limits[n++] = (struct pmu_limit){s->source, s->next > s->now ? s->next - s->now : 1, s->movable};
 		}
 		if (pmu_by_number(nr)->limit)
 			pmu_by_number(nr)->limit(r->task, limits, n);
@@ -286,29 +309,30 @@ static void begin_ticks(struct round *r)
  * at: the task clock at which something is due, ~0: never. The timer that runs is left alone if it is the right one and cannot have
  * fired yet; one that fired early is set again.
  */
-static void set_timer(struct round *r, u64 at, bool again)
+static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 {
 	struct event_ctx *ctx = r->ctx;
 	u64 now;
 
 	if (at == ~0ul) {
 		if (ctx->timer)
-			host_clock_limit(~0ul);
+			host_clock_limit(~0ul, false);
 		ctx->timer = 0;
 		return;
 	}
-	if (at == ctx->timer && !again && round_time(r) + EARLY < ctx->timer_stamp)
+	if (at == ctx->timer && coarse == ctx->timer_coarse && !again && round_time(r) + EARLY < ctx->timer_stamp)
 		return;
 	now = host_task_clock(r->task);
 	now = at > now ? at - now : 1;
 	ctx->timer = at;
+	ctx->timer_coarse = coarse;
 	ctx->timer_stamp = round_time(r) + now;
-	host_clock_limit(now);
+	host_clock_limit(now, coarse);
 }
 
 static void arm(struct round *r, bool again)
 {
-	bool ticks = false, timer = false;
+	bool ticks = false, timer = false, coarse = false;
 	u64 at = ~0ul;
 	struct event *e;
 
@@ -320,6 +344,7 @@ static void arm(struct round *r, bool again)
 			continue;
 		ticks |= needs_ticks(e);
 		timer |= needs_timer(e);
+		coarse |= needs_coarse_timer(e);
 		if (e->throttled || has_no_limit(e))
 			continue;
 		if (e->source.clock) {
@@ -328,15 +353,17 @@ static void arm(struct round *r, bool again)
 		}
 		s = round_source(r, e);
 		s->next = MIN(s->next, e->next);
+		s->movable &= e->attr.freq;
 	}
 	tell_drivers(r);
 	if (!ticks)
 		r->ctx->tick_stamp = 0;
 	else if (!r->ctx->tick_stamp)
 		begin_ticks(r);
-	if (timer)
+	coarse &= !timer && at == ~0ul;
+	if (timer || coarse)
 		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
-	set_timer(r, at, again);
+	set_timer(r, at, coarse, again);
 }
 
 /* ---- what the task calls ---- */
@@ -397,7 +424,7 @@ void event_overflow(task_id task, const struct shot *shot, struct overflow_resul
 	if (tick_if_due(&r))
 		reach_polled(&r);
 	for_each_in_ctx(e, r.ctx) {
-		if (!overflow_active(e) || has_no_limit(e))
+		if (!overflow_active(e) || has_no_limit(e) || (!e->source.clock && !shot->exact))
 			continue;
 		reach(&r, e, e->source.clock ? event_source_now(e) : round_source(&r, e)->now);
 	}

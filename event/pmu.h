@@ -41,6 +41,7 @@ struct event_source {
 struct pmu_limit {
 	u32 source;
 	u64 left;
+	bool movable; /* for a frequency: the task may be stopped later, and the period then is what was counted */
 };
 
 /* Capabilities. */
@@ -66,7 +67,7 @@ struct pmu {
 	void (*want)(task_id task, u32 units);
 
 	/*
-	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction; os/ then calls
+	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction unless it is movable; os/ then calls
 	 * event_overflow(). left is at least 1. Replaces all limits given before; sources that are not named have none.
 	 * NULL: the driver has no sources but clocks and those that are polled or hit.
 	 */

@@ -7,6 +7,7 @@
 #include "os/shot.h"
 #include "os/signal.h"
 #include "os/timer.h"
+#include "rt/stats.h"
 #include "rt/string.h"
 
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
@@ -63,6 +64,7 @@ static void overflow_exact(struct thread *t, const struct shot_regs *regs, enum 
 {
 	struct shot shot;
 
+	stat_inc(limits);
 	shot_take(t, regs, &shot);
 	shot.exact = true;
 	overflow(t, &shot, stop == DBT_SYSCALL);
@@ -99,14 +101,28 @@ enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
 	return step(t, fault, &sampled);
 }
 
+/* Where limits are rare, no code is made for the rest of the block; and it is where a block begins that code can look. */
+static bool goes_on(const struct cpu *cpu, bool sampled, u32 strict)
+{
+	return cpu->rare || strict ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
+}
+
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 {
+	u32 strict = t->cpu->strict;
+	bool any = false, sampled;
 	enum dbt_stop stop;
-	bool sampled;
 
-	do
+	do {
 		stop = step(t, fault, &sampled);
-	while (sampled && stop == DBT_STEPPED && !t->attention && cpu_limit_is_next(t->cpu));
+		any |= sampled;
+	} while (stop == DBT_STEPPED && !t->attention && goes_on(t->cpu, sampled, strict));
+	if (unlikely(strict && any) && stop == DBT_STEPPED && !dbt_in_block(t->cpu)) {
+		if (strict == CPU_LOST)
+			dbt_look(t->cpu->rip);
+		else
+			t->cpu->probe = t->cpu->rip;
+	}
 	return stop;
 }
 
@@ -120,7 +136,7 @@ void sampling_clock(struct thread *t)
 {
 	struct shot_regs now;
 	struct shot shot;
-	bool kernel;
+	bool kernel, passed = cpu_limit_passed(t->cpu);
 
 	if (t->clock_state == CLOCK_PAUSED)
 		timer_resume(t);
@@ -132,6 +148,8 @@ void sampling_clock(struct thread *t)
 	shot_take(t, &now, &shot);
 	shot.kernel = kernel;
 	overflow(t, &shot, false);
+	if (passed)
+		t->cpu->strict = CPU_LOST;
 }
 
 void sampling_poll_slowly(struct thread *t, bool kernel)

@@ -95,7 +95,8 @@ struct thread {
 	struct breakpoints *breakpoints; /* NULL: none */
 	struct sampler *sampler; /* buffers, NULL until they are needed */
 	struct cpu_call *calls;	 /* cpu->calls, which is another's once the thread has left its task slot */
-	s32 timer;	      /* 1 + id of the clock timer, 0: none */
+	s32 timer[2];	      /* 1 + ids of the clock timers, 0: none; [1] is the coarse one */
+	u32 clock_coarse;     /* which one is in use */
 	u32 clock_state;      /* enum clock_state */
 	u32 clock_fired;      /* enum clock_fired */
 	struct {

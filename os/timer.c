@@ -25,6 +25,7 @@
 #define RESTORE_IDS_OFF 0
 #define RESTORE_IDS_ON	1
 #define ID_BASE	  0x70000000  /* + thread id, which is below 2^22 */
+#define ID_COARSE 0x400000   /* more */
 #define ID_MAX	  0x7fffffffu
 
 /* The kernel's struct sigevent. */
@@ -43,12 +44,12 @@ static bool choose_ids(bool on)
 }
 
 /* *id: the wish, if ids are chosen; the timer's. */
-static bool try_create(const struct thread *t, s32 *id)
+static bool try_create(const struct thread *t, bool coarse, s32 *id)
 {
 	struct ksigevent event = {
 		.value = arena()->session_id, .signo = SIG_KICK, .notify = SIGEV_THREAD_ID, .tid = t->tid};
 
-	return sys3(__NR_timer_create, CLOCK_MONOTONIC, &event, id) == 0;
+	return sys3(__NR_timer_create, coarse ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, id) == 0;
 }
 
 static void delete(s32 id)
@@ -60,20 +61,20 @@ static void delete(s32 id)
  * A timer with an id far away from the guest's. The kernel goes on counting from the id that was created last, so one just before
  * the next that the guest would have got comes and goes too.
  */
-static bool create_apart(const struct thread *t, s32 *id)
+static bool create_apart(const struct thread *t, bool coarse, s32 *id)
 {
 	s32 guests;
 	bool done;
 
-	if (!try_create(t, &guests))
+	if (!try_create(t, coarse, &guests))
 		return false;
 	delete(guests);
 	if (!choose_ids(true))
 		return false;
-	*id = ID_BASE + t->tid;
-	done = try_create(t, id);
+	*id = ID_BASE + coarse * ID_COARSE + t->tid;
+	done = try_create(t, coarse, id);
 	guests = (s32)((u32)(guests - 1) & ID_MAX);
-	if (done && !try_create(t, &guests)) {
+	if (done && !try_create(t, coarse, &guests)) {
 		delete(*id);
 		done = false;
 	} else if (done) {
@@ -83,18 +84,16 @@ static bool create_apart(const struct thread *t, s32 *id)
 	return done;
 }
 
-static void create(struct thread *t)
+static void create(struct thread *t, bool coarse)
 {
 	s32 id;
 	bool done;
 
 	lock_acquire(&create_lock);
-	done = create_apart(t, &id) || try_create(t, &id);
+	done = create_apart(t, coarse, &id) || try_create(t, coarse, &id);
 	lock_release(&create_lock);
-	if (done) {
-		t->timer = id + 1;
-		t->clock_due = NEVER;
-	}
+	if (done)
+		t->timer[coarse] = id + 1;
 	curious(done);
 }
 
@@ -102,7 +101,7 @@ static void set(struct thread *t, u64 ns)
 {
 	u64 value[4] = {0, 0, ns / NS_PER_SEC, ns % NS_PER_SEC};
 
-	sys4(__NR_timer_settime, t->timer - 1, 0, value, 0);
+	sys4(__NR_timer_settime, t->timer[t->clock_coarse] - 1, 0, value, 0);
 }
 
 /* Limits may come faster than overflows can be handled: a thread gets at least the time that the last one took. */
@@ -130,7 +129,16 @@ static void stop(struct thread *t, enum clock_state state)
 	t->clock_due = NEVER;
 }
 
-void host_clock_limit(u64 ns)
+/* None runs. */
+static void use(struct thread *t, bool coarse)
+{
+	t->clock_coarse = coarse;
+	t->clock_due = NEVER;
+	if (!t->timer[coarse])
+		create(t, coarse);
+}
+
+void host_clock_limit(u64 ns, bool coarse)
 {
 	struct thread *t = thread_current();
 	u64 now;
@@ -142,10 +150,14 @@ void host_clock_limit(u64 ns)
 			t->clock_state = CLOCK_OFF;
 		return;
 	}
-	if (!t->timer)
-		create(t);
-	if (!t->timer)
+	if (t->clock_state == CLOCK_RUNNING && t->clock_coarse != coarse)
+		stop(t, CLOCK_OFF);
+	if (t->clock_coarse != coarse || !t->timer[coarse])
+		use(t, coarse);
+	if (!t->timer[coarse]) {
+		t->clock_state = CLOCK_OFF;
 		return;
+	}
 	now = host_clock_perf();
 	t->clock_end = now + ns;
 	start(t, now);
@@ -226,7 +238,7 @@ void timer_resume(struct thread *t)
 
 static void forget(struct thread *t)
 {
-	t->timer = 0;
+	t->timer[0] = t->timer[1] = 0;
 	t->clock_due = NEVER;
 	t->clock_state = CLOCK_OFF;
 	t->clock_fired = 0;
@@ -240,8 +252,9 @@ void timer_after_fork(struct thread *t)
 
 void timer_end(struct thread *t)
 {
-	if (t->timer)
-		sys1(__NR_timer_delete, t->timer - 1);
+	for (u32 i = 0; i < ARRAY_SIZE(t->timer); i++)
+		if (t->timer[i])
+			sys1(__NR_timer_delete, t->timer[i] - 1);
 	forget(t);
 }
 

@@ -1,6 +1,7 @@
 /*
  * Limits of clocks: one host timer per thread that samples a clock, aimed at the moment when the thread's CPU time reaches
- * the limit (event/host.h, host_clock_limit()).
+ * the limit (event/host.h, host_clock_limit()). Where that need not be exact, the timer is of the thread's CPU time and fires in the kernel's
+ * next tick, which costs no interrupt.
  *
  * The timer counts wall time, which is the CPU time or more: if the thread was off the CPU meanwhile, the limit is not reached when it
  * fires, and event_overflow() sets it again for the rest. It sends SIG_KICK, which makes the thread leave translated code at a

@@ -127,13 +127,15 @@ static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 {
 	u64 left[CELL_NR];
 	u32 limited = 0;
+	bool movable = true;
 
 	for (u32 i = 0; i < n; i++)
 		if (limit[i].source != SOURCE_NOTHING) {
 			limited |= 1u << limit[i].source;
 			left[limit[i].source] = limit[i].left;
+			movable &= limit[i].movable;
 		}
-	cpu_set_limits(host_task_bank(task), limited, left);
+	cpu_set_limits(host_task_bank(task), limited, movable, left);
 }
 
 static const struct pmu hw_pmu = {

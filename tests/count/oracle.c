@@ -1,7 +1,7 @@
 /*
  * The oracle: runs a program natively, one instruction at a time, and says how many it executed.
  *
- *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD]... [-b] program [args...]
+ *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD | -s COLUMN:@FILE]... [-b] program [args...]
  *
  * PTRACE_SINGLESTEP over every thread of the program and of all its children (clone, fork, vfork, exec), each instruction
  * decoded with Zydis. Address-space randomisation is off for the program. Its exit status is the program's (128 + signal
@@ -27,7 +27,8 @@
  *   task NUMBER N...      a thread, numbered in the order of creation, from its first instruction to its last
  *   exec N...             all tasks together
  * where N... are the numbers in the order of enum column.
- * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was in that thread:
+ * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was in that thread, or
+ * those that are in FILE, as lines of a thread's number and one of its counts:
  *   sample NUMBER WHICH ADDRESS SP CODE
  * WHICH -s it is, counted from 0; the instruction's address, the stack pointer in front of it, and 8 bytes of code from there on,
  * which are the same at whatever address.
@@ -38,6 +39,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -103,8 +105,13 @@ static FILE *out;
 static uint64_t limit = UINT64_MAX;
 static struct {
 	enum column column;
-	uint64_t period;
+	uint64_t period; /* 0: at each place */
 } samplers[SAMPLERS];
+static struct place {
+	int task;
+	uint64_t count;
+} *places; /* in their order */
+static size_t place_count;
 static int sampler_count;
 static bool branches_wanted;
 
@@ -257,13 +264,29 @@ static void add_sample(struct task *t, const struct decoded *d, int which)
 	memcpy(&s->code, d->bytes, sizeof(s->code));
 }
 
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+
+	return p->task != q->task ? (p->task > q->task) - (p->task < q->task) : (p->count > q->count) - (p->count < q->count);
+}
+
+static bool is_place(const struct task *t, int which, uint64_t count)
+{
+	struct place p = {t->number, count};
+
+	if (samplers[which].period)
+		return count % samplers[which].period == 0;
+	return bsearch(&p, places, place_count, sizeof(p), compare_places);
+}
+
 /* The counts went from `before` by 1 up or down: samples come or go. */
 static void sample(struct task *t, const struct decoded *d, const struct counts *before)
 {
 	for (int i = 0; i < sampler_count; i++) {
 		uint64_t was = before->n[samplers[i].column], now = t->counts.n[samplers[i].column];
 
-		if (now == was || (now > was ? now : was) % samplers[i].period)
+		if (now == was || !is_place(t, i, now > was ? now : was))
 			continue;
 		if (now > was)
 			add_sample(t, d, i);
@@ -520,7 +543,25 @@ static void until_exec(pid_t pid)
 	}
 }
 
-/* COLUMN:PERIOD */
+/* Each line is the number of a task and one of its counts. */
+static void read_places(const char *path)
+{
+	FILE *in = fopen(path, "re");
+	struct place p;
+
+	if (!in)
+		die(path);
+	while (fscanf(in, "%d %" SCNu64, &p.task, &p.count) == 2) {
+		places = realloc(places, (place_count + 1) * sizeof(p));
+		if (!places)
+			die("realloc");
+		places[place_count++] = p;
+	}
+	fclose(in);
+	qsort(places, place_count, sizeof(p), compare_places);
+}
+
+/* COLUMN:PERIOD or COLUMN:@FILE */
 static bool add_sampler(const char *text)
 {
 	const char *period = strchr(text, ':');
@@ -528,6 +569,11 @@ static bool add_sampler(const char *text)
 	if (!period || sampler_count == SAMPLERS)
 		return false;
 	samplers[sampler_count].column = atoi(text) % COLUMNS;
+	if (period[1] == '@') {
+		read_places(period + 2);
+		sampler_count++;
+		return true;
+	}
 	samplers[sampler_count].period = strtoull(period + 1, NULL, 0);
 	return samplers[sampler_count++].period;
 }
@@ -554,7 +600,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind == argc) {
-		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period]... [-b] program [args...]\n");
+		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period | -s column:@file]... [-b] program [args...]\n");
 		return 125;
 	}
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

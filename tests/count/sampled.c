@@ -3,10 +3,11 @@
  *
  *   sampled [-o FILE] COLUMN:PERIOD... -- program [args...]
  *
- * An event with a ring of its own for each COLUMN (a number, as the oracle's), opened on the child before its execve with enable_on_exec
+ * PERIOD is a number, or f and a frequency. An event with a ring of its own for each COLUMN (a number, as the oracle's), opened on the child before its execve with enable_on_exec
  * and inherit. Such a ring belongs to one CPU, so the program is bound to one. Prints, when all is over:
  *
  *   sample TASK WHICH ADDRESS SP    as the oracle does, but for the code: the registers are PERF_SAMPLE_REGS_USER
+ *   at TASK COUNT                   in front of that, with a frequency: the sum of the task's periods up to it
  *   count WHICH N                   what the event counted, in all tasks
  *   bad REASON                      of a record that is not as it should be; lost records too
  *
@@ -26,13 +27,13 @@
 
 struct sampler {
 	unsigned column;
-	uint64_t period;
+	uint64_t period, freq; /* one of them is 0 */
 	int fd;
 	struct perf_event_mmap_page *page;
 };
 
 struct sample {
-	uint64_t ip, sp;
+	uint64_t ip, sp, period;
 	uint32_t tid, which;
 };
 
@@ -69,8 +70,11 @@ static bool add_sampler(const char *text)
 	if (!period || sampler_count == SAMPLERS)
 		return false;
 	s->column = (unsigned)atoi(text) % EVENTS;
-	s->period = strtoull(period + 1, NULL, 0);
-	return s->period && ++sampler_count;
+	if (period[1] == 'f')
+		s->freq = strtoull(period + 2, NULL, 0);
+	else
+		s->period = strtoull(period + 1, NULL, 0);
+	return (s->period || s->freq) && ++sampler_count;
 }
 
 static void open_sampler(struct sampler *s, pid_t pid, int cpu)
@@ -81,7 +85,8 @@ static void open_sampler(struct sampler *s, pid_t pid, int cpu)
 		.enable_on_exec = 1,
 		.task = s == samplers,
 		.precise_ip = 2,
-		.sample_period = s->period,
+		.freq = !!s->freq,
+		.sample_period = s->period + s->freq,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER,
 		.sample_regs_user = 1ul << PERF_REG_X86_SP | 1ul << PERF_REG_X86_IP,
 	};
@@ -104,7 +109,7 @@ static void take_sample(const struct sampler *s, const struct record *r)
 
 	if (r->header.misc != misc)
 		fprintf(out, "bad misc %x\n", r->header.misc);
-	if (r->period != s->period)
+	if (s->period && r->period != s->period)
 		fprintf(out, "bad period %llu\n", (unsigned long long)r->period);
 	if (r->abi != PERF_SAMPLE_REGS_ABI_64 || r->regs[1] != r->ip)
 		fprintf(out, "bad registers: ip %llx, regs_user ip %llx\n", (unsigned long long)r->ip, (unsigned long long)r->regs[1]);
@@ -114,7 +119,7 @@ static void take_sample(const struct sampler *s, const struct record *r)
 		if (!samples)
 			fail("realloc");
 	}
-	samples[sample_count++] = (struct sample){r->ip, r->regs[0], r->tid, (uint32_t)(s - samplers)};
+	samples[sample_count++] = (struct sample){r->ip, r->regs[0], r->period, r->tid, (uint32_t)(s - samplers)};
 }
 
 static void take_record(const struct sampler *s, const void *record)
@@ -179,11 +184,17 @@ static int task_number(uint32_t tid)
 
 static void print_all(void)
 {
+	static uint64_t sum[TASKS][SAMPLERS];
 	uint64_t value;
 
-	for (unsigned i = 0; i < sample_count; i++)
-		fprintf(out, "sample %d %u %llx %llx\n", task_number(samples[i].tid), samples[i].which,
-			(unsigned long long)samples[i].ip, (unsigned long long)samples[i].sp);
+	for (unsigned i = 0; i < sample_count; i++) {
+		const struct sample *s = &samples[i];
+		int task = task_number(s->tid);
+
+		if (samplers[s->which].freq && task >= 0)
+			fprintf(out, "at %d %llu\n", task, (unsigned long long)(sum[task][s->which] += s->period));
+		fprintf(out, "sample %d %u %llx %llx\n", task, s->which, (unsigned long long)s->ip, (unsigned long long)s->sp);
+	}
 	for (unsigned i = 0; i < sampler_count; i++)
 		if (read(samplers[i].fd, &value, sizeof(value)) == sizeof(value))
 			fprintf(out, "count %u %llu\n", i, (unsigned long long)value);

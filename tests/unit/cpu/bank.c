@@ -99,7 +99,7 @@ static void set_limits(struct cpu *cpu, const u64 left[CELL_NR])
 
 	for (enum cell c = 0; c < CELL_NR; c++)
 		limited |= (u32)(left[c] != CPU_NO_LIMIT) << c;
-	cpu_set_limits(cpu, limited, left);
+	cpu_set_limits(cpu, limited, false, left);
 }
 
 /* Runs the mixture up to `rounds` limits; returns how many times quotas had to be renewed for each. */
@@ -167,6 +167,86 @@ static void test_quotas(void)
 	expect(approach(mixture_of(20, 10), 100000, CPU_NO_LIMIT, 20) <= 12);
 	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
 	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 12);
+}
+
+/* ---- limits that may be moved ---- */
+
+/* A program of two parts in turn, of so many blocks each; in the second no block looks unless told to. */
+struct parts {
+	u32 blocks[2];
+	u32 n; /* instructions in a block */
+	bool told, deaf;
+};
+
+/* Runs a block as code does that is of the variant in force. False: it stopped in front of it, for a limit in it. */
+static bool run_movable(struct cpu *cpu, u32 n, bool looks)
+{
+	if (cpu->limits_new | cpu->limits_stale)
+		cpu_renew_limits(cpu);
+	if (!(cpu->near & CPU_WANT_LOOSE))
+		return run_block(cpu, 0, n);
+	if (looks && ++cpu->looks >= 0) {
+		cpu->limits_stale = 1;
+		cpu->summed = 0;
+		return run_movable(cpu, n, looks);
+	}
+	cpu->blocks[0][n - 1]++;
+	return true;
+}
+
+/* Runs it up to `rounds` limits with that period; how many of them, in percent, were in the second part. */
+static u32 in_second_part(struct parts p, u64 period, u32 rounds, u32 *moved)
+{
+	u64 done = 0, left[CELL_NR], block = 0;
+	u32 second = 0, part;
+
+	cpu_clear_bank(&bank);
+	*moved = 0;
+	for (u32 i = 0; i < rounds; i++) {
+		left[CELL_INSTRUCTIONS] = period;
+		cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+		for (;; block++, done += p.n) {
+			part = block % (p.blocks[0] + p.blocks[1]) >= p.blocks[0];
+			bank.summed = 0;
+			if (!run_movable(&bank, p.n, block % 16 == 0 && (!part || p.told)))
+				break;
+			p.told |= bank.look_at == 2 && !p.deaf;
+			bank.look_at = 0;
+		}
+		*moved += bank.strict;
+		if (bank.strict)
+			bank.probe = 1 + part;
+		second += part;
+		/* However it got there, it is in front of the block with the limit. */
+		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), done);
+		expect(done < bank.limit[0] && bank.limit[0] <= done + p.n);
+	}
+	return second * 100 / rounds;
+}
+
+static void test_movable(void)
+{
+	u32 moved, share;
+
+	/* All look: hardly any is moved. */
+	share = in_second_part((struct parts){{500, 1500}, 5, true, false}, 103457, 2000, &moved);
+	expect(share >= 70 && share <= 80);
+	expect(moved < 2000 / 50);
+	/* Stretches in which nobody looks get what is theirs, short or long against the period, and are told to look. */
+	share = in_second_part((struct parts){{500, 1500}, 5, false, false}, 103457, 2000, &moved);
+	expect(share >= 70 && share <= 80);
+	expect(moved > 0 && moved < 2000 / 10);
+	share = in_second_part((struct parts){{30000, 30000}, 5, false, false}, 103457, 2000, &moved);
+	expect(share >= 45 && share <= 55);
+	share = in_second_part((struct parts){{100, 100}, 3, false, false}, 103457, 2000, &moved);
+	expect(share >= 45 && share <= 55);
+	/* Also if they do not. */
+	share = in_second_part((struct parts){{500, 1500}, 5, false, true}, 103457, 2000, &moved);
+	expect(share >= 65 && share <= 85);
+	expect(moved > 100);
+	/* Short periods are exact from the start. */
+	in_second_part((struct parts){{500, 1500}, 5, false, false}, 700, 2000, &moved);
+	expect_long(moved, 0);
 }
 
 /* ---- readers ---- */
@@ -274,6 +354,7 @@ int main(void)
 	if (shared == MAP_FAILED)
 		return 1;
 	test_quotas();
+	test_movable();
 	test_reading_meanwhile();
 	test_death();
 	test_clear();

@@ -111,7 +111,7 @@ void host_wake(u32 root, u32 pending_kill)
 	fake_mono += 2 * fake_wakes.ns;
 }
 
-void host_clock_limit(u64 ns)
+void host_clock_limit(u64 ns, bool coarse)
 {
 	fake_clock_limit = ns;
 }

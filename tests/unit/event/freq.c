@@ -89,6 +89,40 @@ static void test_periods_add_up(void)
 	expect_empty();
 }
 
+/* The driver need not stop the task where it was to be: so long was the period, and only exact places are samples. */
+static void test_late(void)
+{
+	u64 sum = 0, late = 0;
+	struct shot shot;
+	long fd;
+
+	sampling_session();
+	fd = open_freq(1000);
+	run_for(1, 100 * MS, 1);
+	for (u32 i = 0; i < 20; i++) {
+		u64 by = fake[1].limit[0] - fake[1].cell[0] + i * 1000;
+
+		executed[1] += by;
+		fake[1].cell[0] += by;
+		fake[1].clock += by;
+		fake_mono += by;
+		shot = shot_at(1);
+		shot.exact = false;
+		event_overflow(1, &shot, &result);
+		overflow(1);
+	}
+	take_samples(fd);
+	for (u32 i = 0; i < nr_samples; i++) {
+		sum += sample[i].period;
+		expect_long(sum, sample[i].ip);
+		late += i && sample[i].period > 1000000 && sample[i].period != sample[i - 1].period;
+	}
+	expect_long(sample[nr_samples - 1].ip, executed[1]);
+	expect(late > 10);
+	expect_valid("late");
+	expect_empty();
+}
+
 /* A period that has grown far too long for a task that has become slow is given up at a tick. */
 static void test_long_period_ends(void)
 {
@@ -223,6 +257,7 @@ int main(void)
 	test_converges(1000);
 	test_converges(4000);
 	test_periods_add_up();
+	test_late();
 	test_long_period_ends();
 	test_throttle();
 	test_throttle_wakeups();

@@ -162,7 +162,7 @@ void host_wake(u32 root, u32 pending_kill)
 {
 }
 
-void host_clock_limit(u64 ns)
+void host_clock_limit(u64 ns, bool coarse)
 {
 }
 

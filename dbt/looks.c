@@ -1,0 +1,40 @@
+/* See dbt/looks.h. Blocks that were asked for are a bit each in a table by hash: others with the same hash look too. */
+#include "dbt/looks.h"
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+#include "dbt/invalidate.h"
+#include "rt/stats.h"
+
+#define HASH_BITS 16
+#define ONE_OF_BITS 4
+
+static u8 asked[(1u << HASH_BITS) / 8];
+
+static u32 hash(u64 pc)
+{
+	return (u32)(pc * 0x9e3779b97f4a7c15 >> (64 - HASH_BITS));
+}
+
+enum look looks_at(u64 pc)
+{
+	u32 h = hash(pc);
+
+	if (asked[h / 8] >> h % 8 & 1)
+		return LOOK_ALWAYS;
+	return h >> (HASH_BITS - ONE_OF_BITS) ? LOOK_NOT : LOOK_IF_CHEAP;
+}
+
+void dbt_look(gva pc)
+{
+	u32 h = hash(pc), first = cache.half * VARIANTS, entry;
+
+	lock_acquire(&dbt_lock);
+	asked[h / 8] |= (u8)(1u << h % 8);
+	lock_release(&dbt_lock);
+	stat_inc(looks);
+	for (u32 v = first; v < first + cache.nvariant[cache.half]; v++) {
+		entry = cache.variant[v].want & CPU_WANT_LOOSE ? cache_find(&cache.variant[v], pc) : 0;
+		if (entry)
+			dbt_forget(cache.entry[entry].frag);
+	}
+}
