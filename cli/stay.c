@@ -3,9 +3,11 @@
  *
  * The parent blocks all signals and takes them one by one:
  *   from the terminal (SI_KERNEL)   they reached the guest too, as a member of the same process group: dropped
- *   SIGCHLD                         the guest stopped: the parent stops itself, so that the shell sees the job stop;
+ *   SIGCHLD                         the guest stopped: the parent stops itself, so that the shell sees the job stop, unless
+ *                                   it was stopped too and is the first of the two to be continued;
  *                                   the guest ended: done
  *   all others                      somebody sent them to pcl and means the guest: passed on
+ * Who stops only the guest must continue the parent, which continues the guest; a guest that is continued alone leaves it stopped.
  * A signal sent with kill(2) to the whole process group reaches the guest twice; the kernel does not say who else got it.
  */
 #include <errno.h>
@@ -37,6 +39,15 @@ static void __attribute__((noreturn)) end_as(int status)
 	_exit(128 + sig);
 }
 
+/* A SIGCONT that is not passed on yet. */
+static int is_continued(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGCONT);
+}
+
 /* SIGCHLDs coalesce, so each one means: look at everything that happened. */
 static void look_at_child(pid_t child, void (*at_end)(void))
 {
@@ -44,7 +55,8 @@ static void look_at_child(pid_t child, void (*at_end)(void))
 
 	while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 		if (WIFSTOPPED(status)) {
-			raise(SIGSTOP);
+			if (!is_continued())
+				raise(SIGSTOP);
 			continue;
 		}
 		at_end();

@@ -45,5 +45,22 @@ for options in '' --stats; do
 	wait $!
 	got=$?
 	[ $got = 9 ] || complain "pcl $options: status after a stop is $got"
+
+	# All are stopped, and the guest's parent is the first to be continued.
+	"$PCL" $options sleep 1 2>/dev/null &
+	sleep 0.5
+	guest=$(pgrep -P $!)
+	kill -STOP $! $guest
+	sleep 0.2
+	kill -CONT $!
+	sleep 0.2
+	[ -z "$guest" ] || kill -CONT "$guest"
+	sleep 1
+	state=$(sed 's/.*) \(.\).*/\1/' /proc/$!/stat 2>/dev/null)
+	[ "$state" != T ] || complain "pcl $options: stays stopped after its guest's end"
+	kill -CONT $! 2>/dev/null
+	wait $!
+	got=$?
+	[ $got = 0 ] || complain "pcl $options: status after a stop of all is $got"
 done
 exit $failed
