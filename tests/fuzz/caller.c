@@ -46,6 +46,7 @@ struct slot {
 	uint64_t size;	 /* of the data */
 	int may_write;	 /* on the page */
 	int signals;	 /* its overflows, perhaps */
+	int hasty;	 /* by its present period, signals_without_end() */
 	uint64_t id;
 };
 
@@ -264,6 +265,7 @@ static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	s->attr.sigtrap &= !pid; /* a program that a child has executed would die of it */
 	s->fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, d >> 24 & 8);
 	answered("open", s->fd);
+	s->hasty = signals_without_end(&s->attr);
 	if (s->fd < 0) {
 		if (errno == ENOMEM || errno == ENFILE)
 			wrong("no room for an event", (uint64_t)errno, 0);
@@ -300,6 +302,11 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 		value = s->attr.type == PERF_TYPE_SOFTWARE ? CLOCK_NS : 1000;
 	else if (cmd == PERF_EVENT_IOC_PERIOD && (s->signals || s->attr.sigtrap))
 		value += SIGNALS_APART;
+	if (cmd == PERF_EVENT_IOC_PERIOD) {
+		changed = s->attr;
+		changed.sample_period = value;
+		s->hasty = signals_without_end(&changed);
+	}
 	if (cmd == PERF_EVENT_IOC_SET_OUTPUT)
 		arg = c % 5 ? (unsigned long)slot[c % FDS].fd : (unsigned long)-1;
 	if (cmd == PERF_EVENT_IOC_RESET)
@@ -408,7 +415,7 @@ static void do_async(uint32_t a, uint32_t b)
 {
 	struct slot *s = &slot[a % FDS];
 
-	if (!s->fd || results || signals_without_end(&s->attr))
+	if (!s->fd || results || s->hasty)
 		return;
 	s->signals = 1;
 	fcntl(s->fd, F_SETSIG, b & 1 ? SIGUSR1 : SIGRTMIN + 3);
@@ -420,7 +427,7 @@ static void run_children(uint32_t a, uint32_t b);
 
 static void do_fork(uint32_t a, uint32_t b)
 {
-	pid_t *c = &child[a % CHILDREN];
+	pid_t *c = &child[a % CHILDREN], parent = getpid();
 
 	if (depth >= LIVE_FORKS || results) /* the kernel swaps the events of parent and child as it switches between them */
 		return;
@@ -439,6 +446,8 @@ static void do_fork(uint32_t a, uint32_t b)
 	if (*c)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it was killed before that */
+		_exit(0);
 	depth++;
 	for (int i = 0; i < FDS; i++)
 		slot[i].page = NULL; /* not inherited */
