@@ -16,7 +16,7 @@
 
 #define SOURCES_MAX 32 /* that drivers can limit, for one task */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
-#define SIGNAL_INTERRUPTS 4 /* a signal and its return cost the task some 15 us */
+#define SIGNAL_INTERRUPTS 16 /* a signal, its return, and a handler in which other events have samples may cost the task 100 us */
 
 /* The task's sources as they stand: each is read once per round. */
 struct source_now {
