@@ -22,6 +22,9 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 2000u
+/* After so many limits none of which was passed, fewer stops lead to the next. */
+#define BOLD_AFTER 32u
+#define BOLDEST 2u
 #define STRICT_MIN 16384ul
 #define STRICT_TIMES 8
 #define LOOKS_MAX (1ul << 40)
@@ -38,6 +41,7 @@ void cpu_clear_bank(struct cpu *cpu)
 	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
 	cpu->looks = 0;
 	cpu->looks_given = cpu->looked = 0;
+	cpu->bold = cpu->in_time = 0;
 	cpu->probe = cpu->probing = cpu->look_at = 0;
 	for (enum cell c = 0; c < CELL_NR; c++)
 		cpu->advanced[c] = cpu->looked_at[c] = 0;
@@ -148,6 +152,10 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 		rare &= left[__builtin_ctz(todo)] >= RARE;
 	cpu->limited = limited;
 	cpu->movable = movable;
+	if (movable && cpu->bold < BOLDEST && ++cpu->in_time >= BOLD_AFTER) {
+		cpu->bold++;
+		cpu->in_time = 0;
+	}
 	cpu->rare = rare;
 	cpu->strict = 0;
 	cpu->near &= ~CPU_WANT_LOOSE; /* none of these is passed yet */
@@ -372,6 +380,7 @@ static void move_on(struct cpu *cpu)
 			continue;
 		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * (count - cpu->limit[c]))));
 		cpu->strict = CPU_STRICT;
+		cpu->bold = cpu->in_time = 0;
 	}
 }
 
@@ -402,10 +411,11 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 
 /* ---- looks ---- */
 
-/* Of what is left, to be used up before the next look. */
-static u64 loose_part(u64 left)
+/* Of what is left, to be used up before the next stop. */
+static u64 loose_part(const struct cpu *cpu, u64 left)
 {
-	return (MIN(left, FAR) - LOOSE_NEAR / 2) / 2;
+	left = MIN(left, FAR) - LOOSE_NEAR / 2;
+	return left - (left >> (1 + cpu->bold));
 }
 
 /*
@@ -442,7 +452,7 @@ static void set_looks(struct cpu *cpu)
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
-		most = MIN(most, loose_part(left_of(cpu, c)) * cpu->looked / (cpu->advanced[c] + 1));
+		most = MIN(most, loose_part(cpu, left_of(cpu, c)) * cpu->looked / (cpu->advanced[c] + 1));
 	}
 	if (cpu->probing)
 		cpu->probe = cpu->probing = 0;

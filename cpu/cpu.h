@@ -127,6 +127,7 @@ struct cpu {
 	u32 movable;	   /* these may be moved on */
 	u32 rare;	   /* these were far away when they were set */
 	u32 strict;	   /* CPU_STRICT or CPU_LOST: one was passed, the next is not to be */
+	u32 bold, in_time; /* how many limits were not passed of late; see cpu/bank.c */
 	u32 probing;	   /* the next look is to be compared with probe */
 	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */

@@ -28,10 +28,10 @@ void dbt_look(gva pc)
 {
 	u32 h = hash(pc), first = cache.half * VARIANTS, entry;
 
+	stat_inc(looks);
 	lock_acquire(&dbt_lock);
 	asked[h / 8] |= (u8)(1u << h % 8);
 	lock_release(&dbt_lock);
-	stat_inc(looks);
 	for (u32 v = first; v < first + cache.nvariant[cache.half]; v++) {
 		entry = cache.variant[v].want & CPU_WANT_LOOSE ? cache_find(&cache.variant[v], pc) : 0;
 		if (entry)

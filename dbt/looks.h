@@ -1,7 +1,6 @@
 /*
- * In CPU_WANT_LOOSE code, the blocks that look at limits: one of every 16, wherever their addresses happen to put them, counts cpu->looks; and those
- * stop as in other CPU_WANT_LIMITS code at which dbt_look() was called because a thread was found to be among others for long: that costs a
- * tight loop less. Guarded by dbt_lock.
+ * In CPU_WANT_LOOSE code, the blocks that look at limits: one of every 16, wherever their addresses happen to put them, and loops of one block;
+ * and those at which dbt_look() was called because a thread was found to be among others for long. Guarded by dbt_lock.
  */
 #ifndef DBT_LOOKS_H
 #define DBT_LOOKS_H

@@ -1,4 +1,5 @@
 /* Where a block makes its increments: see dbt/trace.h. */
+#include "dbt/looks.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 
@@ -111,16 +112,14 @@ bool is_loop(void)
 	return last->in.kind == ISA_JCC && isa_target(&last->in, last->pc) == tr.insn[0].pc;
 }
 
-enum look find_look(void)
+bool find_look(void)
 {
 	enum look look;
 
 	if (!(tr.want & CPU_WANT_LOOSE))
-		return LOOK_NOT;
+		return false;
 	look = looks_at(tr.insn[0].pc);
-	if (look == LOOK_NOT && is_loop())
-		look = LOOK_IF_CHEAP;
-	return look == LOOK_IF_CHEAP && !flags_dead_at_start() ? LOOK_NOT : look;
+	return look == LOOK_ALWAYS || ((look == LOOK_IF_CHEAP || is_loop()) && flags_dead_at_start());
 }
 
 /* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */

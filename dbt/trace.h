@@ -8,7 +8,6 @@
 #include "dbt/cache.h"
 #include "dbt/counting.h"
 #include "dbt/guest_code.h"
-#include "dbt/looks.h"
 #include "isa/insn.h"
 
 struct guest_insn {
@@ -30,7 +29,7 @@ struct trace {
 	u32 insns, blocks;
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
-	enum look look; /* whether it looks at limits, in CPU_WANT_LOOSE code */
+	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
 
 	/* The block at hand. */
 	struct guest_insn insn[CPU_BLOCK_INSNS];
@@ -75,7 +74,7 @@ u32 find_place(bool *safe);
 bool is_loop(void);
 
 /* Whether the block is to look at limits, as CPU_WANT_LOOSE code does now and then. */
-enum look find_look(void);
+bool find_look(void);
 
 /* The status flags are dead before the block's first instruction. */
 bool flags_dead_at_start(void);

@@ -95,7 +95,7 @@ static u64 emit_break(void)
  */
 static u32 copies(void)
 {
-	if (tr.look == LOOK_NOT || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (!tr.looks || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
 		return 1;
 	return MAX(1, LOOP_INSNS / tr.n);
 }
@@ -142,10 +142,10 @@ static u64 emit_block(void)
 		entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
 	tr.late = 0;
-	tr.look = find_look();
+	tr.looks = find_look();
 	if (tr.breaks)
 		return emit_break();
-	if (tr.look != LOOK_NOT)
+	if (tr.looks)
 		emit_look();
 	if (tr.checked)
 		emit_check();
