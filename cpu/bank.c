@@ -22,7 +22,7 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 2000u
-/* After so many limits none of which was passed, fewer stops lead to the next. */
+/* When limits were set so many times and none was passed, fewer stops lead to the next. */
 #define BOLD_AFTER 32u
 #define BOLDEST 2u
 #define STRICT_MIN 16384ul

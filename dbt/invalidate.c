@@ -39,6 +39,18 @@ void dbt_forget(u32 frag)
 	lock_release(&dbt_lock);
 }
 
+void dbt_forget_block(u64 pc, u32 want)
+{
+	u32 first = cache.half * VARIANTS;
+
+	for (u32 v = first; v < first + cache.nvariant[cache.half]; v++) {
+		u32 entry = cache.variant[v].want & want ? cache_find(&cache.variant[v], pc) : 0;
+
+		if (entry)
+			kill_frag(cache.entry[entry].frag);
+	}
+}
+
 static void kill_page(struct code_page *p)
 {
 	for (u32 n = p->frags; n; n = cache.node[n].next)

@@ -7,4 +7,7 @@
 /* The fragment's guest code has changed. Takes dbt_lock. */
 void dbt_forget(u32 frag);
 
+/* What has a block at pc is to be made anew, in variants with a bit of `want`. With dbt_lock. */
+void dbt_forget_block(u64 pc, u32 want);
+
 #endif

@@ -26,15 +26,11 @@ enum look looks_at(u64 pc)
 
 void dbt_look(gva pc)
 {
-	u32 h = hash(pc), first = cache.half * VARIANTS, entry;
+	u32 h = hash(pc);
 
 	stat_inc(looks);
 	lock_acquire(&dbt_lock);
 	asked[h / 8] |= (u8)(1u << h % 8);
+	dbt_forget_block(pc, CPU_WANT_LOOSE);
 	lock_release(&dbt_lock);
-	for (u32 v = first; v < first + cache.nvariant[cache.half]; v++) {
-		entry = cache.variant[v].want & CPU_WANT_LOOSE ? cache_find(&cache.variant[v], pc) : 0;
-		if (entry)
-			dbt_forget(cache.entry[entry].frag);
-	}
 }

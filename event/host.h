@@ -69,9 +69,9 @@ void host_wake(u32 root, u32 pending_kill);
 
 /*
  * A clock source of a task reaches its limit: interrupt the calling task in ns of its CPU time; ~0: not at all. coarse: some milliseconds
- * later will do, which is cheaper.
+ * later will do, which is cheaper. False: the host has no timer for that.
  */
-void host_clock_limit(u64 ns, bool coarse);
+bool host_clock_limit(u64 ns, bool coarse);
 
 /* The caller has such a descriptor open, of whatever kind. */
 bool host_fd_open(s32 fd);

@@ -316,7 +316,7 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 
 	if (at == ~0ul) {
 		if (ctx->timer)
-			host_clock_limit(~0ul, false);
+			(void)host_clock_limit(~0ul, false);
 		ctx->timer = 0;
 		return;
 	}
@@ -327,12 +327,12 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	ctx->timer = at;
 	ctx->timer_coarse = coarse;
 	ctx->timer_stamp = round_time(r) + now;
-	host_clock_limit(now, coarse);
+	ctx->timer_refused = !host_clock_limit(now, coarse);
 }
 
 static void arm(struct round *r, bool again)
 {
-	bool ticks = false, timer = false, coarse = false;
+	bool ticks = false, timer = false, coarse = false, timed;
 	u64 at = ~0ul;
 	struct event *e;
 
@@ -353,17 +353,17 @@ static void arm(struct round *r, bool again)
 		}
 		s = round_source(r, e);
 		s->next = MIN(s->next, e->next);
-		s->movable &= e->attr.freq;
+		s->movable &= e->attr.freq && !r->ctx->timer_refused;
 	}
 	tell_drivers(r);
 	if (!ticks)
 		r->ctx->tick_stamp = 0;
 	else if (!r->ctx->tick_stamp)
 		begin_ticks(r);
-	coarse &= !timer && at == ~0ul;
+	timed = timer || at != ~0ul;
 	if (timer || coarse)
 		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
-	set_timer(r, at, coarse, again);
+	set_timer(r, at, !timed, again);
 }
 
 /* ---- what the task calls ---- */

@@ -130,6 +130,7 @@ struct event_ctx {
 	u32 limited;	  /* by the task itself, as those that follow: drivers that have limits, a bit for each */
 	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
 	u32 timer_coarse; /* some milliseconds later */
+	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
 	u64 timer_stamp;  /* perf clock before which that cannot be */
 	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */

@@ -138,7 +138,7 @@ static void use(struct thread *t, bool coarse)
 		create(t, coarse);
 }
 
-void host_clock_limit(u64 ns, bool coarse)
+bool host_clock_limit(u64 ns, bool coarse)
 {
 	struct thread *t = thread_current();
 	u64 now;
@@ -148,7 +148,7 @@ void host_clock_limit(u64 ns, bool coarse)
 			stop(t, CLOCK_OFF);
 		else
 			t->clock_state = CLOCK_OFF;
-		return;
+		return true;
 	}
 	if (t->clock_state == CLOCK_RUNNING && t->clock_coarse != coarse)
 		stop(t, CLOCK_OFF);
@@ -156,11 +156,12 @@ void host_clock_limit(u64 ns, bool coarse)
 		use(t, coarse);
 	if (!t->timer[coarse]) {
 		t->clock_state = CLOCK_OFF;
-		return;
+		return false;
 	}
 	now = host_clock_perf();
 	t->clock_end = now + ns;
 	start(t, now);
+	return true;
 }
 
 /* ---- system calls ---- */

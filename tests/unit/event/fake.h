@@ -111,9 +111,10 @@ void host_wake(u32 root, u32 pending_kill)
 	fake_mono += 2 * fake_wakes.ns;
 }
 
-void host_clock_limit(u64 ns, bool coarse)
+bool host_clock_limit(u64 ns, bool coarse)
 {
 	fake_clock_limit = ns;
+	return true;
 }
 
 u64 host_task_clock(task_id task)

@@ -88,10 +88,9 @@ static void *take_and_end(void *arg)
 	return NULL;
 }
 
-/* The owner is gone and waited for; a zombie; a thread of this process that ended. */
-static void test_dead_owners(void)
+/* A zombie that holds the lock. */
+static int die_with_lock(void)
 {
-	pthread_t t;
 	siginfo_t info;
 	int child = fork();
 
@@ -100,6 +99,16 @@ static void test_dead_owners(void)
 		raise(SIGKILL);
 	}
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
+	return child;
+}
+
+/* The owner is gone and waited for; a zombie; a thread of this process that ended. */
+static void test_dead_owners(void)
+{
+	pthread_t t;
+	siginfo_t info;
+	int child = die_with_lock();
+
 	expect(slock_acquire(&shared->lock)); /* still a zombie */
 	slock_release(&shared->lock);
 	waitpid(child, NULL, 0);
@@ -135,14 +144,8 @@ static void test_dead_owners(void)
 static void test_without_descriptors(void)
 {
 	struct rlimit old, none;
-	siginfo_t info;
-	int child = fork();
+	int child = die_with_lock();
 
-	if (!child) {
-		slock_acquire(&shared->lock);
-		raise(SIGKILL);
-	}
-	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
 	getrlimit(RLIMIT_NOFILE, &old);
 	none = (struct rlimit){0, old.rlim_max};
 	setrlimit(RLIMIT_NOFILE, &none);
