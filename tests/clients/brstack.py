@@ -64,8 +64,12 @@ def run(*command, environment=None):
 
 
 def recording(pcl, filters, period, command, event="instructions:u"):
-    """perf's command line. By default it would open an event for each processor, each with a count of its own."""
-    return [pcl, "perf", "record", "--per-thread", "-qN", "-o", "perf.data", "-e", event, "-c", str(period), "-j", filters,
+    """perf's command line. By default it would open an event for each processor, each with a count of its own.
+
+    --mmap-flush: perf asks for the end of a ring twice whenever it reads some of it; if that moved in between, some records come twice.
+    So it is to read once, when the program has ended.
+    """
+    return [pcl, "perf", "record", "--per-thread", "--mmap-flush=128K", "-qN", "-o", "perf.data", "-e", event, "-c", str(period), "-j", filters,
             "--", *command]
 
 

@@ -3,11 +3,13 @@
 source "$ROOT/tests/clients/perf_functions.bash"
 per=100003
 every="-e instructions:u -c $per"
+late=--mmap-flush=128K
 
-# The count is exact, and so is the number of samples. (Without --per-thread there is an event for each CPU, with a period of its own.)
+# The count is exact, and so is the number of samples. (Without --per-thread there is an event for each CPU, with a period of its own.
+# If perf reads the ring while it is written, some records may come twice: it asks for the end twice.)
 "$PCL" perf stat -x, -o csv -e instructions:u -- "$shape" 500 || fail "perf stat"
 samples=$(($(awk -F, '$3 ~ /instructions/ { print $1 }' csv) / per))
-record --per-thread $every -- "$shape" 500
+record --per-thread $late $every -- "$shape" 500
 script -F period,ip,sym
 between $samples $samples "$per +[0-9a-f]+ [^ ]"
 most "$per +[0-9a-f]+ leaf"
@@ -24,7 +26,7 @@ most leaf
 record -e instructions:u,branches:u,cycles:u -c $per -- "$shape" 500
 script -F event,ip,sym
 for event in instructions branches cycles; do between 20 100000 "$event:u: +[0-9a-f]+ leaf"; done
-record --per-thread -e '{instructions:u,branches:u}:S' -c $per -- "$shape" 500
+record --per-thread $late -e '{instructions:u,branches:u}:S' -c $per -- "$shape" 500
 script -F event,period
 between $samples $samples "$per +instructions:u:"
 between $((samples - 1)) $samples ' [0-9]{5} +branches:u:'
@@ -37,18 +39,18 @@ script -F ip,sym
 most leaf
 
 # Breakpoints: each write of a variable, each call of a function; and none at another's.
-record -e "mem:0x$(nm "$shape" | sed -n 's/ [a-zA-Z] watched$//p'):w:u" -c 1 -- "$shape" 50
+record $late -e "mem:0x$(nm "$shape" | sed -n 's/ [a-zA-Z] watched$//p'):w:u" -c 1 -- "$shape" 50
 script -F ip,sym
 between 50 50 ' touch$'
-record -e "mem:0x$(nm "$shape" | sed -n 's/ T touch$//p'):x:u" -c 1 -- "$shape" 50
+record $late -e "mem:0x$(nm "$shape" | sed -n 's/ T touch$//p'):x:u" -c 1 -- "$shape" 50
 script -F ip,sym
 between 50 50 ' touch$'
 
 # Software events.
-record -e cpu-clock:u -F 4000 -- "$shape" 30000
+record -e cpu-clock:u -F 4000 -- "$shape" 90000
 script -F ip,sym
 most leaf
-record -e task-clock:u -c 500000 -- "$shape" 30000
+record -e task-clock:u -c 500000 -- "$shape" 90000
 script -F period,ip,sym
 most ' 500000 +[0-9a-f]+ leaf'
 record -e page-faults:u -c 1 -- "$shape" 1
