@@ -17,17 +17,21 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 /* use[][] amounts to at most 2^USE_BITS instructions. */
 #define USE_BITS 20
 #define RATIO_BITS 20
-/* CPU_WANT_LOOSE code runs up to here: several times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 800u
+/* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
+#define LOOSE_NEAR 128u
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
-#define LOOK_FAR 2000u
+#define LOOK_FAR 256u
 /* When limits were set so many times and none was passed, fewer stops lead to the next. */
 #define BOLD_AFTER 32u
 #define BOLDEST 2u
-#define STRICT_MIN 16384ul
-#define STRICT_TIMES 8
-#define LOOKS_MAX (1ul << 40)
+/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by. */
+#define STRICT_MIN 512ul
+#define STRICT_TIMES 4
+/* Further away code made for it is cheaper than walking. */
+#define WALK_MAX 20000u
+/* Looks that a piece of code makes on a walk are fewer, and none is to stop. */
+#define LOOKS_WALKED 1024u
 
 void cpu_clear_bank(struct cpu *cpu)
 {
@@ -39,10 +43,12 @@ void cpu_clear_bank(struct cpu *cpu)
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
 	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
-	cpu->looks = 0;
-	cpu->looks_given = cpu->looked = 0;
+	cpu->looks = -CPU_LOOK;
+	cpu->looks_given = 2;
+	cpu->looked = 0;
 	cpu->bold = cpu->in_time = 0;
 	cpu->probe = cpu->probing = cpu->look_at = 0;
+	cpu->walking = cpu->tired = 0;
 	for (enum cell c = 0; c < CELL_NR; c++)
 		cpu->advanced[c] = cpu->looked_at[c] = 0;
 	cpu->limits_stale = 1;
@@ -58,9 +64,17 @@ static void store(u64 *word, u64 value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
+/* What the blocks that looked amount to. */
+static u64 sum_of_looks(const struct cpu *cpu, enum cell c)
+{
+	u64 looks = (u64)__atomic_load_n(&cpu->looks, __ATOMIC_RELAXED) & (-CPU_LOOK - 1);
+
+	return c == CELL_BRANCHES ? looks / CPU_LOOK_BRANCH : looks % CPU_LOOK_BRANCH;
+}
+
 static u64 sum_of(const struct cpu *cpu, enum cell c)
 {
-	u64 sum = 0;
+	u64 sum = sum_of_looks(cpu, c);
 
 	if (c == CELL_BRANCHES) {
 		for (u32 n = 0; n < N; n++)
@@ -157,7 +171,7 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 		cpu->in_time = 0;
 	}
 	cpu->rare = rare;
-	cpu->strict = 0;
+	cpu->strict = cpu->tired = 0;
 	cpu->near &= ~CPU_WANT_LOOSE; /* none of these is passed yet */
 	cpu->limits_new = 1;
 }
@@ -188,6 +202,16 @@ bool cpu_limit_reached(struct cpu *cpu)
 			return true;
 	}
 	return false;
+}
+
+bool cpu_walks(const struct cpu *cpu)
+{
+	return cpu->movable && cpu->limited == 1u << CELL_INSTRUCTIONS;
+}
+
+void cpu_walk_no_more(struct cpu *cpu)
+{
+	cpu->tired = cpu->limits_stale = 1;
 }
 
 bool cpu_limit_is_next(const struct cpu *cpu)
@@ -392,6 +416,12 @@ static bool all_far(struct cpu *cpu)
 	return true;
 }
 
+/* Walking to the limit is cheaper than making code for it. */
+static bool is_walk(struct cpu *cpu)
+{
+	return cpu->can_walk && !cpu->tired && cpu_walks(cpu) && left_of(cpu, CELL_INSTRUCTIONS) < WALK_MAX;
+}
+
 /* Cells with words of their own. If nothing but limits changed, words without one are as they were. */
 static void renew_cells(struct cpu *cpu, u32 *near)
 {
@@ -418,6 +448,24 @@ static u64 loose_part(const struct cpu *cpu, u64 left)
 	return left - (left >> (1 + cpu->bold));
 }
 
+static u64 looks_made(const struct cpu *cpu)
+{
+	return cpu->looks_given - 1 - (u64)(cpu->looks >> 31);
+}
+
+/* So many may be made from now on; the last one stops. */
+static void allow_looks(struct cpu *cpu, u64 n)
+{
+	u64 branches = sum_of_looks(cpu, CELL_BRANCHES);
+
+	change_begin(cpu);
+	store(&cpu->cell[CELL_INSTRUCTIONS], cpu->cell[CELL_INSTRUCTIONS] + sum_of_looks(cpu, CELL_INSTRUCTIONS));
+	store(&cpu->cell[CELL_BRANCHES], cpu->cell[CELL_BRANCHES] + branches);
+	__atomic_store_n(&cpu->looks, (s64)(n - 1) * -CPU_LOOK, __ATOMIC_RELAXED);
+	cpu->looks_given = n;
+	cpu->summed = 0;
+}
+
 /*
  * Adds the looks since the last stop, and how far the cells advanced meanwhile, to averages in which the last LOOKS_WEIGHED weigh most. If this
  * was the first look after cpu->probe and is far from it, code there is to look.
@@ -426,7 +474,7 @@ static void add_looked(struct cpu *cpu)
 {
 	bool far = false;
 
-	cpu->looked += cpu->looks_given + (u64)cpu->looks;
+	cpu->looked += looks_made(cpu);
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 		u64 by = cpu_own_count(cpu, c) - cpu->looked_at[c];
@@ -438,14 +486,14 @@ static void add_looked(struct cpu *cpu)
 	}
 	if (cpu->looked > LOOKS_WEIGHED)
 		cpu->looked /= 2;
-	if (cpu->probing && cpu->looks >= 0 && far)
+	if (cpu->probing && cpu->looks < 0 && far)
 		cpu->look_at = cpu->probe;
 }
 
 /* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
 static void set_looks(struct cpu *cpu)
 {
-	u64 most = LOOKS_MAX;
+	u64 most = CPU_LOOKS_MAX - 1;
 
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
 		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
@@ -454,14 +502,15 @@ static void set_looks(struct cpu *cpu)
 
 		most = MIN(most, loose_part(cpu, left_of(cpu, c)) * cpu->looked / (cpu->advanced[c] + 1));
 	}
+	if (cpu->walking)
+		most = CPU_LOOKS_MAX - 1;
 	if (cpu->probing)
 		cpu->probe = cpu->probing = 0;
-	if (cpu->probe) {
+	if (cpu->probe && !cpu->walking) {
 		cpu->probing = 1;
 		most = 0;
 	}
-	cpu->looks_given = most + 1;
-	cpu->looks = -(s64)cpu->looks_given;
+	allow_looks(cpu, most + 1);
 }
 
 void cpu_renew_limits(struct cpu *cpu)
@@ -473,17 +522,31 @@ void cpu_renew_limits(struct cpu *cpu)
 		add_looked(cpu);
 		move_on(cpu);
 	}
+	cpu->walking = 0;
 	if (cpu->movable && !cpu->strict && all_far(cpu))
+		near |= CPU_WANT_LOOSE;
+	else
+		cpu->walking = is_walk(cpu);
+	if (cpu->walking)
 		near |= CPU_WANT_LOOSE;
 	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
 		left[c] = count_down(cpu, c, left_of(cpu, c), &near);
 	renew_quotas(cpu, left[CELL_INSTRUCTIONS], left[CELL_BRANCHES]);
 	renew_cells(cpu, &near);
-	change_end(cpu);
 	if (near & CPU_WANT_LOOSE)
 		set_looks(cpu);
+	change_end(cpu);
 	if (cpu->rare && (cpu->movable || (near & CPU_WANT_NEAR)) && !(near & CPU_WANT_LOOSE))
 		near |= CPU_WANT_RARE;
 	cpu->near = near;
 	cpu->limits_stale = cpu->limits_new = 0;
+}
+
+u64 cpu_walk_left(struct cpu *cpu)
+{
+	if (cpu->looks < (s64)LOOKS_WALKED * -CPU_LOOK) {
+		allow_looks(cpu, CPU_LOOKS_MAX);
+		change_end(cpu);
+	}
+	return left_of(cpu, CELL_INSTRUCTIONS);
 }

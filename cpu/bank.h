@@ -13,7 +13,8 @@
  *
  * A limit that stands for a frequency may be moved: the period is then what was counted. While all limits are of this kind and far away,
  * code of a CPU_WANT_LOOSE variant runs, in which but a few blocks look at limits, and which so is as fast as code without. It stops after as
- * many looks as are most likely fewer than those to the limit. If that is passed for all that, other code runs up to the next, cpu->strict.
+ * many looks as are most likely fewer than those to the limit. The last few instructions are walked (dbt_walk()), or counted down. If the limit is
+ * passed for all that, the next is not to be, cpu->strict.
  *
  * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
  * under cpu->seq, with the counts put down before:
@@ -54,6 +55,14 @@ bool cpu_limit_reached(struct cpu *cpu);
 
 /* The same: a limit was passed unseen, by CPU_WANT_LOOSE code. */
 bool cpu_limit_passed(struct cpu *cpu);
+
+/*
+ * The same: there is no limit but one of instructions that may be moved, so that the thread may be led to it by dbt_walk(); how far it is, 0: it is
+ * reached. Another way to this limit is to be found.
+ */
+bool cpu_walks(const struct cpu *cpu);
+u64 cpu_walk_left(struct cpu *cpu);
+void cpu_walk_no_more(struct cpu *cpu);
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);

@@ -97,6 +97,15 @@ struct cpu_way {
 };
 #define CPU_WAYS 64 /* a power of 2 */
 
+/*
+ * What a block that looks at limits adds to cpu->looks, in CPU_WANT_LOOSE code, besides its instructions and CPU_LOOK_BRANCH if it ends with a
+ * branch: it is not in blocks[]. No more looks than CPU_LOOKS_MAX are allowed for at a time, so that neither number runs over.
+ */
+#define CPU_LOOK (-0x80000000l)
+#define CPU_LOOK_BRANCH (1l << 18)
+#define CPU_LOOKS_MAX 8191u
+_Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < -CPU_LOOK, "each has its bits");
+
 #define CPU_STRICT 1
 #define CPU_LOST 2 /* and nothing has looked for a tick */
 
@@ -104,6 +113,7 @@ struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
 	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
+	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look that makes it negative stops */
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
 	u64 cell[CELL_NR];
 
@@ -129,10 +139,12 @@ struct cpu {
 	u32 strict;	   /* CPU_STRICT or CPU_LOST: one was passed, the next is not to be */
 	u32 bold, in_time; /* how many limits were not passed of late; see cpu/bank.c */
 	u32 probing;	   /* the next look is to be compared with probe */
+	u32 can_walk;	   /* a near limit may be walked to (dbt_walk()); */
+	u32 walking;	   /* it is to be; */
+	u32 tired;	   /* this one is not */
 	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
-	s64 looks;	   /* CPU_WANT_LOOSE code stops when this has run up to 0 */
-	u64 looks_given;   /* it was -looks_given when it was set */
+	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
 	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
@@ -151,6 +163,15 @@ struct cpu {
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
 
 	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
+
+	/* Walking (dbt/piece.h). In translated code place_pc is here, as long as the generation is the code cache's: */
+	u64 place_pc;
+	u32 place_frag, place_rec, place_generation; /* place_frag 0: not known */
+	u32 inside;	   /* it is not where a block begins */
+	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
+	u32 copy_at, copy_from, copy_len, copy_end, copy_part;
+	u32 copy_left;	   /* dbt_leave() was called in it */
+	u32 pieces;	   /* run since translated code ran on (for statistics) */
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;

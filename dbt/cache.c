@@ -23,7 +23,8 @@
 #define IBL_BYTES (IBL_SIZE * 4ul)
 #define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * 2 * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
-#define HALVES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
+#define COPIES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
+#define HALVES_START (COPIES_START + COPIES_SIZE)
 #define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, PAGE_SIZE)
 #define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, PAGE_SIZE)
 #define SMALL_HOT_SIZE 0x40000ul
@@ -200,7 +201,7 @@ void cache_switch_half(void)
 
 static void emit_miss(void)
 {
-	struct emit e = {cache.miss};
+	struct emit e = {.p = cache.miss};
 
 	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
 	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
@@ -249,6 +250,7 @@ int cache_init(void)
 		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
 	}
 	cache.miss = (u8 *)CODE_START;
+	cache.copies = (u8 *)COPIES_START;
 	emit_miss();
 	use_half(0);
 	return 0;
@@ -306,18 +308,22 @@ u32 cache_rec_at(const struct frag *f, u64 host)
 	return lo;
 }
 
+void cache_emit_stub(struct emit *e, u32 id)
+{
+	/* movl $id, exit_id(%cpu); jmp *leave_exit(%cpu) */
+	emit8(e, 0x41);
+	emit8(e, 0xc7);
+	emit_cpu_mem(e, 0, offsetof(struct cpu, exit_id));
+	emit32(e, id);
+	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+}
+
 static void stub_make(u32 id)
 {
-	struct exit *x = &cache.exit[id];
-	struct emit e = {cache.cold};
+	struct emit e = {.p = cache.cold};
 
-	x->stub = (u32)(uintptr_t)e.p;
-	/* movl $id, exit_id(%cpu); jmp *leave_exit(%cpu) */
-	emit8(&e, 0x41);
-	emit8(&e, 0xc7);
-	emit_cpu_mem(&e, 0, offsetof(struct cpu, exit_id));
-	emit32(&e, id);
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	cache.exit[id].stub = (u32)(uintptr_t)e.p;
+	cache_emit_stub(&e, id);
 	cache.cold = e.p;
 }
 

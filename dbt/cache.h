@@ -26,11 +26,15 @@
 struct rec {
 	s32 guest;	/* guest address - fragment's pc */
 	u16 host;	/* offset in the fragment */
-	s16 d_insns;	/* what to add to the cells at this place to make them exact: instructions, */
-	s16 d_cycles;	/* quarter cycles, */
+	s16 d_cycles;	/* what to add to the cells at this place to make them exact: quarter cycles, */
+	s8 d_insns;	/* instructions, */
 	s8 d_branches;	/* branches; the other kinds are in rec_kinds */
+	u8 first : 1;	/* of the instruction's */
+	u8 fix : 7;	/* where in the host code that follows a displacement is relative to rip; 0: nowhere */
 	u8 spills;	/* guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs, NO_SPILL (dbt/rewrite.h) none */
 };
+
+#define REC_FIX_MAX 127u
 
 /* Corrections of the cells from CELL_COND on; only in variants with CPU_WANT_KINDS. Same index as the rec. */
 struct rec_kinds {
@@ -42,6 +46,9 @@ struct frag {
 	u32 host, host_end; /* cache addresses */
 	u32 rec, nrec;
 	u32 entry, nentry;
+	u32 exit, nexit;
+	u32 lookup;	    /* cache address of the lookup that it ends with, 0 none */
+	bool stays;	    /* it cannot be copied (dbt/walk.c) */
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 };
@@ -49,7 +56,7 @@ struct frag {
 struct entry {
 	u64 pc;
 	u32 host;	  /* cache address */
-	u32 frag;
+	u32 frag, rec;	  /* rec: the first of the block */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
@@ -71,7 +78,7 @@ enum exit_kind {
 struct exit {
 	u64 target;  /* guest address */
 	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable */
-	u32 stub;    /* cache address, 0: not made yet. EXIT_LOOK: where the block goes on */
+	u32 stub;    /* cache address, 0: not made yet */
 	u32 linked;  /* entry that it jumps to, 0 none */
 	union {
 		u32 next_in; /* linked: next exit linked to the same entry */
@@ -128,10 +135,12 @@ struct variant {
 #define VARIANTS 16u /* of one half */
 #define NO_VARIANT (~0u)
 
+#define COPIES_SIZE 0x400000ul
 #define IBL_SIZE 65536u
 #define PAGE_HASH_SIZE 16384u
 
 struct cache {
+	u8 *copies;	     /* COPIES_SIZE bytes for dbt/walk.c */
 	u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves */
 	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
 	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
@@ -184,6 +193,8 @@ u32 cache_rec_at(const struct frag *f, u64 host);
 u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *patch);
 void cache_exit_link(u32 exit, u32 entry);
 void cache_exit_unlink(u32 exit);
+/* What leaves by the exit: at most 20 bytes. */
+void cache_emit_stub(struct emit *e, u32 exit);
 
 /* A constant that code can reach relative to rip; equal ones may be shared. */
 u8 *cache_const64(u64 value);

@@ -80,7 +80,7 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 {
 	if (!c->cells)
 		return;
-	r->d_insns = (s16)delta(c, CELL_INSTRUCTIONS);
+	r->d_insns = (s8)delta(c, CELL_INSTRUCTIONS);
 	r->d_branches = (s8)delta(c, CELL_BRANCHES);
 	r->d_cycles = (s16)delta(c, CELL_CYCLES);
 	if (k)
@@ -88,17 +88,27 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 			k->d[i - CELL_COND] = (s8)delta(c, i);
 }
 
-void counting_correct(struct cpu *cpu, u32 variant, u32 rec)
+static void add_deltas(struct cpu *cpu, u32 variant, u32 rec, s64 times)
 {
 	const struct rec *r = &cache.rec[rec];
 
-	cpu->cell[CELL_INSTRUCTIONS] += (u64)(s64)r->d_insns;
-	cpu->cell[CELL_BRANCHES] += (u64)(s64)r->d_branches;
-	cpu->cell[CELL_CYCLES] += (u64)(s64)r->d_cycles;
+	cpu->cell[CELL_INSTRUCTIONS] += (u64)(times * r->d_insns);
+	cpu->cell[CELL_BRANCHES] += (u64)(times * r->d_branches);
+	cpu->cell[CELL_CYCLES] += (u64)(times * r->d_cycles);
 	if (cache.variant[variant].want & CPU_WANT_KINDS)
 		for (enum cell c = CELL_COND; c < CELL_NR; c++)
-			cpu->cell[c] += (u64)(s64)cache.kinds[rec].d[c - CELL_COND];
+			cpu->cell[c] += (u64)(times * cache.kinds[rec].d[c - CELL_COND]);
 	cpu->limits_stale = 1;
+}
+
+void counting_correct(struct cpu *cpu, u32 variant, u32 rec)
+{
+	add_deltas(cpu, variant, rec, 1);
+}
+
+void counting_resume(struct cpu *cpu, u32 variant, u32 rec)
+{
+	add_deltas(cpu, variant, rec, -1);
 }
 
 /* The cells that blocks[] stands for. */
@@ -167,6 +177,14 @@ bool counting_next(const struct counting *c, struct increment *out)
 	return false;
 }
 
+s32 counting_look(struct counting *c)
+{
+	if (!(c->want & CPU_WANT_BLOCKS))
+		return CPU_LOOK;
+	c->flushed |= BLOCK_CELLS;
+	return (s32)(CPU_LOOK + c->total[CELL_INSTRUCTIONS] + c->total[CELL_BRANCHES] * CPU_LOOK_BRANCH);
+}
+
 static void add_in_rcx(struct emit *e, s32 disp, s32 n)
 {
 	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
@@ -181,14 +199,15 @@ void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 }
 
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n, bool negative)
 {
 	u8 *out;
 
 	add_in_rcx(e, disp, n);
 	emit_load_top_byte_cpu(e, RCX, disp);
-	/* not %rcx; jrcxz over the jump */
-	emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1);
+	if (!negative)
+		emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1); /* not %rcx */
+	/* jrcxz over the jump */
 	emit8(e, 0xe3), emit8(e, 5);
 	emit8(e, 0xe9);
 	out = e->p;

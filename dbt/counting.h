@@ -27,6 +27,8 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 
 /* Translated code was left at the record's place: makes the counts right. */
 void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
+/* It is to be entered at the record's place: as translated code has them there. */
+void counting_resume(struct cpu *cpu, u32 variant, u32 rec);
 
 /* Code that takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are kept. */
 void counting_take_back(struct emit *e, const struct counting *c, bool spilled);
@@ -58,7 +60,10 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 
 /* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
 void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
-/* The same, and goes elsewhere if the word is not negative then, with rcx in spill[0]. Returns the address of the displacement. */
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
+/* The same, and goes elsewhere if the word is negative then, or if it is not, with rcx in spill[0]. Returns the address of the displacement. */
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n, bool negative);
+
+/* What a look adds to cpu->looks, which is made then: the block, if blocks are counted. */
+s32 counting_look(struct counting *c);
 
 #endif

@@ -2,12 +2,12 @@
 #ifndef DBT_CPU_OFFSETS_H
 #define DBT_CPU_OFFSETS_H
 
-#define CPU_GPR 640
-#define CPU_RIP 768
-#define CPU_RFLAGS 776
-#define CPU_EXIT_ID 784
-#define CPU_TARGET 792
-#define CPU_RT_RSP 800
-#define CPU_PENDING 840
+#define CPU_GPR 648
+#define CPU_RIP 776
+#define CPU_RFLAGS 784
+#define CPU_EXIT_ID 792
+#define CPU_TARGET 800
+#define CPU_RT_RSP 808
+#define CPU_PENDING 848
 
 #endif

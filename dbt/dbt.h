@@ -20,6 +20,7 @@ enum dbt_stop {
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
+	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that may be walked to is near; or from dbt_walk(): not from here */
 	DBT_STEPPED,   /* dbt_step() only: one instruction was executed and counted */
 };
 
@@ -41,6 +42,18 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
  */
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 
+/*
+ * After DBT_NEAR: executes up to so many instructions (at least 1) from cpu->rip on, as far as the code leads that there is of them, and counts them.
+ * No limits are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing was done, it cannot be done here.
+ */
+enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
+
+/* After dbt_walk(): it ended where there is no code to enter yet. */
+static inline bool dbt_inside(const struct cpu *cpu)
+{
+	return cpu->inside;
+}
+
 /* After dbt_step(): that was no branch, or one that was not taken. */
 static inline bool dbt_in_block(const struct cpu *cpu)
 {
@@ -50,7 +63,7 @@ static inline bool dbt_in_block(const struct cpu *cpu)
 /* CPU_WANT_LOOSE code is to look at limits at pc, where a block begins: the thread was among blocks that do not. Outside translated code. */
 void dbt_look(gva pc);
 
-/* After DBT_LIMIT and DBT_STEPPED, if neither dbt_run() nor dbt_step() is called next: the thread is out of the code cache. */
+/* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_walk() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
 
 /*

@@ -41,35 +41,36 @@ bool stops_at_limits(void)
 	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE);
 }
 
-/* Adds to the word, whose flags are dead. Returns the displacement of the jump where it is used up. */
-static u8 *emit_add_and_test(s32 disp, s32 n)
+/* Adds to the word, whose flags are dead. Returns the displacement of the jump that is made if it is negative, or if it is not. */
+static u8 *emit_add_and_test(s32 disp, s32 n, bool negative)
 {
 	emit_add_cpu(&tr.e, disp, n);
-	/* jns */
-	emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
+	/* js, jns */
+	emit8(&tr.e, 0x0f), emit8(&tr.e, negative ? 0x88 : 0x89);
 	emit32(&tr.e, 0);
 	return tr.e.p - 4;
 }
 
 void emit_look(void)
 {
+	const s32 disp = offsetof(struct cpu, looks);
 	bool dead = flags_dead_at_start();
 	u64 pc = tr.insn[0].pc;
 	struct emit hot;
-	struct exit *x;
-	u8 *patch, *on;
+	s32 n;
+	u8 *patch;
 
 	rec_add(pc);
+	n = counting_look(&tr.count);
 	if (dead)
-		patch = emit_add_and_test(offsetof(struct cpu, looks), 1);
+		patch = emit_add_and_test(disp, n, true);
 	else
-		patch = counting_test_keeping_flags(&tr.e, offsetof(struct cpu, looks), 1);
-	on = tr.e.p;
+		patch = counting_test_keeping_flags(&tr.e, disp, n, true);
+	rec_add(pc); /* where it goes on after a stop */
 	hot = cold_begin(patch);
 	if (!dead)
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	x = emit_stop(EXIT_LOOK, pc, 0);
-	x->stub = (u32)(uintptr_t)on;
+	emit_stop(EXIT_LOOK, pc, cache.nrec - 1);
 	cold_end(hot);
 }
 
@@ -88,9 +89,9 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 		return;
 	}
 	if (flags_dead) {
-		patch = emit_add_and_test(inc->disp, inc->n);
+		patch = emit_add_and_test(inc->disp, inc->n, false);
 	} else {
-		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
+		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n, false);
 	}
 	counting_made(&tr.count, inc);
 	rec_add(pc);

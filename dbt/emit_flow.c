@@ -42,7 +42,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		emit_unspill();
 	}
 	if (counted && stops_at_limits())
-		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1, false);
 	else if (counted)
 		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	emit_align_rel32(&tr.e, 1);
@@ -96,6 +96,21 @@ static u64 emit_loop(const struct guest_insn *gi)
 	return gi->pc + gi->in.len;
 }
 
+/* The instruction's record says where its displacement is that a copy must change. There is place for one. */
+static void note_fix(void)
+{
+	struct rec *r = &cache.rec[cache.nrec - 1];
+	u64 at = (u64)(uintptr_t)tr.e.fix - cache.frag[tr.frag].host - r->host;
+
+	if (!tr.e.fix)
+		return;
+	if (r->fix || at > REC_FIX_MAX)
+		cache.frag[tr.frag].stays = true;
+	else
+		r->fix = at & REC_FIX_MAX;
+	tr.e.fix = NULL;
+}
+
 static void emit_push_return(u64 ret)
 {
 	if (fits_s32((s64)ret)) {
@@ -106,8 +121,10 @@ static void emit_push_return(u64 ret)
 
 		emit8(&tr.e, 0xff);
 		emit8(&tr.e, 0x35);
+		tr.e.fix = tr.e.p;
 		emit32(&tr.e, (u32)(at - (tr.e.p + 4)));
 	}
+	note_fix();
 }
 
 static u64 emit_jmp_direct(const struct guest_insn *gi)
@@ -172,14 +189,17 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		}
 	} else {
 		rewrite_branch_operand(&tr.e, gi->bytes, &gi->in, gi->pc);
+		note_fix();
 		if (gi->in.kind == ISA_CALL_IND)
 			emit_push_return(gi->pc + gi->in.len);
 	}
 	emit_note_indirect(gi);
-	if (tr.out == NO_VARIANT)
+	if (tr.out == NO_VARIANT) {
 		emit_jmp(&tr.e, cache.miss);
-	else
+	} else {
+		cache.frag[tr.frag].lookup = (u32)host_here();
 		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late);
+	}
 	return 0;
 }
 
@@ -196,6 +216,7 @@ static u64 emit_plain(const struct guest_insn *gi)
 	struct rec *r = rec_add(gi->pc);
 
 	r->spills = rewrite_insn(&tr.e, gi->bytes, &gi->in, gi->pc);
+	note_fix();
 	return gi->pc + gi->in.len;
 }
 

@@ -1,6 +1,5 @@
 /* Records, entries and exits of the trace at hand: see dbt/trace.h. */
 #include "dbt/rewrite.h"
-#include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 
@@ -12,8 +11,10 @@ struct rec *rec_add(u64 pc)
 	*r = (struct rec){
 		.guest = (s32)(pc - tr.base),
 		.host = (u16)(host_here() - f->host),
+		.first = tr.first,
 		.spills = SPILLS_NONE,
 	};
+	tr.first = false;
 	counting_delta(&tr.count, r, tr.want & CPU_WANT_KINDS ? &cache.kinds[cache.nrec] : NULL);
 	cache.nrec++;
 	f->nrec++;
@@ -32,7 +33,7 @@ u32 find_entry(u64 pc)
 
 void entry_add(u64 pc)
 {
-	cache.entry[cache.nentry++] = (struct entry){.pc = pc, .host = (u32)host_here(), .frag = tr.frag};
+	cache.entry[cache.nentry++] = (struct entry){.pc = pc, .host = (u32)host_here(), .frag = tr.frag, .rec = cache.nrec};
 }
 
 void exit_add(u64 target, u8 *patch)
@@ -60,11 +61,7 @@ struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec)
 	u32 id = cache_exit_new(kind, tr.frag, tr.variant, pc, NULL);
 
 	cache.exit[id].rec = rec;
-	emit8(&tr.e, 0x41);
-	emit8(&tr.e, 0xc7);
-	emit_cpu_mem(&tr.e, 0, offsetof(struct cpu, exit_id));
-	emit32(&tr.e, id);
-	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	cache_emit_stub(&tr.e, id);
 	return &cache.exit[id];
 }
 

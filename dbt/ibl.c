@@ -108,7 +108,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 
 static void make_landing(struct entry *en)
 {
-	struct emit e = {cache.hot};
+	struct emit e = {.p = cache.hot};
 	struct landing l = ibl_emit_landing(&e, en->pc);
 
 	emit_jmp(&e, (u8 *)(uintptr_t)en->host);

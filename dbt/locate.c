@@ -8,6 +8,7 @@
 #include "dbt/counting.h"
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
+#include "dbt/piece.h"
 #include "dbt/rewrite.h"
 
 /* Indexes of gregs in ucontext, in the order of our register numbers. */
@@ -48,39 +49,40 @@ static void take_registers(const struct cpu *cpu, const u64 *greg, u8 spills, st
 struct place {
 	enum dbt_where where;
 	u32 rec; /* 0: none, the counts are right */
+	u32 variant;
 };
 
 static struct place locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 {
-	u64 pc = greg[GREG_RIP];
+	u64 pc = piece_origin(cpu, greg[GREG_RIP]);
 	const struct exit *x;
 	const struct frag *f;
 	u32 frag, rec;
 
 	if (in_enter_window(pc)) {
 		*out = *cpu;
-		return (struct place){DBT_AT_BOUNDARY, 0};
+		return (struct place){.where = DBT_AT_BOUNDARY};
 	}
 	if (!cache_contains(pc))
-		return (struct place){DBT_AT_RUNTIME, 0};
+		return (struct place){.where = DBT_AT_RUNTIME};
 	frag = cache_frag_at(pc);
 	if (!frag) {
 		x = exit_at_stub(pc);
 		if (!x)
-			return (struct place){DBT_AT_INSIDE, 0};
+			return (struct place){.where = DBT_AT_INSIDE};
 		take_registers(cpu, greg, SPILLS_NONE, out);
 		out->rip = x->target;
-		return (struct place){DBT_AT_BOUNDARY, 0};
+		return (struct place){.where = DBT_AT_BOUNDARY};
 	}
 	f = &cache.frag[frag];
 	rec = cache_rec_at(f, pc);
 	out->rip = f->pc + (u64)(s64)cache.rec[rec].guest;
 	if (f->host + cache.rec[rec].host == pc) {
 		take_registers(cpu, greg, SPILLS_NONE, out);
-		return (struct place){DBT_AT_BOUNDARY, rec};
+		return (struct place){DBT_AT_BOUNDARY, rec, f->variant};
 	}
 	take_registers(cpu, greg, cache.rec[rec].spills, out);
-	return (struct place){DBT_AT_INSIDE, rec};
+	return (struct place){DBT_AT_INSIDE, rec, f->variant};
 }
 
 enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
@@ -101,7 +103,8 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 		cpu->rip = now.rip;
 		cpu->rflags = now.rflags;
 		if (p.rec)
-			counting_correct(cpu, cache.frag[cache_frag_at(pc)].variant, p.rec);
+			counting_correct(cpu, p.variant, p.rec);
+		cpu->copy_left = 1;
 	}
 	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu;
 	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;

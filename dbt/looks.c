@@ -6,7 +6,7 @@
 #include "rt/stats.h"
 
 #define HASH_BITS 16
-#define ONE_OF_BITS 4
+#define ONE_OF_BITS 3
 
 static u8 asked[(1u << HASH_BITS) / 8];
 

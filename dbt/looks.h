@@ -1,5 +1,5 @@
 /*
- * In CPU_WANT_LOOSE code, the blocks that look at limits: one of every 16, wherever their addresses happen to put them, and loops of one block;
+ * In CPU_WANT_LOOSE code, the blocks that look at limits: one of every 8, wherever their addresses happen to put them, and loops of one block;
  * and those at which dbt_look() was called because a thread was found to be among others for long. Guarded by dbt_lock.
  */
 #ifndef DBT_LOOKS_H

@@ -123,6 +123,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 			s32 d = (s32)disp;
 
 			memcpy(buf + copy.disp_off, &d, 4);
+			e->fix = e->p + copy.disp_off;
 		} else {
 			unsigned base = pick_scratch(used);
 
@@ -179,6 +180,7 @@ void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *
 			s32 d = (s32)disp;
 
 			memcpy(buf + copy.disp_off, &d, 4);
+			e->fix = e->p + copy.disp_off;
 		} else {
 			emit_mov_imm(e, RCX, addr);
 			check(isa_set_mem(buf, &copy, RCX, 0) > 0);

@@ -9,6 +9,7 @@
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
 #include "dbt/lbr.h"
+#include "dbt/piece.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/stats.h"
@@ -39,6 +40,7 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
 	cpu->rflags = RFLAGS_FIXED;
 	memset(cpu->way, 0, sizeof(cpu->way));
+	cpu->place_frag = 0;
 }
 
 void dbt_before_fork(void)
@@ -135,6 +137,16 @@ static bool used_up(struct cpu *cpu)
 	return true;
 }
 
+/* The thread is at that record's place, in front of the guest instruction at cpu->rip. */
+static void place_at(struct cpu *cpu, u32 frag, u32 rec)
+{
+	cpu->place_pc = cpu->rip;
+	cpu->place_frag = frag;
+	cpu->place_rec = rec;
+	cpu->place_generation = cpu->generation;
+	cpu->inside = 0;
+}
+
 /* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
 static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 {
@@ -168,6 +180,10 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		*stop = DBT_WATCHED;
 		return true;
 	case EXIT_LOOK:
+		stat_inc(limit_exits);
+		cpu->limits_stale = 1;
+		place_at(cpu, x->frag, x->rec);
+		return false;
 	case EXIT_BRANCH:
 		return false;
 	case EXIT_STALE:
@@ -192,10 +208,11 @@ static u32 wanted(struct cpu *cpu)
 
 	if (!(want & CPU_WANT_LIMITS)) {
 		cpu->limits_stale = 1;
-		cpu->fine = 0;
+		cpu->fine = cpu->walking = 0;
 		return want;
 	}
-	if (cpu->limits_new | cpu->limits_stale) {
+	cpu->can_walk = !(want & ~PIECE_WANTS) && !dbt_options.no_ibl && !dbt_options.no_links;
+	if (cpu->limits_new | cpu->limits_stale | (cpu->walking & !cpu->can_walk)) {
 		stat_add(limits_moved, cpu_limit_passed(cpu));
 		cpu_renew_limits(cpu);
 		if (unlikely(cpu->look_at)) {
@@ -215,18 +232,20 @@ static int enter_at(struct cpu *cpu, u64 host)
 	return dbt_enter(cpu, host);
 }
 
-/* Translated code was left only to look at limits, and these are as far away as ever: it may go on where it was. */
-static bool only_looked(struct cpu *cpu)
+/* From here until the exit that it is left by has been read, this half of the cache stays. */
+static void hold_cache(struct cpu *cpu)
 {
-	const struct exit *x = &cache.exit[cpu->exit_id];
+	if (cpu->epoch != cache.epoch)
+		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+}
 
-	if (x->kind != EXIT_LOOK)
-		return false;
-	stat_inc(limit_exits);
-	cpu->rip = x->target;
-	cpu->summed = 0;
-	cpu->limits_stale = 1;
-	return wanted(cpu) == cpu->variant && __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) == cpu->generation;
+static void set_variant(struct cpu *cpu, u32 want)
+{
+	stat_inc(variant_switches);
+	if (want & ~cpu->variant & CPU_WANT_LBR)
+		lbr_clear(cpu);
+	cpu->variant = want;
+	cpu->place_frag = 0; /* in another one's */
 }
 
 /* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for find_way(). */
@@ -236,16 +255,11 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 	u32 entry, generation;
 
 	if (want != cpu->variant) {
-		stat_inc(variant_switches);
-		if (want & ~cpu->variant & CPU_WANT_LBR)
-			lbr_clear(cpu);
-		cpu->variant = want;
+		set_variant(cpu, want);
 		if (exit && cache.exit[exit].variant != cache_variant(want))
 			exit = 0;
 	}
-	/* From here until the exit that it is left by has been read, this half of the cache stays. */
-	if (cpu->epoch != cache.epoch)
-		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	hold_cache(cpu);
 	generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 	if (exit || indirect || way->pc != cpu->rip || way->want != want || way->generation != generation) {
 		entry = find_way(cpu, exit, indirect, fault);
@@ -254,12 +268,31 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 		*way = (struct cpu_way){cpu->rip, want, generation, cache.entry[entry].host};
 	}
 	cpu->generation = generation;
+	cpu->place_frag = 0;
 	return enter_at(cpu, way->host);
 }
 
 void dbt_outside(struct cpu *cpu)
 {
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+}
+
+/* The thread only looked at limits, or was led to one, and the code that it was in is what it is to run. */
+static bool goes_on(struct cpu *cpu, u32 want)
+{
+	if (!cpu->place_frag || cpu->place_pc != cpu->rip || want != cpu->variant)
+		return false;
+	hold_cache(cpu);
+	return cpu->place_generation == __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
+}
+
+static int go_on(struct cpu *cpu)
+{
+	const struct frag *f = &cache.frag[cpu->place_frag];
+
+	cpu->place_frag = 0;
+	counting_resume(cpu, f->variant, cpu->place_rec);
+	return enter_at(cpu, f->host + cache.rec[cpu->place_rec].host);
 }
 
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
@@ -272,10 +305,10 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		u32 want = wanted(cpu);
 		int left;
 
+		if (unlikely(cpu->walking))
+			return DBT_NEAR;
 		cpu->summed = 0;
-		left = enter(cpu, want, exit, indirect, fault);
-		while (left == LEFT_EXIT && only_looked(cpu))
-			left = enter_at(cpu, cache.exit[cpu->exit_id].stub);
+		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
 		switch (left) {
 		case -1:
 			return DBT_FAULT;
@@ -307,8 +340,12 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		stat_add(steps, cpu->steps);
 		cpu->steps = 0;
 	}
+	if (cpu->pieces) {
+		stat_add(pieces, cpu->pieces);
+		cpu->pieces = 0;
+	}
 	stop = run(cpu, fault);
-	if (stop != DBT_LIMIT)
+	if (stop != DBT_LIMIT && stop != DBT_NEAR)
 		dbt_outside(cpu);
 	return stop;
 }
@@ -348,6 +385,103 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 	cpu->limits_stale |= has_quotas(cpu);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
+	if (stop != DBT_STEPPED)
+		dbt_outside(cpu);
+	return stop;
+}
+
+/* Where the thread is in translated code. False, and *fault: nowhere. */
+static bool find_place(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE), entry;
+
+	if (cpu->place_frag && cpu->place_pc == cpu->rip && cpu->place_generation == generation)
+		return true;
+	cpu->generation = generation;
+	entry = find_way(cpu, 0, false, fault);
+	if (entry)
+		place_at(cpu, cache.entry[entry].frag, cache.entry[entry].rec);
+	return entry;
+}
+
+/* A piece was left at its end, in the middle of its fragment. */
+static void left_inside(struct cpu *cpu)
+{
+	const struct frag *f = &cache.frag[cpu->place_frag];
+
+	counting_correct(cpu, f->variant, cpu->copy_end);
+	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy_end].guest;
+	cpu->place_pc = cpu->rip;
+	cpu->place_rec = cpu->copy_end;
+	cpu->inside = 1;
+}
+
+/* A piece was left by a branch of its fragment. */
+static void left_by_branch(struct cpu *cpu, const struct exit *x)
+{
+	u32 entry = __atomic_load_n(&x->linked, __ATOMIC_RELAXED);
+
+	cpu->rip = x->target;
+	cpu->place_frag = 0;
+	if (entry && cache.entry[entry].pc == x->target)
+		place_at(cpu, cache.entry[entry].frag, cache.entry[entry].rec);
+}
+
+/* A piece was left by an exit. */
+static enum dbt_stop left_piece(struct cpu *cpu)
+{
+	u32 id = (u32)cpu->exit_id;
+	enum dbt_stop stop;
+
+	if (!id) {
+		left_inside(cpu);
+	} else if (cache.exit[id].kind == EXIT_BRANCH) {
+		left_by_branch(cpu, &cache.exit[id]);
+	} else {
+		cpu->place_frag = 0;
+		if (left_by_exit(cpu, id, &stop))
+			return stop;
+	}
+	return DBT_STEPPED;
+}
+
+enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
+{
+	u32 want = usable_want(cpu) | CPU_WANT_LOOSE, variant, rec;
+	enum dbt_stop stop = DBT_STEPPED;
+	int left;
+
+	if (want & ~PIECE_WANTS)
+		return DBT_NEAR;
+	if (want != cpu->variant)
+		set_variant(cpu, want);
+	hold_cache(cpu);
+	if (!find_place(cpu, fault)) {
+		dbt_outside(cpu);
+		return DBT_FAULT;
+	}
+	if (!piece_make(cpu, insns))
+		return DBT_NEAR;
+	rec = cpu->place_rec;
+	variant = cache.frag[cpu->place_frag].variant;
+	counting_resume(cpu, variant, rec);
+	cpu->inside = cpu->copy_left = cpu->summed = 0;
+	cpu->generation = cpu->place_generation;
+	cpu->pieces++;
+	left = enter_at(cpu, cpu->copy_at);
+	piece_done(cpu);
+	if (left == LEFT_EXIT) {
+		stop = left_piece(cpu);
+	} else if (left == LEFT_INDIRECT) {
+		cpu->rip = cpu->target;
+		cpu->place_frag = 0;
+	} else {
+		stop = DBT_INTERRUPT;
+		if (!cpu->copy_left) /* it was not even begun */
+			counting_correct(cpu, variant, rec);
+		else
+			cpu->place_frag = 0;
+	}
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
 	return stop;

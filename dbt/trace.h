@@ -35,6 +35,7 @@ struct trace {
 	struct guest_insn insn[CPU_BLOCK_INSNS];
 	u32 n;
 	struct counting count;
+	bool first; /* the next record is the first of an instruction */
 	s32 late; /* the word that the indirect branch at its end looks at; 0: none */
 };
 

@@ -111,11 +111,18 @@ static u64 emit_copy(bool last)
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
-	if (counting_any(&tr.count))
+	if (tr.looks) {
+		place = 0;
+		safe = flags_dead_at_start();
+	} else if (counting_any(&tr.count)) {
 		place = find_place(&safe);
+	}
 	for (u32 k = 0; k < tr.n; k++) {
 		struct guest_insn *gi = &tr.insn[k];
 
+		tr.first = true;
+		if (tr.looks && !k)
+			emit_look();
 		if (k == place)
 			emit_counting(gi->pc, safe);
 		emit_watch(gi);
@@ -123,6 +130,8 @@ static u64 emit_copy(bool last)
 			emit_loop_on(gi);
 		else
 			next = emit_insn(gi);
+		if (tr.first) /* it needs no code of its own */
+			rec_add(gi->pc);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in);
 		emit_not_taken(gi);
@@ -145,12 +154,12 @@ static u64 emit_block(void)
 	tr.looks = find_look();
 	if (tr.breaks)
 		return emit_break();
-	if (tr.looks)
-		emit_look();
 	if (tr.checked)
 		emit_check();
-	for (u32 left = copies(); left; left--)
+	for (u32 left = copies(); left; left--) {
 		next = emit_copy(left == 1);
+		tr.looks = false;
+	}
 	tr.blocks++;
 	return next;
 }
@@ -196,7 +205,7 @@ u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 	tr.out = out_of(tr.want, variant);
 	tr.fine = fine_of(tr.want);
 	tr.insns = tr.blocks = 0;
-	tr.checked = false;
+	tr.checked = tr.first = false;
 	if (!decode_block(pc, fault))
 		return 0;
 	tr.base = pc;
@@ -207,7 +216,8 @@ u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 	if (indirect)
 		landing = ibl_emit_landing(&tr.e, pc);
 	f = &cache.frag[tr.frag];
-	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry, .variant = (u8)variant};
+	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry,
+			   .exit = cache.nexit, .variant = (u8)variant};
 
 	for (;;) {
 		next = emit_block();
@@ -229,6 +239,8 @@ u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 	check(host_here() - f->host < FRAG_MAX_BYTES);
 	f->host_end = (u32)host_here();
 	f->nentry = cache.nentry - f->entry;
+	f->nexit = cache.nexit - f->exit;
+	f->stays |= tr.checked;
 	cache.hot = tr.e.p;
 	stat_add(blocks, tr.blocks);
 	stat_add(block_insns, tr.insns);

@@ -60,6 +60,8 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 		stop = unlikely(breakpoints_resume(t)) ? sampling_step(t, fault) : dbt_run(t->cpu, fault);
 		if (stop == DBT_LIMIT)
 			stop = sampling_limit(t, fault);
+		else if (stop == DBT_NEAR)
+			stop = sampling_walk(t, fault);
 		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
 			stop = sampling_step(t, fault);
 	}

@@ -10,6 +10,10 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 
+/* Pieces of code that a walk may take: so many, and one for so many instructions. */
+#define WALK_PIECES 40
+#define WALK_INSNS 6
+
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
 struct perf_siginfo {
 	s32 signo, err, code, pad;
@@ -107,6 +111,15 @@ static bool goes_on(const struct cpu *cpu, bool sampled, u32 strict)
 	return cpu->rare || strict ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
+/* What was sampled where nothing had looked for long: code is to look there. */
+static void look_from(struct thread *t, u32 strict)
+{
+	if (strict == CPU_LOST)
+		dbt_look(t->cpu->rip);
+	else
+		t->cpu->probe = t->cpu->rip;
+}
+
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 {
 	u32 strict = t->cpu->strict;
@@ -117,12 +130,38 @@ enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 		stop = step(t, fault, &sampled);
 		any |= sampled;
 	} while (stop == DBT_STEPPED && !t->attention && goes_on(t->cpu, sampled, strict));
-	if (unlikely(strict && any) && stop == DBT_STEPPED && !dbt_in_block(t->cpu)) {
-		if (strict == CPU_LOST)
-			dbt_look(t->cpu->rip);
-		else
-			t->cpu->probe = t->cpu->rip;
-	}
+	if (unlikely(strict && any) && stop == DBT_STEPPED && !dbt_in_block(t->cpu))
+		look_from(t, strict);
+	return stop;
+}
+
+/* To the limit, or some way; and on to where a block begins that may be told to look. */
+enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
+{
+	struct cpu *cpu = t->cpu;
+	u64 left = cpu_walk_left(cpu), pieces = WALK_PIECES + left / WALK_INSNS;
+	u32 strict = cpu->strict;
+	bool sampled = false;
+	enum dbt_stop stop;
+
+	do {
+		struct shot_regs before;
+
+		if (left <= 1)
+			shot_regs(cpu, &before);
+		stop = pieces-- ? dbt_walk(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
+		if (stop == DBT_NEAR) {
+			cpu_walk_no_more(cpu);
+			return DBT_STEPPED;
+		}
+		if (left <= 1 && !cpu_walk_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
+			overflow_exact(t, &before, stop);
+			sampled = true;
+		}
+		left = cpu_walk_left(cpu);
+	} while (stop == DBT_STEPPED && !t->attention && (!sampled || (strict && dbt_inside(cpu) && cpu_walks(cpu))));
+	if (unlikely(strict && sampled) && stop == DBT_STEPPED && !dbt_inside(cpu))
+		look_from(t, strict);
 	return stop;
 }
 

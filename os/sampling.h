@@ -24,6 +24,9 @@ void sampling_rearm(struct thread *t);
  */
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault);
 
+/* The same after DBT_NEAR: up to the limit. */
+enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault);
+
 /* dbt_step() with the samples of the limits that the instruction reaches. The same. */
 enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault);
 

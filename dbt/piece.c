@@ -1,0 +1,125 @@
+/*
+ * See dbt/piece.h. Threads have parts of cache.copies in which they write one copy after the other, so that a processor seldom has in its
+ * instruction cache what is overwritten.
+ *
+ * A block's look is copied as it is, with a jump that leads nowhere: cpu->looks is far from negative while pieces run (cpu/bank.c).
+ */
+#include "dbt/piece.h"
+#include "dbt/rewrite.h"
+
+#define PART_SIZE 0x10000u
+#define PARTS (COPIES_SIZE / PART_SIZE)
+#define PIECE_MAX 4096u /* bytes, but for the last instruction */
+#define STUB_SIZE 20u
+_Static_assert(PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (FRAG_MAX_EXITS + 1) < PART_SIZE, "one fits");
+
+/* owner: slot + 1 of the cpu. In the child of a fork those of other threads stay taken. */
+static struct part {
+	u32 owner, used;
+} part[PARTS];
+
+static struct part *take_part(struct cpu *cpu)
+{
+	for (u32 i = 0; i < PARTS; i++) {
+		struct part *p = &part[(cpu->slot + i) % PARTS];
+		u32 none = 0;
+
+		if (__atomic_compare_exchange_n(&p->owner, &none, cpu->slot + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return p;
+	}
+	return NULL;
+}
+
+void piece_done(struct cpu *cpu)
+{
+	cpu->copy_at = 0;
+	__atomic_store_n(&part[cpu->copy_part].owner, 0, __ATOMIC_RELEASE);
+}
+
+/* The record behind the last of so many instructions from the record on; or the end of the fragment's. Of its own instruction it may not be the first. */
+static u32 find_end(const struct frag *f, u32 rec, u64 insns)
+{
+	u32 most = cache.rec[rec].host + PIECE_MAX, end = f->rec + f->nrec;
+
+	insns -= !cache.rec[rec].first;
+	for (; rec < end; rec++)
+		if (cache.rec[rec].first && (!insns-- || cache.rec[rec].host > most))
+			break;
+	return rec;
+}
+
+/* Operands relative to rip. */
+static bool fix_operands(u32 rec, u32 end, u8 *to, s64 moved)
+{
+	const u32 start = cache.rec[rec].host;
+
+	for (; rec < end; rec++) {
+		const struct rec *r = &cache.rec[rec];
+		s32 disp;
+
+		if (!r->fix)
+			continue;
+		memcpy(&disp, to + (r->host - start) + r->fix, 4);
+		if (!fits_s32(disp - moved))
+			return false;
+		disp = (s32)(disp - moved);
+		memcpy(to + (r->host - start) + r->fix, &disp, 4);
+	}
+	return true;
+}
+
+static void emit_exits(struct emit *e, const struct frag *f, u32 from, u32 end, u8 *to)
+{
+	for (u32 i = f->exit; i < f->exit + f->nexit; i++) {
+		const struct exit *x = &cache.exit[i];
+
+		if (x->patch < from || x->patch >= end)
+			continue;
+		emit_patch_rel32(to + (x->patch - from), e->p);
+		cache_emit_stub(e, i);
+	}
+}
+
+bool piece_make(struct cpu *cpu, u64 insns)
+{
+	const struct frag *f = &cache.frag[cpu->place_frag];
+	u32 rec = cpu->place_rec, stop = find_end(f, rec, insns), from = f->host + cache.rec[rec].host, end;
+	bool whole = stop == f->rec + f->nrec;
+	struct part *p = f->stays ? NULL : take_part(cpu);
+	struct emit e;
+	u8 *to;
+
+	if (!p)
+		return false;
+	cpu->copy_part = (u32)(p - part);
+	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)
+		p->used = 0;
+	to = cache.copies + cpu->copy_part * PART_SIZE + p->used;
+	end = !whole ? f->host + cache.rec[stop].host : f->lookup ? f->lookup : f->host_end;
+	memcpy(to, (void *)(uintptr_t)from, end - from);
+	e.p = to + (end - from);
+	if (!fix_operands(rec, stop, to, (s64)(to - (u8 *)(uintptr_t)from))) {
+		piece_done(cpu);
+		return false;
+	}
+	if (!whole)
+		cache_emit_stub(&e, 0);
+	else if (f->lookup)
+		emit_jmp(&e, cache.miss);
+	emit_exits(&e, f, from, end, to);
+	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64);
+	cpu->copy_end = whole ? 0 : stop;
+	cpu->copy_from = from;
+	/* Behind the last instruction, where it leaves or looks up its target, it is as the fragment is there. */
+	cpu->copy_len = end - from + (!whole || f->lookup);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cpu->copy_at = (u32)(uintptr_t)to;
+	return true;
+}
+
+u64 piece_origin(const struct cpu *cpu, u64 host)
+{
+	if (cpu->copy_at && host - cpu->copy_at < cpu->copy_len)
+		return host - cpu->copy_at + cpu->copy_from;
+	return host;
+}

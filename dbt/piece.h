@@ -1,0 +1,24 @@
+/*
+ * Pieces of translated code to be run for a number of instructions: copies of what a fragment already is, which lead to the dispatcher at their
+ * end and by every branch out. So a thread is stopped anywhere without code made for it. Only of variants that count and
+ * nothing else, CPU_WANT_LOOSE included: their fragments' exits are all in one piece with them.
+ */
+#ifndef DBT_PIECE_H
+#define DBT_PIECE_H
+
+#include "dbt/cache.h"
+
+/* Code of variants with other bits than these is not copied. */
+#define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_LOOSE)
+
+/*
+ * Copies what comes from record cpu->place_rec on, of at most `insns` instructions, for the cpu's thread to enter at cpu->copy_at until
+ * piece_done(). At its end, if it has one in front of record cpu->copy_end (0: it has none), it leaves by exit 0. False: it cannot be had.
+ */
+bool piece_make(struct cpu *cpu, u64 insns);
+void piece_done(struct cpu *cpu);
+
+/* The place in the fragment of a host address in the cpu's copy; others as they are. */
+u64 piece_origin(const struct cpu *cpu, u64 host);
+
+#endif
