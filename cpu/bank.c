@@ -29,7 +29,7 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define STRICT_MIN 512ul
 #define STRICT_TIMES 4
 /* Further away code made for it is cheaper than walking. */
-#define WALK_MAX 20000u
+#define WALK_MAX 50000u
 /* Looks that a piece of code makes on a walk are fewer, and none is to stop. */
 #define LOOKS_WALKED 1024u
 
