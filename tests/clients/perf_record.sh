@@ -15,10 +15,10 @@ between $samples $samples "$per +[0-9a-f]+ [^ ]"
 most "$per +[0-9a-f]+ leaf"
 
 # Frequencies, and what is sampled if nothing is said: cycles, without the kernel.
-record -- "$shape" 20000
+record -- "$shape" 80000
 script -F event,ip,sym
 most 'cycles:u: +[0-9a-f]+ leaf'
-record -F 1000 -e instructions:u -- "$shape" 60000
+record -F 1000 -e instructions:u -- "$shape" 300000
 script -F ip,sym
 most leaf
 
