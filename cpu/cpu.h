@@ -170,7 +170,7 @@ struct cpu {
 	u32 inside;	   /* it is not where a block begins */
 	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
 	u32 copy_at, copy_from, copy_len, copy_end, copy_part;
-	u32 copy_left;	   /* dbt_leave() was called in it */
+	u32 left_code;	   /* by dbt_leave(), since it was entered: else nothing was executed */
 	u32 pieces;	   /* run since translated code ran on (for statistics) */
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */

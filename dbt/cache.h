@@ -48,7 +48,7 @@ struct frag {
 	u32 entry, nentry;
 	u32 exit, nexit;
 	u32 lookup;	    /* cache address of the lookup that it ends with, 0 none */
-	bool stays;	    /* it cannot be copied (dbt/walk.c) */
+	bool stays;	    /* it cannot be copied (dbt/piece.c) */
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 };
@@ -140,7 +140,7 @@ struct variant {
 #define PAGE_HASH_SIZE 16384u
 
 struct cache {
-	u8 *copies;	     /* COPIES_SIZE bytes for dbt/walk.c */
+	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
 	u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves */
 	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
 	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */

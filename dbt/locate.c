@@ -104,7 +104,7 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 		cpu->rflags = now.rflags;
 		if (p.rec)
 			counting_correct(cpu, p.variant, p.rec);
-		cpu->copy_left = 1;
+		cpu->left_code = 1;
 	}
 	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu;
 	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;

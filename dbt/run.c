@@ -286,13 +286,26 @@ static bool goes_on(struct cpu *cpu, u32 want)
 	return cpu->place_generation == __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 }
 
+/* Enters at the place of the record, or a copy of it at `host`. */
+static int enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
+{
+	int left;
+
+	cpu->left_code = 0;
+	counting_resume(cpu, variant, rec);
+	left = enter_at(cpu, host);
+	if (left == LEFT_INTERRUPT && !cpu->left_code)
+		counting_correct(cpu, variant, rec);
+	return left;
+}
+
 static int go_on(struct cpu *cpu)
 {
 	const struct frag *f = &cache.frag[cpu->place_frag];
+	u32 rec = cpu->place_rec;
 
 	cpu->place_frag = 0;
-	counting_resume(cpu, f->variant, cpu->place_rec);
-	return enter_at(cpu, f->host + cache.rec[cpu->place_rec].host);
+	return enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
@@ -447,7 +460,7 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 
 enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 {
-	u32 want = usable_want(cpu) | CPU_WANT_LOOSE, variant, rec;
+	u32 want = usable_want(cpu) | CPU_WANT_LOOSE;
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 
@@ -462,13 +475,10 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	}
 	if (!piece_make(cpu, insns))
 		return DBT_NEAR;
-	rec = cpu->place_rec;
-	variant = cache.frag[cpu->place_frag].variant;
-	counting_resume(cpu, variant, rec);
-	cpu->inside = cpu->copy_left = cpu->summed = 0;
+	cpu->inside = cpu->summed = 0;
 	cpu->generation = cpu->place_generation;
 	cpu->pieces++;
-	left = enter_at(cpu, cpu->copy_at);
+	left = enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
 	piece_done(cpu);
 	if (left == LEFT_EXIT) {
 		stop = left_piece(cpu);
@@ -477,10 +487,7 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 		cpu->place_frag = 0;
 	} else {
 		stop = DBT_INTERRUPT;
-		if (!cpu->copy_left) /* it was not even begun */
-			counting_correct(cpu, variant, rec);
-		else
-			cpu->place_frag = 0;
+		cpu->place_frag = 0;
 	}
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
