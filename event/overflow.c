@@ -122,7 +122,7 @@ static bool too_often(struct round *r, struct event *e, const struct event *root
 
 	if (now - e->tick_stamp >= PERIOD_TICK)
 		count_from_tick(e, r->task, now);
-	e->interrupts += root->async_pid ? SIGNAL_INTERRUPTS : 1;
+	e->interrupts += root->async_pid || e->attr.sigtrap ? SIGNAL_INTERRUPTS : 1;
 	return e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
 }
 

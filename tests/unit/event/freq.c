@@ -251,6 +251,23 @@ static void test_throttled_group(void)
 	expect_empty();
 }
 
+/* They signal, too. */
+static void test_throttle_sigtraps(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 100);
+	long fd;
+
+	sampling_session();
+	a.sigtrap = a.remove_on_exec = 1;
+	fd = open_sampling(&a, -1);
+	set_rate(16000);
+	run_for(1, MS, 1000);
+	take_samples(fd);
+	expect_long(nr_samples, 4);
+	expect_long(nr_throttles, 1);
+	expect_empty();
+}
+
 int main(void)
 {
 	test_converges(100);
@@ -262,5 +279,6 @@ int main(void)
 	test_throttle();
 	test_throttle_wakeups();
 	test_throttled_group();
+	test_throttle_sigtraps();
 	return unit_result();
 }
