@@ -11,6 +11,7 @@
 #define PARTS (COPIES_SIZE / PART_SIZE)
 #define PIECE_MAX 4096u /* bytes, but for the last instruction */
 #define STUB_SIZE 20u
+#define PREFETCHED 256u /* bytes */
 _Static_assert(PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (FRAG_MAX_EXITS + 1) < PART_SIZE, "one fits");
 
 /* owner: slot + 1 of the cpu. In the child of a fork those of other threads stay taken. */
@@ -75,22 +76,35 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 from, u32 end, 
 
 		if (x->patch < from || x->patch >= end)
 			continue;
+		__builtin_prefetch(&cache.entry[x->linked]);
 		emit_patch_rel32(to + (x->patch - from), e->p);
 		cache_emit_stub(e, i);
+	}
+}
+
+/* What is needed of a fragment is seldom in the processor's caches: all of it is asked for at once. */
+static void prefetch(const struct frag *f, u32 from)
+{
+	for (u32 i = 0; i < PREFETCHED; i += 64) {
+		__builtin_prefetch((void *)(uintptr_t)(from + i));
+		__builtin_prefetch((u8 *)&cache.exit[f->exit] + i);
 	}
 }
 
 bool piece_make(struct cpu *cpu, u64 insns)
 {
 	const struct frag *f = &cache.frag[cpu->place_frag];
-	u32 rec = cpu->place_rec, stop = find_end(f, rec, insns), from = f->host + cache.rec[rec].host, end;
-	bool whole = stop == f->rec + f->nrec;
+	u32 rec = cpu->place_rec, from = f->host + cache.rec[rec].host, stop, end;
 	struct part *p = f->stays ? NULL : take_part(cpu);
 	struct emit e;
+	bool whole;
 	u8 *to;
 
 	if (!p)
 		return false;
+	prefetch(f, from);
+	stop = find_end(f, rec, insns);
+	whole = stop == f->rec + f->nrec;
 	cpu->copy_part = (u32)(p - part);
 	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)
 		p->used = 0;

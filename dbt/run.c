@@ -145,6 +145,8 @@ static void place_at(struct cpu *cpu, u32 frag, u32 rec)
 	cpu->place_rec = rec;
 	cpu->place_generation = cpu->generation;
 	cpu->inside = 0;
+	__builtin_prefetch(&cache.frag[frag]);
+	__builtin_prefetch(&cache.rec[rec]);
 }
 
 /* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
