@@ -456,11 +456,9 @@ static u64 looks_made(const struct cpu *cpu)
 /* So many may be made from now on; the last one stops. */
 static void allow_looks(struct cpu *cpu, u64 n)
 {
-	u64 branches = sum_of_looks(cpu, CELL_BRANCHES);
-
 	change_begin(cpu);
-	store(&cpu->cell[CELL_INSTRUCTIONS], cpu->cell[CELL_INSTRUCTIONS] + sum_of_looks(cpu, CELL_INSTRUCTIONS));
-	store(&cpu->cell[CELL_BRANCHES], cpu->cell[CELL_BRANCHES] + branches);
+	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
+		store(&cpu->cell[c], cpu->cell[c] + sum_of_looks(cpu, c));
 	__atomic_store_n(&cpu->looks, (s64)(n - 1) * -CPU_LOOK, __ATOMIC_RELAXED);
 	cpu->looks_given = n;
 	cpu->summed = 0;

@@ -58,7 +58,7 @@ bool cpu_limit_passed(struct cpu *cpu);
 
 /*
  * The same: there is no limit but one of instructions that may be moved, so that the thread may be led to it by dbt_walk(); how far it is, 0: it is
- * reached. Another way to this limit is to be found.
+ * reached (and there may be as many looks again); and another way to this limit is to be found.
  */
 bool cpu_walks(const struct cpu *cpu);
 u64 cpu_walk_left(struct cpu *cpu);

@@ -21,7 +21,7 @@ enum dbt_stop {
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
 	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that may be walked to is near; or from dbt_walk(): not from here */
-	DBT_STEPPED,   /* dbt_step() only: one instruction was executed and counted */
+	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_walk(): at least one */
 };
 
 /* Why DBT_FAULT: as the kernel would report it in siginfo. */
@@ -48,7 +48,7 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
  */
 enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
 
-/* After dbt_walk(): it ended where there is no code to enter yet. */
+/* After dbt_walk(): it ended in the middle of a block. */
 static inline bool dbt_inside(const struct cpu *cpu)
 {
 	return cpu->inside;

@@ -13,7 +13,7 @@
 
 struct emit {
 	u8 *p;
-	u8 *fix; /* the last displacement written that is relative to rip and leads out of the code cache's part at hand */
+	u8 *fix; /* the displacement of the last operand relative to rip, which a copy must change; NULL: noted, or none */
 };
 
 static inline void emit8(struct emit *e, u8 b)
