@@ -19,14 +19,20 @@
 #define MAX_NODES (2u << 20)
 #define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */
 
+/* A program is a large one when it needs this size of table. Then each half of its records, and of the code, has huge pages, behind so much without. */
+#define LARGE_LEVEL 2u
+#define HUGE_SIZE 0x200000ul
+#define SMALL_PAGES 0x80000ul
+#define ALIGN_HUGE(at) (ALIGN_UP((at) + SMALL_PAGES, HUGE_SIZE) - SMALL_PAGES)
+
 #define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
 #define IBL_BYTES (IBL_SIZE * 4ul)
 #define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * 2 * IBL_BYTES)
 #define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
 #define COPIES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
-#define HALVES_START (COPIES_START + COPIES_SIZE)
-#define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, PAGE_SIZE)
-#define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, PAGE_SIZE)
+#define HALVES_START ALIGN_HUGE(COPIES_START + COPIES_SIZE)
+#define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, HUGE_SIZE)
+#define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, HUGE_SIZE)
 #define SMALL_HOT_SIZE 0x40000ul
 
 struct cache cache;
@@ -77,6 +83,32 @@ static void table_clear(struct table *t)
 	t->used = 0;
 }
 
+static void advise_huge(const void *table, size_t size)
+{
+	u64 at = (u64)(uintptr_t)table + SMALL_PAGES;
+
+	check(at % HUGE_SIZE == 0);
+	sys3(__NR_madvise, (long)at, (long)ALIGN_DOWN(size - SMALL_PAGES, HUGE_SIZE), MADV_HUGEPAGE); /* or not */
+}
+
+/*
+ * A large program's tables and code are used all over, and a good part of what that costs are misses of the TLB. Small programs shall have
+ * no huge page to clear, and no more mappings to copy when they fork.
+ */
+static void use_huge_pages(u32 half)
+{
+	u8 *code = (u8 *)HALVES_START + half * HALF_SIZE;
+
+	advise_huge(&cache.frag[half * MAX_FRAGS], MAX_FRAGS * sizeof(struct frag));
+	advise_huge(&cache.entry[half * MAX_ENTRIES], MAX_ENTRIES * sizeof(struct entry));
+	advise_huge(&cache.exit[half * MAX_EXITS], MAX_EXITS * sizeof(struct exit));
+	advise_huge(&cache.rec[half * MAX_RECS], MAX_RECS * sizeof(struct rec));
+	advise_huge(&cache.kinds[half * MAX_RECS], MAX_RECS * sizeof(struct rec_kinds));
+	advise_huge(code, HOT_SIZE);
+	advise_huge(code + HOT_SIZE, HALF_SIZE - HOT_SIZE);
+	cache.huge[half] = true;
+}
+
 /*
  * Makes room in the variant's table, with all entries up to `last`: a larger one, or the largest one without what is gone. Who
  * reads it meanwhile may miss an entry, and then looks again with the lock.
@@ -86,6 +118,8 @@ static void table_renew(struct variant *v, u32 last)
 	u32 level = v->level + 1 < TABLE_SIZES ? v->level + 1 : v->level;
 	struct table *t = &v->table[level];
 
+	if (level == LARGE_LEVEL && !cache.huge[cache.half])
+		use_huge_pages(cache.half);
 	table_clear(t);
 	for (u32 f = cache.first_frag; f < cache.nfrag; f++) {
 		const struct frag *frag = &cache.frag[f];
@@ -215,23 +249,26 @@ int cache_init(void)
 	struct {
 		void **table;
 		size_t size;
+		bool huge; /* see use_huge_pages() */
 	} tables[] = {
-		{(void **)&cache.frag, 2 * MAX_FRAGS * sizeof(struct frag)},
-		{(void **)&cache.entry, 2 * MAX_ENTRIES * sizeof(struct entry)},
-		{(void **)&cache.exit, 2 * MAX_EXITS * sizeof(struct exit)},
-		{(void **)&cache.rec, 2ul * MAX_RECS * sizeof(struct rec)},
-		{(void **)&cache.kinds, 2ul * MAX_RECS * sizeof(struct rec_kinds)},
-		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
-		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node)},
-		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
-		{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64)},
-		{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32)},
+		{(void **)&cache.frag, 2 * MAX_FRAGS * sizeof(struct frag), true},
+		{(void **)&cache.entry, 2 * MAX_ENTRIES * sizeof(struct entry), true},
+		{(void **)&cache.exit, 2 * MAX_EXITS * sizeof(struct exit), true},
+		{(void **)&cache.rec, 2ul * MAX_RECS * sizeof(struct rec), true},
+		{(void **)&cache.kinds, 2ul * MAX_RECS * sizeof(struct rec_kinds), true},
+		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page), false},
+		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node), false},
+		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32), false},
+		{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64), false},
+		{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32), false},
 	};
 	u64 at = LAYOUT_DBT;
 	size_t total = 0;
 	long ret;
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		if (tables[i].huge)
+			total = ALIGN_HUGE(at + total) - at;
 		*tables[i].table = (void *)(at + total);
 		total += ALIGN_UP(tables[i].size, PAGE_SIZE);
 	}

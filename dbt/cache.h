@@ -156,6 +156,7 @@ struct cache {
 	u32 half;	     /* which one is being filled */
 	u32 first_frag;	     /* of this half */
 	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
+	bool huge[2];	     /* the kernel was asked for huge pages for it */
 	u32 epoch;	     /* rises with each switch */
 	u32 generation;	     /* rises whenever an entry goes */
 	u32 nvariant[2];     /* used by each half */
