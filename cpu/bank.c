@@ -18,15 +18,16 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define USE_BITS 20
 #define RATIO_BITS 20
 /* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 128u
+#define LOOSE_NEAR 96u
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
 /* When limits were set so many times and none was passed, fewer stops lead to the next. */
 #define BOLD_AFTER 32u
 #define BOLDEST 2u
-/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by. */
-#define STRICT_MIN 512ul
+#define BOLD_FROM 2048u /* so far away, anyway */
+/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by, or as blocks that looked were apart. */
+#define STRICT_MIN 128ul
 #define STRICT_TIMES 4
 /* Further away code made for it is cheaper than walking. */
 #define WALK_MAX 50000u
@@ -111,13 +112,25 @@ static bool counts_down(const struct cpu *cpu, enum cell c)
 	return (cpu->near & CPU_WANT_COUNTDOWN << c) && !cpu->limits_stale;
 }
 
+/* As sum_of() both, by the owner: each word is added as often as it has instructions. */
+static void sum_up(struct cpu *cpu)
+{
+	u64 insns = sum_of_looks(cpu, CELL_INSTRUCTIONS), branches = sum_of_looks(cpu, CELL_BRANCHES), longer = 0;
+
+	for (u32 n = N; n-- > 0;) {
+		longer += cpu->blocks[0][n] + cpu->blocks[1][n];
+		insns += longer;
+		branches += cpu->blocks[0][n];
+	}
+	cpu->sum[CELL_INSTRUCTIONS] = insns;
+	cpu->sum[CELL_BRANCHES] = branches;
+	cpu->summed = 1;
+}
+
 static u64 add_up(struct cpu *cpu, enum cell c)
 {
-	if (!cpu->summed) {
-		cpu->sum[CELL_INSTRUCTIONS] = sum_of(cpu, CELL_INSTRUCTIONS);
-		cpu->sum[CELL_BRANCHES] = sum_of(cpu, CELL_BRANCHES);
-		cpu->summed = 1;
-	}
+	if (!cpu->summed)
+		sum_up(cpu);
 	return cpu->cell[c] - cpu->bias[c] + cpu->sum[c];
 }
 
@@ -392,7 +405,8 @@ static u64 anywhere(u64 count, u64 n)
 
 /*
  * A limit was passed unseen, and the blocks that look are not to have what belongs to others. So the next is anywhere within several times
- * as much as was passed, and until then none may be passed.
+ * as much as was passed, and until then none may be passed. Not if that was far more than blocks that looked were apart on the way: then they
+ * became rarer, which cpu_probe() sees to if it lasts, and to get there without passing another would take long.
  */
 static void move_on(struct cpu *cpu)
 {
@@ -402,7 +416,7 @@ static void move_on(struct cpu *cpu)
 
 		if (!is_passed(cpu, c))
 			continue;
-		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * (count - cpu->limit[c]))));
+		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * MIN(count - cpu->limit[c], cpu->apart))));
 		cpu->strict = CPU_STRICT;
 		cpu->bold = cpu->in_time = 0;
 	}
@@ -445,12 +459,15 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 static u64 loose_part(const struct cpu *cpu, u64 left)
 {
 	left = MIN(left, FAR) - LOOSE_NEAR / 2;
-	return left - (left >> (1 + cpu->bold));
+	return left - (left >> (1 + MAX(cpu->bold, left > BOLD_FROM)));
 }
 
+/* Fewer, if a look took back what cpu_probe() did. */
 static u64 looks_made(const struct cpu *cpu)
 {
-	return cpu->looks_given - 1 - (u64)(cpu->looks >> 31);
+	s64 made = (s64)cpu->looks_given - 1 - (cpu->looks >> 31);
+
+	return made > 0 ? (u64)made : 0;
 }
 
 /* So many may be made from now on; the last one stops. */
@@ -475,8 +492,10 @@ static void add_looked(struct cpu *cpu)
 	cpu->looked += looks_made(cpu);
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
-		u64 by = cpu_own_count(cpu, c) - cpu->looked_at[c];
+		s64 moved = (s64)(cpu_own_count(cpu, c) - cpu->looked_at[c]);
+		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
 
+		cpu->apart = by / MAX(looks_made(cpu), 1);
 		far |= by > LOOK_FAR;
 		cpu->advanced[c] += by;
 		if (cpu->looked > LOOKS_WEIGHED)
@@ -488,13 +507,18 @@ static void add_looked(struct cpu *cpu)
 		cpu->look_at = cpu->probe;
 }
 
+static void note_counts(struct cpu *cpu)
+{
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
+		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
+}
+
 /* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
 static void set_looks(struct cpu *cpu)
 {
 	u64 most = CPU_LOOKS_MAX - 1;
 
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
+	note_counts(cpu);
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
@@ -538,6 +562,31 @@ void cpu_renew_limits(struct cpu *cpu)
 		near |= CPU_WANT_RARE;
 	cpu->near = near;
 	cpu->limits_stale = cpu->limits_new = 0;
+}
+
+void cpu_probe(struct cpu *cpu, u64 pc)
+{
+	cpu->summed = 0;
+	add_looked(cpu);
+	note_counts(cpu);
+	cpu->summed = 0;
+	cpu->probe = pc;
+	cpu->probing = 1;
+	cpu->looks_given = 1;
+	__atomic_fetch_and(&cpu->looks, -CPU_LOOK - 1, __ATOMIC_RELAXED);
+}
+
+bool cpu_look_on(struct cpu *cpu)
+{
+	if (cpu->limits_new || cpu->probe || cpu->walking)
+		return false;
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
+		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < LOOSE_NEAR + N)
+			return false;
+	add_looked(cpu);
+	set_looks(cpu);
+	change_end(cpu);
+	return true;
 }
 
 u64 cpu_walk_left(struct cpu *cpu)

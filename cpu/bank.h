@@ -64,6 +64,18 @@ bool cpu_walks(const struct cpu *cpu);
 u64 cpu_walk_left(struct cpu *cpu);
 void cpu_walk_no_more(struct cpu *cpu);
 
+/*
+ * The same, after a stop of CPU_WANT_LOOSE code to look, in a block that is counted but not done: true: all limits are still far away, and it
+ * may go on. Else nothing was changed, and cpu_renew_limits() is due.
+ */
+bool cpu_look_on(struct cpu *cpu);
+
+/*
+ * By a signal handler that interrupted the owner in CPU_WANT_LOOSE code, in a block at pc: the next look stops, and if it is far away
+ * cpu->look_at tells that there is to be one at pc. As a rule: the look may be under way just now.
+ */
+void cpu_probe(struct cpu *cpu, u64 pc);
+
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 

@@ -121,6 +121,7 @@ struct cpu {
 	u64 rip;
 	u64 rflags;
 	u64 exit_id;	   /* by which exit of which block the cache was left */
+	u64 look_back;	   /* cache address at which code that stopped to look goes on */
 	u64 target;	   /* guest address wanted by an indirect branch that missed the lookup */
 	u64 rt_rsp;	   /* the runtime's stack pointer to return to from translated code */
 	u64 rt_fn[4];	   /* addresses in the runtime that the cache jumps to (dbt/) */
@@ -146,6 +147,7 @@ struct cpu {
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
 	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
+	u64 apart;	   /* how far they were apart when they were added to these last */
 	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */
@@ -166,7 +168,7 @@ struct cpu {
 
 	/* Walking (dbt/piece.h). In translated code place_pc is here, as long as the generation is the code cache's: */
 	u64 place_pc;
-	u32 place_frag, place_rec, place_generation; /* place_frag 0: not known */
+	u32 place_frag, place_rec, place_exit, place_generation; /* place_frag 0: not known; place_exit: the first behind it, or an earlier one */
 	u32 inside;	   /* it is not where a block begins */
 	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
 	u32 copy_at, copy_from, copy_len, copy_end, copy_part;

@@ -347,11 +347,7 @@ u32 cache_rec_at(const struct frag *f, u64 host)
 
 void cache_emit_stub(struct emit *e, u32 id)
 {
-	/* movl $id, exit_id(%cpu); jmp *leave_exit(%cpu) */
-	emit8(e, 0x41);
-	emit8(e, 0xc7);
-	emit_cpu_mem(e, 0, offsetof(struct cpu, exit_id));
-	emit32(e, id);
+	emit_set_cpu(e, offsetof(struct cpu, exit_id), id);
 	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
 }
 

@@ -57,6 +57,7 @@ struct entry {
 	u64 pc;
 	u32 host;	  /* cache address */
 	u32 frag, rec;	  /* rec: the first of the block */
+	u32 exit;	  /* the first in the block or behind it, of the fragment's */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */

@@ -6,8 +6,8 @@
 #define CPU_RIP 776
 #define CPU_RFLAGS 784
 #define CPU_EXIT_ID 792
-#define CPU_TARGET 800
-#define CPU_RT_RSP 808
-#define CPU_PENDING 848
+#define CPU_TARGET 808
+#define CPU_RT_RSP 816
+#define CPU_PENDING 856
 
 #endif

@@ -112,6 +112,12 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
 void dbt_leave(struct cpu *cpu, u64 *greg);
 
 /*
+ * A thread in CPU_WANT_LOOSE code, as for dbt_leave(), is to come out, but not now: the block that looks at limits next does. Whether that is far
+ * away is seen to by then. True: it will, unless that look is just under way.
+ */
+bool dbt_leave_soon(struct cpu *cpu, const u64 *greg);
+
+/*
  * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page because
  * of translated code, invalidates, makes it writable and returns true (the access can be done again).
  */

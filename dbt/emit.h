@@ -88,6 +88,15 @@ static inline void emit_load_top_byte_cpu(struct emit *e, unsigned reg, s32 disp
 	emit_cpu_mem(e, reg, disp + 7);
 }
 
+/* movl $value, disp(%cpu) */
+static inline void emit_set_cpu(struct emit *e, s32 disp, u32 value)
+{
+	emit8(e, 0x41);
+	emit8(e, 0xc7);
+	emit_cpu_mem(e, 0, disp);
+	emit32(e, value);
+}
+
 /* addq $n, disp(%cpu); writes the status flags */
 static inline void emit_add_cpu(struct emit *e, s32 disp, s32 n)
 {

@@ -1,4 +1,5 @@
 /* A block's increments, and leaving in front of it when a word is used up: see dbt/trace.h. */
+#include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 
@@ -57,6 +58,7 @@ void emit_look(void)
 	bool dead = flags_dead_at_start();
 	u64 pc = tr.insn[0].pc;
 	struct emit hot;
+	u32 id, back;
 	s32 n;
 	u8 *patch;
 
@@ -67,10 +69,15 @@ void emit_look(void)
 	else
 		patch = counting_test_keeping_flags(&tr.e, disp, n, true);
 	rec_add(pc); /* where it goes on after a stop */
+	back = (u32)host_here();
+	id = cache_exit_new(EXIT_LOOK, tr.frag, tr.variant, pc, NULL);
+	cache.exit[id].rec = cache.nrec - 1;
 	hot = cold_begin(patch);
 	if (!dead)
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_stop(EXIT_LOOK, pc, cache.nrec - 1);
+	emit_set_cpu(&tr.e, offsetof(struct cpu, look_back), back);
+	emit_set_cpu(&tr.e, offsetof(struct cpu, exit_id), id);
+	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_LOOK);
 	cold_end(hot);
 }
 

@@ -33,7 +33,13 @@ u32 find_entry(u64 pc)
 
 void entry_add(u64 pc)
 {
-	cache.entry[cache.nentry++] = (struct entry){.pc = pc, .host = (u32)host_here(), .frag = tr.frag, .rec = cache.nrec};
+	cache.entry[cache.nentry++] = (struct entry){
+		.pc = pc,
+		.host = (u32)host_here(),
+		.frag = tr.frag,
+		.rec = cache.nrec,
+		.exit = cache.nexit,
+	};
 }
 
 void exit_add(u64 target, u8 *patch)

@@ -69,12 +69,15 @@ static bool fix_operands(u32 rec, u32 end, u8 *to, s64 moved)
 	return true;
 }
 
-static void emit_exits(struct emit *e, const struct frag *f, u32 from, u32 end, u8 *to)
+/* Those of the fragment's exits from number i on that are in [from, end). */
+static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u32 end, u8 *to)
 {
-	for (u32 i = f->exit; i < f->exit + f->nexit; i++) {
+	for (; i < f->exit + f->nexit; i++) {
 		const struct exit *x = &cache.exit[i];
 
-		if (x->patch < from || x->patch >= end)
+		if (x->patch >= end)
+			break;
+		if (x->patch < from)
 			continue;
 		__builtin_prefetch(&cache.entry[x->linked]);
 		emit_patch_rel32(to + (x->patch - from), e->p);
@@ -83,11 +86,11 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 from, u32 end, 
 }
 
 /* What is needed of a fragment is seldom in the processor's caches: all of it is asked for at once. */
-static void prefetch(const struct frag *f, u32 from)
+static void prefetch(const struct cpu *cpu, u32 from)
 {
 	for (u32 i = 0; i < PREFETCHED; i += 64) {
 		__builtin_prefetch((void *)(uintptr_t)(from + i));
-		__builtin_prefetch((u8 *)&cache.exit[f->exit] + i);
+		__builtin_prefetch((u8 *)&cache.exit[cpu->place_exit] + i);
 	}
 }
 
@@ -102,7 +105,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 
 	if (!p)
 		return false;
-	prefetch(f, from);
+	prefetch(cpu, from);
 	stop = find_end(f, rec, insns);
 	whole = stop == f->rec + f->nrec;
 	cpu->copy_part = (u32)(p - part);
@@ -120,7 +123,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 		cache_emit_stub(&e, 0);
 	else if (f->lookup)
 		emit_jmp(&e, cache.miss);
-	emit_exits(&e, f, from, end, to);
+	emit_exits(&e, f, cpu->place_exit, from, end, to);
 	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64);
 	cpu->copy_end = whole ? 0 : stop;
 	cpu->copy_from = from;

@@ -38,6 +38,7 @@ void dbt_cpu_init(struct cpu *cpu)
 {
 	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
+	cpu->rt_fn[RT_LEAVE_LOOK] = (u64)(uintptr_t)dbt_leave_look;
 	cpu->rflags = RFLAGS_FIXED;
 	memset(cpu->way, 0, sizeof(cpu->way));
 	cpu->place_frag = 0;
@@ -138,15 +139,39 @@ static bool used_up(struct cpu *cpu)
 }
 
 /* The thread is at that record's place, in front of the guest instruction at cpu->rip. */
-static void place_at(struct cpu *cpu, u32 frag, u32 rec)
+static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 {
 	cpu->place_pc = cpu->rip;
 	cpu->place_frag = frag;
 	cpu->place_rec = rec;
+	cpu->place_exit = exit;
 	cpu->place_generation = cpu->generation;
 	cpu->inside = 0;
 	__builtin_prefetch(&cache.frag[frag]);
 	__builtin_prefetch(&cache.rec[rec]);
+}
+
+/* At an entry's. What a piece of it takes is seldom in the processor's caches: all of it is asked for at once. */
+static void place_at_entry(struct cpu *cpu, u32 id)
+{
+	const struct entry *e = &cache.entry[id];
+
+	place_at(cpu, e->frag, e->rec, e->exit);
+	__builtin_prefetch((u8 *)&cache.rec[e->rec] + 64);
+	__builtin_prefetch(&cache.exit[e->exit]);
+	__builtin_prefetch((void *)(uintptr_t)e->host);
+	__builtin_prefetch((void *)(uintptr_t)(e->host + 64));
+}
+
+/* Translated code is to look at limits, and to go on where it is if nothing else comes of that. */
+static void left_by_look(struct cpu *cpu)
+{
+	const struct exit *x = &cache.exit[cpu->exit_id];
+
+	stat_inc(limit_exits);
+	cpu->rip = x->target;
+	counting_correct(cpu, x->variant, x->rec);
+	place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
 }
 
 /* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
@@ -181,12 +206,8 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_WATCHED:
 		*stop = DBT_WATCHED;
 		return true;
-	case EXIT_LOOK:
-		stat_inc(limit_exits);
-		cpu->limits_stale = 1;
-		place_at(cpu, x->frag, x->rec);
-		return false;
 	case EXIT_BRANCH:
+	case EXIT_LOOK:
 		return false;
 	case EXIT_STALE:
 		dbt_forget(x->frag);
@@ -310,6 +331,27 @@ static int go_on(struct cpu *cpu)
 	return enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
+/*
+ * Translated code looked at limits. As long as these are far away it goes on at once, and nobody asks where the thread is: that would be two or
+ * three of the tables' lines from memory, for each look. LEFT_LOOK: the dispatcher is to do it.
+ */
+static int look_on(struct cpu *cpu)
+{
+	int left;
+
+	do {
+		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
+		    (usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
+			return LEFT_LOOK;
+		stat_inc(limit_exits);
+		cpu->left_code = 0;
+		left = enter_at(cpu, cpu->look_back);
+	} while (left == LEFT_LOOK);
+	if (left == LEFT_INTERRUPT && !cpu->left_code)
+		left_by_look(cpu);
+	return left;
+}
+
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 exit = 0;
@@ -324,6 +366,8 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_NEAR;
 		cpu->summed = 0;
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
+		if (left == LEFT_LOOK)
+			left = look_on(cpu);
 		switch (left) {
 		case -1:
 			return DBT_FAULT;
@@ -334,6 +378,11 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 				return stop;
 			if (!cache.exit[exit].patch)
 				exit = 0;
+			break;
+		case LEFT_LOOK:
+			left_by_look(cpu);
+			exit = 0;
+			indirect = false;
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
@@ -415,7 +464,7 @@ static bool find_place(struct cpu *cpu, struct dbt_fault *fault)
 	cpu->generation = generation;
 	entry = find_way(cpu, 0, false, fault);
 	if (entry)
-		place_at(cpu, cache.entry[entry].frag, cache.entry[entry].rec);
+		place_at_entry(cpu, entry);
 	return entry;
 }
 
@@ -439,7 +488,7 @@ static void left_by_branch(struct cpu *cpu, const struct exit *x)
 	cpu->rip = x->target;
 	cpu->place_frag = 0;
 	if (entry && cache.entry[entry].pc == x->target)
-		place_at(cpu, cache.entry[entry].frag, cache.entry[entry].rec);
+		place_at_entry(cpu, entry);
 }
 
 /* A piece was left by an exit. */

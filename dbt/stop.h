@@ -5,10 +5,12 @@
 /* Indexes of cpu->rt_fn: where code in the cache jumps to. */
 #define RT_LEAVE_EXIT 0	    /* cpu->exit_id says which exit */
 #define RT_LEAVE_INDIRECT 1 /* cpu->target is the guest address wanted */
+#define RT_LEAVE_LOOK 2	    /* cpu->exit_id says which exit, an EXIT_LOOK, cpu->look_back where the code goes on */
 
 /* What dbt_enter() returns. */
 #define LEFT_EXIT 0
 #define LEFT_INDIRECT 1
 #define LEFT_INTERRUPT 2
+#define LEFT_LOOK 3
 
 #endif

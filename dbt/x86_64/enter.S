@@ -20,9 +20,9 @@
 
 	.text
 	.globl dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
-	.globl dbt_leave_exit, dbt_leave_indirect
+	.globl dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
 	.hidden dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
-	.hidden dbt_leave_exit, dbt_leave_indirect
+	.hidden dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
 	.type dbt_enter, @function
 dbt_enter:
 	push	%rbx
@@ -98,6 +98,11 @@ dbt_leave_exit:
 dbt_leave_indirect:
 	save_guest
 	mov	$LEFT_INDIRECT, %eax
+	jmp	restore
+
+dbt_leave_look:
+	save_guest
+	mov	$LEFT_LOOK, %eax
 restore:
 	pop	%r15
 	pop	%r14
