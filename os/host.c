@@ -143,7 +143,8 @@ task_id host_find_task(s32 pid)
 		sys2(__NR_nanosleep, &pause, 0);
 		id = session_find_tid(pid);
 	}
-	return id;
+	/* It may have begun between the last two looks. */
+	return id ? id : session_find_tid(pid);
 }
 
 bool host_task_alive(task_id id)
