@@ -18,16 +18,15 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define USE_BITS 20
 #define RATIO_BITS 20
 /* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 96u
+#define LOOSE_NEAR 128u
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
 /* When limits were set so many times and none was passed, fewer stops lead to the next. */
 #define BOLD_AFTER 32u
 #define BOLDEST 2u
-#define BOLD_FROM 2048u /* so far away, anyway */
-/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by, or as blocks that looked were apart. */
-#define STRICT_MIN 128ul
+/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by. */
+#define STRICT_MIN 512ul
 #define STRICT_TIMES 4
 /* Further away code made for it is cheaper than walking. */
 #define WALK_MAX 50000u
@@ -405,8 +404,7 @@ static u64 anywhere(u64 count, u64 n)
 
 /*
  * A limit was passed unseen, and the blocks that look are not to have what belongs to others. So the next is anywhere within several times
- * as much as was passed, and until then none may be passed. Not if that was far more than blocks that looked were apart on the way: then they
- * became rarer, which cpu_probe() sees to if it lasts, and to get there without passing another would take long.
+ * as much as was passed, and until then none may be passed.
  */
 static void move_on(struct cpu *cpu)
 {
@@ -416,7 +414,7 @@ static void move_on(struct cpu *cpu)
 
 		if (!is_passed(cpu, c))
 			continue;
-		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * MIN(count - cpu->limit[c], cpu->apart))));
+		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * (count - cpu->limit[c]))));
 		cpu->strict = CPU_STRICT;
 		cpu->bold = cpu->in_time = 0;
 	}
@@ -459,7 +457,7 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 static u64 loose_part(const struct cpu *cpu, u64 left)
 {
 	left = MIN(left, FAR) - LOOSE_NEAR / 2;
-	return left - (left >> (1 + MAX(cpu->bold, left > BOLD_FROM)));
+	return left - (left >> (1 + cpu->bold));
 }
 
 /* Fewer, if a look took back what cpu_probe() did. */
@@ -495,7 +493,6 @@ static void add_looked(struct cpu *cpu)
 		s64 moved = (s64)(cpu_own_count(cpu, c) - cpu->looked_at[c]);
 		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
 
-		cpu->apart = by / MAX(looks_made(cpu), 1);
 		far |= by > LOOK_FAR;
 		cpu->advanced[c] += by;
 		if (cpu->looked > LOOKS_WEIGHED)

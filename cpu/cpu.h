@@ -147,7 +147,6 @@ struct cpu {
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
 	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
-	u64 apart;	   /* how far they were apart when they were added to these last */
 	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */
