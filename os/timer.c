@@ -5,6 +5,7 @@
 #include <linux/stat.h>
 #include <linux/time.h>
 #include "event/host.h"
+#include "event/period.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "os/timer.h"
@@ -17,7 +18,6 @@
 #define LATE_MAX_NS 100000ul /* more is not the cost of an overflow */
 #define NEVER	    (~0ul)
 #define NS_PER_SEC  1000000000ul
-#define TICK_NS	    4000000ul /* a coarse timer comes again: the thread may have been allowed to go on for a while */
 
 #define GETRANDOM_WHOLE 256 /* bytes: getrandom(2) says that a signal does not cut these short */
 
@@ -100,7 +100,8 @@ static void create(struct thread *t, bool coarse)
 
 static void set(struct thread *t, u64 ns)
 {
-	u64 every = ns && t->clock_coarse ? TICK_NS : 0;
+	/* A coarse timer comes again: the thread may have been allowed to go on for a while. */
+	u64 every = ns && t->clock_coarse ? PERIOD_TICK : 0;
 	u64 value[4] = {0, every, ns / NS_PER_SEC, ns % NS_PER_SEC};
 
 	sys4(__NR_timer_settime, t->timer[t->clock_coarse] - 1, 0, value, 0);
