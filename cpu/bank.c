@@ -188,9 +188,10 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 	cpu->limits_new = 1;
 }
 
+/* By CPU_WANT_LOOSE code: the instruction that reached it is done, even if none came after it. */
 static bool is_passed(struct cpu *cpu, enum cell c)
 {
-	return cpu_own_count(cpu, c) > cpu->limit[c];
+	return cpu_own_count(cpu, c) >= cpu->limit[c];
 }
 
 bool cpu_limit_passed(struct cpu *cpu)

@@ -53,7 +53,7 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 /* By the owner, outside translated code: some cell's limit is reached (or passed). */
 bool cpu_limit_reached(struct cpu *cpu);
 
-/* The same: a limit was passed unseen, by CPU_WANT_LOOSE code. */
+/* The same: a limit was reached or passed unseen, by CPU_WANT_LOOSE code. */
 bool cpu_limit_passed(struct cpu *cpu);
 
 /*

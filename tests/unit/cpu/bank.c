@@ -258,6 +258,27 @@ static void test_movable(void)
 	expect_long(moved, 0);
 }
 
+/* A limit that loose code just reached is passed as well: what comes next did not reach it, least of all if it adds nothing. */
+static void test_just_passed(void)
+{
+	for (enum cell c = 0; c < CELL_NR; c++) {
+		u64 left[CELL_NR] = {0};
+
+		left[c] = 10000;
+		cpu_clear_bank(&bank);
+		cpu_set_limits(&bank, 1u << c, true, left);
+		cpu_renew_limits(&bank);
+		expect(bank.near & CPU_WANT_LOOSE);
+		cpu_count_besides(&bank, c, 9999);
+		expect(!cpu_limit_passed(&bank));
+		cpu_count_besides(&bank, c, 1);
+		expect(cpu_limit_passed(&bank));
+		cpu_renew_limits(&bank);
+		expect(bank.limit[c] > 10000 && bank.strict == CPU_STRICT && !(bank.near & CPU_WANT_LOOSE));
+		expect(!cpu_limit_reached(&bank));
+	}
+}
+
 /* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
 static void test_walk(void)
 {
@@ -401,6 +422,7 @@ int main(void)
 		return 1;
 	test_quotas();
 	test_movable();
+	test_just_passed();
 	test_walk();
 	test_reading_meanwhile();
 	test_death();
