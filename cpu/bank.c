@@ -18,16 +18,29 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define USE_BITS 20
 #define RATIO_BITS 20
 /* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 128u
+#define LOOSE_NEAR 96u
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
-/* When limits were set so many times and none was passed, fewer stops lead to the next. */
-#define BOLD_AFTER 32u
-#define BOLDEST 2u
-/* Behind one that was passed, the next limit is within so many, or so many times as many as it was passed by. */
-#define STRICT_MIN 512ul
-#define STRICT_TIMES 4
+/* So near to a limit, each look stops. */
+#define LOOSE_ONE 384u
+/* So many looks make a pace; how soon the slowest pace of late is forgotten; and how many times the mean it may be. */
+#define PACE_LOOKS 16u
+#define PACE_SHIFT 5
+#define PACE_TIMES 4
+#define PACE_UNIT 16u
+/*
+ * Behind a limit that was passed, the next is within so many, or so many times as many as it was passed by. Up to WARY_NEAR code runs in which
+ * each look stops; if it may be further away than WARY_MAX, or so many were passed, only such as cannot pass it.
+ */
+#define WARY_MIN 8192ul
+#define WARY_TIMES 4
+#define WARY_MAX 1048576ul
+#define WARY_NEAR 256u
+#define PASSES_MAX 4u
+/* For the look behind which it was passed to come again there are so many besides; and so often the thread is led to where the limit was. */
+#define AGAIN_WAIT 8192ul
+#define TRIES_MAX 32u
 /* Further away code made for it is cheaper than walking. */
 #define WALK_MAX 50000u
 /* Looks that a piece of code makes on a walk are fewer, and none is to stop. */
@@ -46,11 +59,11 @@ void cpu_clear_bank(struct cpu *cpu)
 	cpu->looks = -CPU_LOOK;
 	cpu->looks_given = 2;
 	cpu->looked = 0;
-	cpu->bold = cpu->in_time = 0;
 	cpu->probe = cpu->probing = cpu->look_at = 0;
 	cpu->walking = cpu->tired = 0;
+	cpu->again = cpu->seeking = cpu->looked_by = 0;
 	for (enum cell c = 0; c < CELL_NR; c++)
-		cpu->advanced[c] = cpu->looked_at[c] = 0;
+		cpu->advanced[c] = cpu->slowest[c] = cpu->looked_at[c] = 0;
 	cpu->limits_stale = 1;
 }
 
@@ -178,12 +191,9 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 		rare &= left[__builtin_ctz(todo)] >= RARE;
 	cpu->limited = limited;
 	cpu->movable = movable;
-	if (movable && cpu->bold < BOLDEST && ++cpu->in_time >= BOLD_AFTER) {
-		cpu->bold++;
-		cpu->in_time = 0;
-	}
 	cpu->rare = rare;
 	cpu->strict = cpu->tired = 0;
+	cpu->again = cpu->seeking = cpu->passes = cpu->tries = 0;
 	cpu->near &= ~CPU_WANT_LOOSE; /* none of these is passed yet */
 	cpu->limits_new = 1;
 }
@@ -404,27 +414,66 @@ static u64 anywhere(u64 count, u64 n)
 }
 
 /*
- * A limit was passed unseen, and the blocks that look are not to have what belongs to others. So the next is anywhere within several times
- * as much as was passed, and until then none may be passed.
+ * The limit of c was passed behind a look, before there was another: as far behind that look as the limit was, the sample is due when that look
+ * comes again and no other before that place.
+ */
+static void wait_for_look(struct cpu *cpu, enum cell c)
+{
+	cpu->again = cpu->looked_by;
+	cpu->again_cell = c;
+	cpu->again_left = cpu->limit[c] - cpu->looked_at[c];
+	cpu->again_inside = cpu->looked_inside;
+}
+
+/* The look that is waited for has come, and stopped. */
+static bool looks_again(const struct cpu *cpu)
+{
+	return cpu->again && !cpu->seeking && cpu->tries < TRIES_MAX && cpu->looks < 0 && cpu->exit_id == cpu->again;
+}
+
+static void seek(struct cpu *cpu)
+{
+	enum cell c = (enum cell)cpu->again_cell;
+
+	cpu->again_else = cpu->limit[c];
+	set_limit(cpu, c, cpu->again_left);
+	cpu->strict = CPU_LOST;
+	cpu->seeking = 1;
+	cpu->tries++;
+}
+
+/*
+ * A limit was passed unseen, and the blocks that look are not to have what belongs to others. It is looked for in the same place the next time.
+ * Should that not come, or not be known, the next limit is anywhere within several times as much as was passed.
  */
 static void move_on(struct cpu *cpu)
 {
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
-		u64 count = cpu_own_count(cpu, c);
+		u64 count = cpu_own_count(cpu, c), within;
 
 		if (!is_passed(cpu, c))
 			continue;
-		set_limit(cpu, c, 1 + anywhere(count, MAX(STRICT_MIN, STRICT_TIMES * (count - cpu->limit[c]))));
-		cpu->strict = CPU_STRICT;
-		cpu->bold = cpu->in_time = 0;
+		within = MAX(WARY_MIN, WARY_TIMES * (count - cpu->limit[c]));
+		cpu->strict = ++cpu->passes > PASSES_MAX || within > WARY_MAX ? CPU_STRICT : CPU_WARY;
+		within = 1 + anywhere(count, within);
+		cpu->again = cpu->seeking = 0;
+		if (cpu->strict == CPU_WARY && cpu->looks_given == 1 && cpu->looked_by) {
+			wait_for_look(cpu, c);
+			within += AGAIN_WAIT;
+		}
+		set_limit(cpu, c, within);
 	}
 }
 
-static bool all_far(struct cpu *cpu)
+/* All limits are so far away, and `more` besides, that code which looks may run. */
+static bool all_far(struct cpu *cpu, u64 more)
 {
+	if (cpu->strict > CPU_WARY)
+		return false;
+	more += cpu->strict ? WARY_NEAR : LOOSE_NEAR;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < LOOSE_NEAR)
+		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < more)
 			return false;
 	return true;
 }
@@ -454,13 +503,6 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 
 /* ---- looks ---- */
 
-/* Of what is left, to be used up before the next stop. */
-static u64 loose_part(const struct cpu *cpu, u64 left)
-{
-	left = MIN(left, FAR) - LOOSE_NEAR / 2;
-	return left - (left >> (1 + cpu->bold));
-}
-
 /* Fewer, if a look took back what cpu_probe() did. */
 static u64 looks_made(const struct cpu *cpu)
 {
@@ -480,21 +522,43 @@ static void allow_looks(struct cpu *cpu, u64 n)
 	cpu->summed = 0;
 }
 
+/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
+static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
+{
+	u64 part = (MIN(left, FAR) - LOOSE_NEAR / 2) / 2;
+
+	if (left < LOOSE_ONE)
+		return 0;
+	return MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
+}
+
+/* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
+static void note_pace(struct cpu *cpu, enum cell c, u64 looks, u64 by)
+{
+	u64 mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
+
+	cpu->slowest[c] -= cpu->slowest[c] >> PACE_SHIFT;
+	cpu->slowest[c] = MAX(cpu->slowest[c], MIN(by * PACE_UNIT / looks, PACE_TIMES * mean));
+}
+
 /*
  * Adds the looks since the last stop, and how far the cells advanced meanwhile, to averages in which the last LOOKS_WEIGHED weigh most. If this
  * was the first look after cpu->probe and is far from it, code there is to look.
  */
 static void add_looked(struct cpu *cpu)
 {
+	u64 looks = looks_made(cpu);
 	bool far = false;
 
-	cpu->looked += looks_made(cpu);
+	cpu->looked += looks;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 		s64 moved = (s64)(cpu_own_count(cpu, c) - cpu->looked_at[c]);
 		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
 
 		far |= by > LOOK_FAR;
+		if (looks >= PACE_LOOKS)
+			note_pace(cpu, c, looks, by);
 		cpu->advanced[c] += by;
 		if (cpu->looked > LOOKS_WEIGHED)
 			cpu->advanced[c] /= 2;
@@ -505,23 +569,28 @@ static void add_looked(struct cpu *cpu)
 		cpu->look_at = cpu->probe;
 }
 
-static void note_counts(struct cpu *cpu)
+/* inside: by a look whose block is counted. */
+static void note_counts(struct cpu *cpu, bool inside)
 {
+	cpu->looked_by = cpu->looks < 0 ? cpu->exit_id : 0;
+	cpu->looked_inside = inside;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
 		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
 }
 
 /* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
-static void set_looks(struct cpu *cpu)
+static void set_looks(struct cpu *cpu, bool inside)
 {
 	u64 most = CPU_LOOKS_MAX - 1;
 
-	note_counts(cpu);
+	note_counts(cpu, inside);
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
-		most = MIN(most, loose_part(cpu, left_of(cpu, c)) * cpu->looked / (cpu->advanced[c] + 1));
+		most = MIN(most, looks_for(cpu, c, left_of(cpu, c)));
 	}
+	if (cpu->strict)
+		most = 0;
 	if (cpu->walking)
 		most = CPU_LOOKS_MAX - 1;
 	if (cpu->probing)
@@ -540,10 +609,12 @@ void cpu_renew_limits(struct cpu *cpu)
 
 	if (cpu->near & CPU_WANT_LOOSE) {
 		add_looked(cpu);
+		if (looks_again(cpu))
+			seek(cpu);
 		move_on(cpu);
 	}
 	cpu->walking = 0;
-	if (cpu->movable && !cpu->strict && all_far(cpu))
+	if (cpu->movable && all_far(cpu, 0))
 		near |= CPU_WANT_LOOSE;
 	else
 		cpu->walking = is_walk(cpu);
@@ -554,7 +625,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	renew_quotas(cpu, left[CELL_INSTRUCTIONS], left[CELL_BRANCHES]);
 	renew_cells(cpu, &near);
 	if (near & CPU_WANT_LOOSE)
-		set_looks(cpu);
+		set_looks(cpu, false);
 	change_end(cpu);
 	if (cpu->rare && (cpu->movable || (near & CPU_WANT_NEAR)) && !(near & CPU_WANT_LOOSE))
 		near |= CPU_WANT_RARE;
@@ -566,7 +637,8 @@ void cpu_probe(struct cpu *cpu, u64 pc)
 {
 	cpu->summed = 0;
 	add_looked(cpu);
-	note_counts(cpu);
+	note_counts(cpu, false);
+	cpu->looked_by = 0;
 	cpu->summed = 0;
 	cpu->probe = pc;
 	cpu->probing = 1;
@@ -578,12 +650,27 @@ bool cpu_look_on(struct cpu *cpu)
 {
 	if (cpu->limits_new || cpu->probe || cpu->walking)
 		return false;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < LOOSE_NEAR + N)
-			return false;
+	if (looks_again(cpu)) {
+		if (cpu->again_inside)
+			seek(cpu);
+		return false;
+	}
+	if (!all_far(cpu, N))
+		return false;
 	add_looked(cpu);
-	set_looks(cpu);
+	set_looks(cpu, true);
 	change_end(cpu);
+	return true;
+}
+
+bool cpu_walks_astray(struct cpu *cpu)
+{
+	if (!cpu->seeking || !looks_made(cpu))
+		return false;
+	cpu->limit[cpu->again_cell] = cpu->again_else;
+	cpu->strict = CPU_WARY;
+	cpu->seeking = 0;
+	cpu->limits_stale = 1;
 	return true;
 }
 

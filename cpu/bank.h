@@ -64,6 +64,9 @@ bool cpu_walks(const struct cpu *cpu);
 u64 cpu_walk_left(struct cpu *cpu);
 void cpu_walk_no_more(struct cpu *cpu);
 
+/* The same, on a walk: it was to lead to the place of a limit that was passed, and leads elsewhere. There is another limit now. */
+bool cpu_walks_astray(struct cpu *cpu);
+
 /*
  * The same, after a stop of CPU_WANT_LOOSE code to look, in a block that is counted but not done: true: all limits are still far away, and it
  * may go on. Else nothing was changed, and cpu_renew_limits() is due.

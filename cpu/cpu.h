@@ -106,8 +106,9 @@ struct cpu_way {
 #define CPU_LOOKS_MAX 8191u
 _Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < -CPU_LOOK, "each has its bits");
 
-#define CPU_STRICT 1
-#define CPU_LOST 2 /* and nothing has looked for a tick */
+#define CPU_WARY 1
+#define CPU_STRICT 2
+#define CPU_LOST 3 /* and where it is found nothing looks */
 
 struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
@@ -137,9 +138,9 @@ struct cpu {
 	u32 limited;	   /* bit per cell with a limit */
 	u32 movable;	   /* these may be moved on */
 	u32 rare;	   /* these were far away when they were set */
-	u32 strict;	   /* CPU_STRICT or CPU_LOST: one was passed, the next is not to be */
-	u32 bold, in_time; /* how many limits were not passed of late; see cpu/bank.c */
+	u32 strict;	   /* one was passed. CPU_WARY: up to the next, each look stops; CPU_STRICT, CPU_LOST: that cannot be passed */
 	u32 probing;	   /* the next look is to be compared with probe */
+	u32 passes, tries; /* how often one was, how often it was looked for in the same place */
 	u32 can_walk;	   /* a near limit may be walked to (dbt_walk()); */
 	u32 walking;	   /* it is to be; */
 	u32 tired;	   /* this one is not */
@@ -147,7 +148,16 @@ struct cpu {
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
 	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
+	u64 looked_by;	   /* exit_id of that stop; 0: it was none of a look */
+	u32 looked_inside; /* the block that looked was counted already */
+	u32 again_inside;  /* as looked_inside, of: */
+	u64 again;	   /* exit_id of the look behind which a limit was passed; 0: none is waited for */
+	u64 again_left;	   /* how far behind; */
+	u32 again_cell;	   /* whose limit; */
+	u32 seeking;	   /* the thread is led there, */
+	u64 again_else;	   /* or to this limit */
 	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
+	u64 slowest[CELL_NR]; /* by how much a look, at most, in PACE_UNITs */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */
 	u32 limits_stale;  /* the same, and countdown[] does not tell the counts: they moved otherwise than by code that stops at limits */

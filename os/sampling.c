@@ -147,6 +147,8 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
 	do {
 		struct shot_regs before;
 
+		if (cpu_walks_astray(cpu))
+			return DBT_STEPPED;
 		if (left <= 1)
 			shot_regs(cpu, &before);
 		stop = pieces-- ? dbt_walk(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
