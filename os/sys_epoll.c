@@ -104,7 +104,7 @@ struct wait {
 static bool take(struct thread *t, struct epoll_event *item)
 {
 	u32 watch = watch_of(item->data);
-	u64 data;
+	u64 data = 0;
 	s32 fd;
 
 	if (likely(!watch))
