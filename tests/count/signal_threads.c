@@ -85,8 +85,8 @@ static void *thread(void *arg)
 	long n = (long)arg;
 	int fd = region_open(), before;
 
-	before = handled;
 	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	before = handled;
 	counted_work(fd, 10 + n, n);
 	handled_of[n] = handled - before;
 	if (fd >= 0)
