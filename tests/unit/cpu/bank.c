@@ -283,6 +283,93 @@ static void test_just_passed(void)
 	}
 }
 
+#define LOOK_INSNS 5
+
+/* A block that looks, by that exit: true if it goes on at once; else it stopped in front of the block, and limits were renewed. */
+static bool look(u64 exit)
+{
+	bank.exit_id = exit;
+	bank.looks += CPU_LOOK + LOOK_INSNS;
+	bank.summed = 0;
+	if (bank.looks >= 0 || cpu_look_on(&bank))
+		return true;
+	bank.cell[CELL_INSTRUCTIONS] -= LOOK_INSNS;
+	bank.limits_stale = 1;
+	bank.summed = 0;
+	cpu_renew_limits(&bank);
+	return false;
+}
+
+/* And after that the block is done. */
+static void run_after_look(u64 insns)
+{
+	bank.cell[CELL_INSTRUCTIONS] += LOOK_INSNS;
+	bank.blocks[1][0] += insns;
+	bank.summed = 0;
+}
+
+/* A limit that was passed behind a look is found there the next time that no other look comes before its place. */
+static void test_seek(void)
+{
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 300}, from;
+
+	cpu_clear_bank(&bank);
+	bank.can_walk = 1;
+	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&bank);
+	expect(look(7)); /* 295 in front of the limit */
+	bank.blocks[1][0] += 400;
+	expect(!look(8));
+	expect(bank.strict == CPU_WARY && bank.again == 7 && (bank.near & CPU_WANT_LOOSE));
+	run_after_look(30);
+	expect(look(9) && look(10)); /* each stops, and goes on */
+	for (u32 astray = 0; astray < 2; astray++) {
+		expect(!look(7));
+		expect(bank.strict == CPU_LOST && bank.walking);
+		run_after_look(0);
+		expect(!cpu_walks_astray(&bank));
+		expect_long(cpu_walk_left(&bank), 295);
+		bank.blocks[1][0] += 100;
+		bank.looks += CPU_LOOK + LOOK_INSNS;
+		bank.summed = 0;
+		expect(cpu_walks_astray(&bank));
+		cpu_renew_limits(&bank);
+		expect(bank.strict == CPU_WARY && !bank.walking && (bank.near & CPU_WANT_LOOSE));
+		expect(bank.limit[CELL_INSTRUCTIONS] > cpu_own_count(&bank, CELL_INSTRUCTIONS) + 1000);
+	}
+	expect(!look(7));
+	from = cpu_own_count(&bank, CELL_INSTRUCTIONS) + LOOK_INSNS;
+	run_after_look(294);
+	expect(!cpu_walks_astray(&bank));
+	expect_long(cpu_walk_left(&bank), 1);
+	expect_long(bank.limit[CELL_INSTRUCTIONS], from + 295);
+}
+
+/* It is not looked for without end. */
+static void test_seek_ends(void)
+{
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 300};
+	u32 tries = 0;
+
+	cpu_clear_bank(&bank);
+	bank.can_walk = 1;
+	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&bank);
+	expect(look(7));
+	bank.blocks[1][0] += 400;
+	expect(!look(8));
+	run_after_look(0);
+	while (tries < 1000 && !look(7)) {
+		tries++;
+		run_after_look(0);
+		bank.looks += CPU_LOOK + LOOK_INSNS;
+		bank.summed = 0;
+		expect(cpu_walks_astray(&bank));
+		cpu_renew_limits(&bank);
+	}
+	expect(tries > 10 && tries < 100 && bank.strict == CPU_WARY);
+}
+
 /* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
 static void test_walk(void)
 {
@@ -427,6 +514,8 @@ int main(void)
 	test_quotas();
 	test_movable();
 	test_just_passed();
+	test_seek();
+	test_seek_ends();
 	test_walk();
 	test_reading_meanwhile();
 	test_death();
