@@ -22,8 +22,10 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
-/* So near to a limit, each look stops. */
+/* So near to a limit each look stops, or twice as near as looks of late were apart at most; and how soon that is forgotten. */
 #define LOOSE_ONE 384u
+#define WIDEST 512u
+#define WIDEST_SHIFT 9
 /* So many looks make a pace; how soon the slowest pace of late is forgotten; and how many times the mean it may be. */
 #define PACE_LOOKS 16u
 #define PACE_SHIFT 5
@@ -59,11 +61,11 @@ void cpu_clear_bank(struct cpu *cpu)
 	cpu->looks = -CPU_LOOK;
 	cpu->looks_given = 2;
 	cpu->looked = 0;
-	cpu->probe = cpu->probing = cpu->look_at = 0;
+	cpu->probe = cpu->probing = cpu->look_at = cpu->look_behind = 0;
 	cpu->walking = cpu->tired = 0;
 	cpu->again = cpu->seeking = cpu->looked_by = 0;
 	for (enum cell c = 0; c < CELL_NR; c++)
-		cpu->advanced[c] = cpu->slowest[c] = cpu->looked_at[c] = 0;
+		cpu->advanced[c] = cpu->slowest[c] = cpu->widest[c] = cpu->looked_at[c] = 0;
 	cpu->limits_stale = 1;
 }
 
@@ -423,12 +425,24 @@ static void wait_for_look(struct cpu *cpu, enum cell c)
 	cpu->again_cell = c;
 	cpu->again_left = cpu->limit[c] - cpu->looked_at[c];
 	cpu->again_inside = cpu->looked_inside;
+	cpu->again_skip = 0;
 }
 
 /* The look that is waited for has come, and stopped. */
 static bool looks_again(const struct cpu *cpu)
 {
-	return cpu->again && !cpu->seeking && cpu->tries < TRIES_MAX && cpu->looks < 0 && cpu->exit_id == cpu->again;
+	return cpu->again && !cpu->seeking && cpu->looks < 0 && cpu->exit_id == cpu->again;
+}
+
+/* As looks_again(), but that it was vain so often: a look in a loop may come many times before the one that leads out. */
+static bool seeks(struct cpu *cpu)
+{
+	if (!looks_again(cpu) || cpu->tries == TRIES_MAX)
+		return false;
+	if (!cpu->again_skip)
+		return true;
+	cpu->again_skip--;
+	return false;
 }
 
 static void seek(struct cpu *cpu)
@@ -527,7 +541,7 @@ static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 {
 	u64 part = (MIN(left, FAR) - LOOSE_NEAR / 2) / 2;
 
-	if (left < LOOSE_ONE)
+	if (left < MAX(LOOSE_ONE, 2 * cpu->widest[c]))
 		return 0;
 	return MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
 }
@@ -557,6 +571,8 @@ static void add_looked(struct cpu *cpu)
 		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
 
 		far |= by > LOOK_FAR;
+		if (looks == 1)
+			cpu->widest[c] = MAX(MIN(by, WIDEST), cpu->widest[c] - (cpu->widest[c] >> WIDEST_SHIFT));
 		if (looks >= PACE_LOOKS)
 			note_pace(cpu, c, looks, by);
 		cpu->advanced[c] += by;
@@ -609,7 +625,7 @@ void cpu_renew_limits(struct cpu *cpu)
 
 	if (cpu->near & CPU_WANT_LOOSE) {
 		add_looked(cpu);
-		if (looks_again(cpu))
+		if (looks_again(cpu) && !cpu->again_skip && cpu->tries < TRIES_MAX)
 			seek(cpu);
 		move_on(cpu);
 	}
@@ -650,7 +666,7 @@ bool cpu_look_on(struct cpu *cpu)
 {
 	if (cpu->limits_new || cpu->probe || cpu->walking)
 		return false;
-	if (looks_again(cpu)) {
+	if (seeks(cpu)) {
 		if (cpu->again_inside)
 			seek(cpu);
 		return false;
@@ -669,6 +685,9 @@ bool cpu_walks_astray(struct cpu *cpu)
 		return false;
 	cpu->limit[cpu->again_cell] = cpu->again_else;
 	cpu->strict = CPU_WARY;
+	if (cpu->tries == TRIES_MAX)
+		cpu->look_behind = cpu->again;
+	cpu->again_skip = anywhere(cpu_own_count(cpu, CELL_INSTRUCTIONS), 1ul << cpu->tries / 4);
 	cpu->seeking = 0;
 	cpu->limits_stale = 1;
 	return true;

@@ -146,6 +146,7 @@ struct cpu {
 	u32 tired;	   /* this one is not */
 	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
+	u64 look_behind;   /* code is to look that is reached from the one that looks with this exit_id (dbt_look_behind()); 0: none */
 	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
 	u64 looked_by;	   /* exit_id of that stop; 0: it was none of a look */
@@ -153,10 +154,12 @@ struct cpu {
 	u32 again_inside;  /* as looked_inside, of: */
 	u64 again;	   /* exit_id of the look behind which a limit was passed; 0: none is waited for */
 	u64 again_left;	   /* how far behind; */
+	u64 again_skip;	   /* that many times it is let go; */
 	u32 again_cell;	   /* whose limit; */
 	u32 seeking;	   /* the thread is led there, */
 	u64 again_else;	   /* or to this limit */
 	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
+	u64 widest[CELL_NR];  /* by how much one look did, at most */
 	u64 slowest[CELL_NR]; /* by how much a look, at most, in PACE_UNITs */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */

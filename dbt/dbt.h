@@ -63,6 +63,9 @@ static inline bool dbt_in_block(const struct cpu *cpu)
 /* CPU_WANT_LOOSE code is to look at limits at pc, where a block begins: the thread was among blocks that do not. Outside translated code. */
 void dbt_look(gva pc);
 
+/* The same where its fragment can be left from the code that looks with this exit, which was among others again and again. */
+void dbt_look_behind(u32 exit);
+
 /* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_walk() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
 

@@ -7,6 +7,7 @@
 
 #define HASH_BITS 16
 #define ONE_OF_BITS 3
+#define LOOKS_BEHIND 4
 
 static u8 asked[(1u << HASH_BITS) / 8];
 
@@ -28,9 +29,29 @@ void dbt_look(gva pc)
 {
 	u32 h = hash(pc);
 
-	stat_inc(looks);
 	lock_acquire(&dbt_lock);
-	asked[h / 8] |= (u8)(1u << h % 8);
-	dbt_forget_block(pc, CPU_WANT_LOOSE);
+	if (!(asked[h / 8] >> h % 8 & 1)) {
+		stat_inc(looks);
+		asked[h / 8] |= (u8)(1u << h % 8);
+		dbt_forget_block(pc, CPU_WANT_LOOSE);
+	}
 	lock_release(&dbt_lock);
+}
+
+void dbt_look_behind(u32 exit)
+{
+	gva targets[LOOKS_BEHIND];
+	const struct frag *f;
+	u32 n = 0;
+
+	lock_acquire(&dbt_lock);
+	f = exit < cache.nexit && cache.exit[exit].kind == EXIT_LOOK ? &cache.frag[cache.exit[exit].frag] : NULL;
+	if (f && cache.exit[exit].frag >= cache.first_frag && !f->dead) {
+		for (u32 i = f->exit; i < f->exit + f->nexit && n < LOOKS_BEHIND; i++)
+			if (cache.exit[i].kind == EXIT_BRANCH && cache.exit[i].linked && cache.exit[i].target != cache.exit[exit].target)
+				targets[n++] = cache.exit[i].target;
+	}
+	lock_release(&dbt_lock);
+	for (u32 i = 0; i < n; i++)
+		dbt_look(targets[i]);
 }

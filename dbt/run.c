@@ -224,6 +224,16 @@ static u32 usable_want(const struct cpu *cpu)
 	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
 }
 
+/* What cpu/ found out that is to look at limits besides. */
+static void look_there(struct cpu *cpu)
+{
+	if (cpu->look_at)
+		dbt_look(cpu->look_at);
+	if (cpu->look_behind)
+		dbt_look_behind((u32)cpu->look_behind);
+	cpu->look_at = cpu->look_behind = 0;
+}
+
 /* What the thread's code must be like now, with all limits in force. */
 static u32 wanted(struct cpu *cpu)
 {
@@ -238,10 +248,8 @@ static u32 wanted(struct cpu *cpu)
 	if (cpu->limits_new | cpu->limits_stale | (cpu->walking & !cpu->can_walk)) {
 		stat_add(limits_moved, cpu_limit_passed(cpu));
 		cpu_renew_limits(cpu);
-		if (unlikely(cpu->look_at)) {
-			dbt_look(cpu->look_at);
-			cpu->look_at = 0;
-		}
+		if (unlikely(cpu->look_at | cpu->look_behind))
+			look_there(cpu);
 	}
 	if (cpu->fine && !cpu->rare)
 		want |= CPU_WANT_FINE;
