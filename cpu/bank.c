@@ -18,13 +18,16 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define USE_BITS 20
 #define RATIO_BITS 20
 /* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 96u
+#define LOOSE_NEAR 80u
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
 /* So near to a limit each look stops, or twice as near as looks of late were apart at most; and how soon that is forgotten. */
-#define LOOSE_ONE 384u
-#define WIDEST 512u
+#define LOOSE_FEW 1024u
+#define WIDE 32u
+#define WIDE_PART 2u
+#define WIDE_UNIT 1024u
+#define WIDEST 192u
 #define WIDEST_SHIFT 9
 /* So many looks make a pace; how soon the slowest pace of late is forgotten; and how many times the mean it may be. */
 #define PACE_LOOKS 16u
@@ -58,7 +61,7 @@ void cpu_clear_bank(struct cpu *cpu)
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
 	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
-	cpu->looks = -CPU_LOOK;
+	cpu->looks = 2 * -CPU_LOOK;
 	cpu->looks_given = 2;
 	cpu->looked = 0;
 	cpu->probe = cpu->probing = cpu->look_at = cpu->look_behind = 0;
@@ -82,7 +85,7 @@ static void store(u64 *word, u64 value)
 /* What the blocks that looked amount to. */
 static u64 sum_of_looks(const struct cpu *cpu, enum cell c)
 {
-	u64 looks = (u64)__atomic_load_n(&cpu->looks, __ATOMIC_RELAXED) & (-CPU_LOOK - 1);
+	u64 looks = (u64)__atomic_load_n(&cpu->looks, __ATOMIC_RELAXED) & (CPU_LOOK - 1);
 
 	return c == CELL_BRANCHES ? looks / CPU_LOOK_BRANCH : looks % CPU_LOOK_BRANCH;
 }
@@ -431,7 +434,7 @@ static void wait_for_look(struct cpu *cpu, enum cell c)
 /* The look that is waited for has come, and stopped. */
 static bool looks_again(const struct cpu *cpu)
 {
-	return cpu->again && !cpu->seeking && cpu->looks < 0 && cpu->exit_id == cpu->again;
+	return cpu->again && !cpu->seeking && cpu->looks >= 0 && cpu->look_id == cpu->again;
 }
 
 /* As looks_again(), but that it was vain so often: a look in a loop may come many times before the one that leads out. */
@@ -520,7 +523,7 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 /* Fewer, if a look took back what cpu_probe() did. */
 static u64 looks_made(const struct cpu *cpu)
 {
-	s64 made = (s64)cpu->looks_given - 1 - (cpu->looks >> 31);
+	s64 made = (s64)cpu->looks_given + (cpu->looks >> CPU_LOOK_SHIFT);
 
 	return made > 0 ? (u64)made : 0;
 }
@@ -531,7 +534,7 @@ static void allow_looks(struct cpu *cpu, u64 n)
 	change_begin(cpu);
 	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
 		store(&cpu->cell[c], cpu->cell[c] + sum_of_looks(cpu, c));
-	__atomic_store_n(&cpu->looks, (s64)(n - 1) * -CPU_LOOK, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK, __ATOMIC_RELAXED);
 	cpu->looks_given = n;
 	cpu->summed = 0;
 }
@@ -539,11 +542,12 @@ static void allow_looks(struct cpu *cpu, u64 n)
 /* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
 static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 {
-	u64 part = (MIN(left, FAR) - LOOSE_NEAR / 2) / 2;
+	u64 part = (MIN(left, FAR) - LOOSE_NEAR / 2) / 2, looks, wide = MAX(cpu->widest[c] / WIDE_UNIT, WIDE);
 
-	if (left < MAX(LOOSE_ONE, 2 * cpu->widest[c]))
+	if (left < LOOSE_NEAR + 2 * wide)
 		return 0;
-	return MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
+	looks = MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
+	return left < LOOSE_FEW ? MIN(looks, (left - LOOSE_NEAR) * WIDE_PART / 2 / wide - 1) : looks;
 }
 
 /* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
@@ -572,7 +576,7 @@ static void add_looked(struct cpu *cpu)
 
 		far |= by > LOOK_FAR;
 		if (looks == 1)
-			cpu->widest[c] = MAX(MIN(by, WIDEST), cpu->widest[c] - (cpu->widest[c] >> WIDEST_SHIFT));
+			cpu->widest[c] = MAX(MIN(by, WIDEST) * WIDE_UNIT, cpu->widest[c] - (cpu->widest[c] >> WIDEST_SHIFT));
 		if (looks >= PACE_LOOKS)
 			note_pace(cpu, c, looks, by);
 		cpu->advanced[c] += by;
@@ -581,14 +585,14 @@ static void add_looked(struct cpu *cpu)
 	}
 	if (cpu->looked > LOOKS_WEIGHED)
 		cpu->looked /= 2;
-	if (cpu->probing && cpu->looks < 0 && far)
+	if (cpu->probing && cpu->looks >= 0 && far)
 		cpu->look_at = cpu->probe;
 }
 
 /* inside: by a look whose block is counted. */
 static void note_counts(struct cpu *cpu, bool inside)
 {
-	cpu->looked_by = cpu->looks < 0 ? cpu->exit_id : 0;
+	cpu->looked_by = cpu->looks >= 0 ? cpu->look_id : 0;
 	cpu->looked_inside = inside;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
 		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
@@ -659,7 +663,7 @@ void cpu_probe(struct cpu *cpu, u64 pc)
 	cpu->probe = pc;
 	cpu->probing = 1;
 	cpu->looks_given = 1;
-	__atomic_fetch_and(&cpu->looks, -CPU_LOOK - 1, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&cpu->looks, -CPU_LOOK, __ATOMIC_RELAXED);
 }
 
 bool cpu_look_on(struct cpu *cpu)
@@ -695,7 +699,7 @@ bool cpu_walks_astray(struct cpu *cpu)
 
 u64 cpu_walk_left(struct cpu *cpu)
 {
-	if (cpu->looks < (s64)LOOKS_WALKED * -CPU_LOOK) {
+	if (cpu->looks > (s64)LOOKS_WALKED * -CPU_LOOK) {
 		allow_looks(cpu, CPU_LOOKS_MAX);
 		change_end(cpu);
 	}

@@ -101,10 +101,11 @@ struct cpu_way {
  * What a block that looks at limits adds to cpu->looks, in CPU_WANT_LOOSE code, besides its instructions and CPU_LOOK_BRANCH if it ends with a
  * branch: it is not in blocks[]. No more looks than CPU_LOOKS_MAX are allowed for at a time, so that neither number runs over.
  */
-#define CPU_LOOK (-0x80000000l)
-#define CPU_LOOK_BRANCH (1l << 18)
-#define CPU_LOOKS_MAX 8191u
-_Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < -CPU_LOOK, "each has its bits");
+#define CPU_LOOK_SHIFT 30
+#define CPU_LOOK (1l << CPU_LOOK_SHIFT)
+#define CPU_LOOK_BRANCH (1l << 17)
+#define CPU_LOOKS_MAX 4095u
+_Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < CPU_LOOK, "each has its bits");
 
 #define CPU_WARY 1
 #define CPU_STRICT 2
@@ -114,7 +115,7 @@ struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
 	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
-	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look that makes it negative stops */
+	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look that makes it positive stops */
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
 	u64 cell[CELL_NR];
 
@@ -146,13 +147,14 @@ struct cpu {
 	u32 tired;	   /* this one is not */
 	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
-	u64 look_behind;   /* code is to look that is reached from the one that looks with this exit_id (dbt_look_behind()); 0: none */
+	u64 look_behind;   /* code is to look that is reached from the one that looks with this look_id; 0: none */
+	u64 look_id;	   /* which look stopped the code last: its exit_id, or another number; not 0 */
 	u64 looks_given;   /* looks that there may be when cpu->looks was set */
 	u64 looked_at[CELL_NR]; /* the counts then */
-	u64 looked_by;	   /* exit_id of that stop; 0: it was none of a look */
+	u64 looked_by;	   /* look_id of that stop; 0: it was none of a look */
 	u32 looked_inside; /* the block that looked was counted already */
 	u32 again_inside;  /* as looked_inside, of: */
-	u64 again;	   /* exit_id of the look behind which a limit was passed; 0: none is waited for */
+	u64 again;	   /* look_id of the look behind which a limit was passed; 0: none is waited for */
 	u64 again_left;	   /* how far behind; */
 	u64 again_skip;	   /* that many times it is let go; */
 	u32 again_cell;	   /* whose limit; */

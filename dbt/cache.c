@@ -242,6 +242,12 @@ static void emit_miss(void)
 	emit_load_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
 	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
+	/* From the dispatcher to a landing. */
+	cache.lookup = e.p;
+	emit_store_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(&e, RCX, offsetof(struct cpu, rip));
+	emit_jmp_cpu(&e, offsetof(struct cpu, look_back));
 }
 
 int cache_init(void)

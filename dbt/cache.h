@@ -56,7 +56,9 @@ struct frag {
 struct entry {
 	u64 pc;
 	u32 host;	  /* cache address */
-	u32 frag, rec;	  /* rec: the first of the block */
+	u32 frag : 24;
+	u32 age : 8;	  /* CPU_WANT_LOOSE: exits that lead here are to be of no greater one; AGE_ANY: it looks */
+	u32 rec;	  /* the first of the block */
 	u32 exit;	  /* the first in the block or behind it, of the fragment's */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
@@ -89,7 +91,10 @@ struct exit {
 	u8 kind;     /* enum exit_kind; only branches are ever linked, and limits that lead to code that goes on one instruction at a time */
 	u8 variant;
 	bool exact;  /* EXIT_LIMIT: it does reach it, or may only for want of knowing whether a branch is taken */
-	u8 undo;     /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
+	union {
+		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
+		u8 age;	 /* EXIT_BRANCH: instructions since the last look (dbt/looks.h) */
+	};
 };
 
 /* One guest page with translated code. */
@@ -143,6 +148,7 @@ struct variant {
 struct cache {
 	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
 	u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves */
+	u8 *lookup;	     /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
 	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
 	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
 	struct frag *frag;

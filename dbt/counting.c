@@ -199,14 +199,13 @@ void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 }
 
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n, bool negative)
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 {
 	u8 *out;
 
 	add_in_rcx(e, disp, n);
 	emit_load_top_byte_cpu(e, RCX, disp);
-	if (!negative)
-		emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1); /* not %rcx */
+	emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1); /* not %rcx */
 	/* jrcxz over the jump */
 	emit8(e, 0xe3), emit8(e, 5);
 	emit8(e, 0xe9);

@@ -60,8 +60,8 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 
 /* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
 void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
-/* The same, and goes elsewhere if the word is negative then, or if it is not, with rcx in spill[0]. Returns the address of the displacement. */
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n, bool negative);
+/* The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the displacement. */
+u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 /* What a look adds to cpu->looks, which is made then: the block, if blocks are counted. */
 s32 counting_look(struct counting *c);

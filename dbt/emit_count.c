@@ -42,21 +42,27 @@ bool stops_at_limits(void)
 	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE);
 }
 
-/* Adds to the word, whose flags are dead. Returns the displacement of the jump that is made if it is negative, or if it is not. */
-static u8 *emit_add_and_test(s32 disp, s32 n, bool negative)
+static void emit_add(s32 disp, s32 n, bool flags_dead)
+{
+	if (flags_dead)
+		emit_add_cpu(&tr.e, disp, n);
+	else
+		counting_add_keeping_flags(&tr.e, disp, n);
+}
+
+/* Adds to the word, the status flags are dead. Returns the displacement of the jump that is made if it is used up. */
+static u8 *emit_add_and_test(s32 disp, s32 n)
 {
 	emit_add_cpu(&tr.e, disp, n);
-	/* js, jns */
-	emit8(&tr.e, 0x0f), emit8(&tr.e, negative ? 0x88 : 0x89);
+	/* jns */
+	emit8(&tr.e, 0x0f), emit8(&tr.e, 0x89);
 	emit32(&tr.e, 0);
 	return tr.e.p - 4;
 }
 
-void emit_look(void)
+void emit_look(u64 pc, bool flags_dead)
 {
 	const s32 disp = offsetof(struct cpu, looks);
-	bool dead = flags_dead_at_start();
-	u64 pc = tr.insn[0].pc;
 	struct emit hot;
 	u32 id, back;
 	s32 n;
@@ -64,16 +70,20 @@ void emit_look(void)
 
 	rec_add(pc);
 	n = counting_look(&tr.count);
-	if (dead)
-		patch = emit_add_and_test(disp, n, true);
+	if (tr.late) {
+		emit_add(disp, n, flags_dead);
+		return;
+	}
+	if (flags_dead)
+		patch = emit_add_and_test(disp, n);
 	else
-		patch = counting_test_keeping_flags(&tr.e, disp, n, true);
+		patch = counting_test_keeping_flags(&tr.e, disp, n);
 	rec_add(pc); /* where it goes on after a stop */
 	back = (u32)host_here();
 	id = cache_exit_new(EXIT_LOOK, tr.frag, tr.variant, pc, NULL);
 	cache.exit[id].rec = cache.nrec - 1;
 	hot = cold_begin(patch);
-	if (!dead)
+	if (!flags_dead)
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
 	emit_set_cpu(&tr.e, offsetof(struct cpu, look_back), back);
 	emit_set_cpu(&tr.e, offsetof(struct cpu, exit_id), id);
@@ -86,20 +96,17 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	u8 *patch;
 
 	rec_add(pc);
-	tr.late = looks_late() ? inc->disp : 0;
+	if (looks_late())
+		tr.late = inc->disp;
 	if (!stops_at_limits() || tr.late) {
-		if (flags_dead)
-			emit_add_cpu(&tr.e, inc->disp, inc->n);
-		else
-			counting_add_keeping_flags(&tr.e, inc->disp, inc->n);
+		emit_add(inc->disp, inc->n, flags_dead);
 		counting_made(&tr.count, inc);
 		return;
 	}
-	if (flags_dead) {
-		patch = emit_add_and_test(inc->disp, inc->n, false);
-	} else {
-		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n, false);
-	}
+	if (flags_dead)
+		patch = emit_add_and_test(inc->disp, inc->n);
+	else
+		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
 	counting_made(&tr.count, inc);
 	rec_add(pc);
 	if (inc->down && tr.fine != NO_VARIANT)

@@ -42,7 +42,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		emit_unspill();
 	}
 	if (counted && stops_at_limits())
-		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1, false);
+		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	else if (counted)
 		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	emit_align_rel32(&tr.e, 1);

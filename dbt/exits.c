@@ -1,4 +1,5 @@
 /* Records, entries and exits of the trace at hand: see dbt/trace.h. */
+#include "dbt/looks.h"
 #include "dbt/rewrite.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
@@ -39,6 +40,7 @@ void entry_add(u64 pc)
 		.frag = tr.frag,
 		.rec = cache.nrec,
 		.exit = cache.nexit,
+		.age = tr.looks ? AGE_ANY : MIN(tr.age, AGE_MAX),
 	};
 }
 
@@ -47,7 +49,8 @@ void exit_add(u64 target, u8 *patch)
 	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
 	u32 to = dbt_options.no_links ? 0 : find_entry(target);
 
-	if (to)
+	cache.exit[id].age = (u8)MIN(tr.age, AGE_MAX);
+	if (to && looks_link(id, to))
 		cache_exit_link(id, to);
 	else
 		cache_exit_unlink(id);

@@ -1,12 +1,11 @@
-/* See dbt/looks.h. Blocks that were asked for are a bit each in a table by hash: others with the same hash look too. */
+/* See dbt/looks.h. Blocks that were asked are a bit each in a table by hash: others with the same hash look too. */
 #include "dbt/looks.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
 #include "rt/stats.h"
 
-#define HASH_BITS 16
-#define ONE_OF_BITS 3
+#define HASH_BITS 19
 #define LOOKS_BEHIND 4
 
 static u8 asked[(1u << HASH_BITS) / 8];
@@ -16,24 +15,35 @@ static u32 hash(u64 pc)
 	return (u32)(pc * 0x9e3779b97f4a7c15 >> (64 - HASH_BITS));
 }
 
-enum look looks_at(u64 pc)
+bool looks_asked(u64 pc)
 {
 	u32 h = hash(pc);
 
-	if (asked[h / 8] >> h % 8 & 1)
-		return LOOK_ALWAYS;
-	return h >> (HASH_BITS - ONE_OF_BITS) ? LOOK_NOT : LOOK_IF_CHEAP;
+	return asked[h / 8] >> h % 8 & 1;
+}
+
+bool looks_link(u32 exit, u32 entry)
+{
+	const struct exit *x = &cache.exit[exit];
+	u32 slack = x->target > cache.frag[x->frag].pc ? AGE_SLACK : 0;
+
+	return x->kind != EXIT_BRANCH || x->age <= cache.entry[entry].age + slack;
+}
+
+void looks_ask(u64 pc)
+{
+	u32 h = hash(pc);
+
+	asked[h / 8] |= (u8)(1u << h % 8);
+	dbt_forget_block(pc, CPU_WANT_LOOSE);
 }
 
 void dbt_look(gva pc)
 {
-	u32 h = hash(pc);
-
 	lock_acquire(&dbt_lock);
-	if (!(asked[h / 8] >> h % 8 & 1)) {
+	if (!looks_asked(pc)) {
 		stat_inc(looks);
-		asked[h / 8] |= (u8)(1u << h % 8);
-		dbt_forget_block(pc, CPU_WANT_LOOSE);
+		looks_ask(pc);
 	}
 	lock_release(&dbt_lock);
 }

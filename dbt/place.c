@@ -112,14 +112,37 @@ bool is_loop(void)
 	return last->in.kind == ISA_JCC && isa_target(&last->in, last->pc) == tr.insn[0].pc;
 }
 
+bool is_indirect_branch(u32 kind)
+{
+	return kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET;
+}
+
+/* The block at hand leads back to a place that is younger. */
+static bool ends_circle(u32 age)
+{
+	const struct guest_insn *last = &tr.insn[tr.n - 1];
+	u64 target;
+	u32 entry;
+
+	if (last->in.kind != ISA_JCC && last->in.kind != ISA_JMP && last->in.kind != ISA_LOOP && last->in.kind != ISA_CALL)
+		return false;
+	target = isa_target(&last->in, last->pc);
+	entry = target <= tr.insn[0].pc ? find_entry(target) : 0;
+	return entry && cache.entry[entry].age < age;
+}
+
 bool find_look(void)
 {
-	enum look look;
+	u32 kind = tr.insn[tr.n - 1].in.kind, age = tr.age + tr.n;
+	bool cheap;
 
 	if (!(tr.want & CPU_WANT_LOOSE))
 		return false;
-	look = looks_at(tr.insn[0].pc);
-	return look == LOOK_ALWAYS || ((look == LOOK_IF_CHEAP || is_loop()) && flags_dead_at_start());
+	if (looks_asked(tr.insn[0].pc))
+		return true;
+	if (!is_loop() && age <= (is_indirect_branch(kind) ? AGE_STEP : AGE_EVERY) && !ends_circle(age))
+		return false;
+	return is_indirect_branch(kind) || (find_place(&cheap) < tr.n && cheap) || age > AGE_FAR;
 }
 
 /* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */
@@ -130,9 +153,7 @@ static bool stops_in_front(void)
 
 bool looks_late(void)
 {
-	u32 kind = tr.insn[tr.n - 1].in.kind;
-
-	return (kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET) && !stops_in_front() && !(tr.want & CPU_WANT_ONE) &&
+	return is_indirect_branch(tr.insn[tr.n - 1].in.kind) && !stops_in_front() && !(tr.want & CPU_WANT_ONE) &&
 	       (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE) && !dbt_options.no_ibl;
 }
 

@@ -9,6 +9,7 @@
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
 #include "dbt/lbr.h"
+#include "dbt/looks.h"
 #include "dbt/piece.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
@@ -24,6 +25,9 @@ _Static_assert(offsetof(struct cpu, rt_rsp) == CPU_RT_RSP, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, pending) == CPU_PENDING, "cpu_offsets.h");
 
 _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
+
+/* The look_id of an indirect branch, with the address that it leads to. */
+#define LATE_LOOK (1ul << 63)
 
 #define RFLAGS_TF 0x100u
 #define RFLAGS_FIXED 0x202u
@@ -89,8 +93,13 @@ static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *
 		variant = make_room(cpu);
 	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
+	if (entry && exit && !looks_link(exit, entry)) {
+		stat_inc(looks);
+		looks_ask(cpu->rip);
+		entry = 0;
+	}
 	if (!entry)
-		entry = translate(variant, cpu->rip, indirect, fault);
+		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].age : 0, indirect, fault);
 	if (entry && exit && !dbt_options.no_links) {
 		struct exit *x = &cache.exit[exit];
 
@@ -131,7 +140,7 @@ static bool limit_exit(struct cpu *cpu, const struct exit *x)
 /* A lookup missed because a word is used up. */
 static bool used_up(struct cpu *cpu)
 {
-	if (!(cpu->variant & CPU_WANT_LIMITS) || (cpu->variant & CPU_WANT_LOOSE) || !cpu_used_up(cpu))
+	if (!(cpu->variant & CPU_WANT_LIMITS) || !(cpu->variant & CPU_WANT_LOOSE ? cpu->looks >= 0 : cpu_used_up(cpu)))
 		return false;
 	stat_inc(limit_exits);
 	cpu->limits_stale = 1;
@@ -229,7 +238,9 @@ static void look_there(struct cpu *cpu)
 {
 	if (cpu->look_at)
 		dbt_look(cpu->look_at);
-	if (cpu->look_behind)
+	if (cpu->look_behind & LATE_LOOK)
+		dbt_look(cpu->look_behind & ~LATE_LOOK);
+	else if (cpu->look_behind)
 		dbt_look_behind((u32)cpu->look_behind);
 	cpu->look_at = cpu->look_behind = 0;
 }
@@ -339,24 +350,47 @@ static int go_on(struct cpu *cpu)
 	return enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
-/*
- * Translated code looked at limits. As long as these are far away it goes on at once, and nobody asks where the thread is: that would be two or
- * three of the tables' lines from memory, for each look. LEFT_LOOK: the dispatcher is to do it.
- */
-static int look_on(struct cpu *cpu)
+/* Translated code was left, as `left` says, to look at limits. An indirect branch that looks knows no exit, but where it leads to. */
+static bool is_look(struct cpu *cpu, int left)
 {
-	int left;
+	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_LOOSE) || cpu->looks < 0) {
+		cpu->look_id = cpu->exit_id;
+		return left == LEFT_LOOK;
+	}
+	cpu->rip = cpu->target;
+	cpu->look_id = LATE_LOOK | cpu->rip;
+	return true;
+}
 
-	do {
-		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
-		    (usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
-			return LEFT_LOOK;
-		stat_inc(limit_exits);
-		cpu->left_code = 0;
-		left = enter_at(cpu, cpu->look_back);
-	} while (left == LEFT_LOOK);
+/* Goes on behind the look. */
+static int enter_behind(struct cpu *cpu, int left)
+{
+	const struct variant *v = &cache.variant[cache_variant(cpu->variant)];
+
+	cpu->left_code = 0;
+	if (left == LEFT_INDIRECT) {
+		cpu->look_back = (u64)(uintptr_t)cache.miss + v->ibl[(u16)cpu->rip];
+		return enter_at(cpu, (u64)(uintptr_t)cache.lookup);
+	}
+	left = enter_at(cpu, cpu->look_back);
 	if (left == LEFT_INTERRUPT && !cpu->left_code)
 		left_by_look(cpu);
+	return left;
+}
+
+/*
+ * Translated code may have looked at limits. As long as these are far away it goes on at once, and nobody asks where the thread is: that would be
+ * two or three of the tables' lines from memory, for each look.
+ */
+static int look_on(struct cpu *cpu, int left)
+{
+	while (is_look(cpu, left)) {
+		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
+		    (usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
+			return left;
+		stat_inc(limit_exits);
+		left = enter_behind(cpu, left);
+	}
 	return left;
 }
 
@@ -374,8 +408,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_NEAR;
 		cpu->summed = 0;
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
-		if (left == LEFT_LOOK)
-			left = look_on(cpu);
+		left = look_on(cpu, left);
 		switch (left) {
 		case -1:
 			return DBT_FAULT;

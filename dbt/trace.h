@@ -30,6 +30,7 @@ struct trace {
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
+	u32 age;      /* behind it; see dbt/looks.h */
 
 	/* The block at hand. */
 	struct guest_insn insn[CPU_BLOCK_INSNS];
@@ -80,6 +81,8 @@ bool find_look(void);
 /* The status flags are dead before the block's first instruction. */
 bool flags_dead_at_start(void);
 
+bool is_indirect_branch(u32 kind);
+
 /* Whether it is the indirect branch at the block's end that looks at the block's one word. Quotas leave room for that block too. */
 bool looks_late(void);
 
@@ -88,8 +91,8 @@ bool looks_late(void);
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
-/* At the start of a block that looks. */
-void emit_look(void);
+/* The look of the block, which counts it, at pc. */
+void emit_look(u64 pc, bool flags_dead);
 
 /* The block stops if one of its words is used up. */
 bool stops_at_limits(void);

@@ -3,6 +3,7 @@
 #include <linux/signal.h>
 #include "dbt/breaks.h"
 #include "dbt/ibl.h"
+#include "dbt/looks.h"
 #include "dbt/trace.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -111,18 +112,20 @@ static u64 emit_copy(bool last)
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
-	if (tr.looks) {
-		place = 0;
-		safe = flags_dead_at_start();
-	} else if (counting_any(&tr.count)) {
+	if (tr.looks || counting_any(&tr.count))
 		place = find_place(&safe);
+	if (tr.looks && place == tr.n) {
+		place = 0;
+		safe = false;
 	}
+	if (tr.want & CPU_WANT_LOOSE)
+		tr.age = tr.n + (tr.looks ? 0 : tr.age);
 	for (u32 k = 0; k < tr.n; k++) {
 		struct guest_insn *gi = &tr.insn[k];
 
 		tr.first = true;
-		if (tr.looks && !k)
-			emit_look();
+		if (k == place && tr.looks)
+			emit_look(gi->pc, safe);
 		if (k == place)
 			emit_counting(gi->pc, safe);
 		emit_watch(gi);
@@ -147,11 +150,13 @@ static u64 emit_block(void)
 {
 	u64 next = 0;
 
-	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
-		entry_add(tr.insn[0].pc);
 	counting_begin(&tr.count, tr.want);
 	tr.late = 0;
 	tr.looks = find_look();
+	if (tr.looks && is_indirect_branch(tr.insn[tr.n - 1].in.kind))
+		tr.late = offsetof(struct cpu, looks);
+	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
+		entry_add(tr.insn[0].pc);
 	if (tr.breaks)
 		return emit_break();
 	if (tr.checked)
@@ -192,7 +197,7 @@ static u32 fine_of(u32 want)
 	return cache_variant_get(want | CPU_WANT_FINE);
 }
 
-u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
+u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault)
 {
 	struct frag *f;
 	struct dbt_fault ignored;
@@ -205,6 +210,7 @@ u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault)
 	tr.out = out_of(tr.want, variant);
 	tr.fine = fine_of(tr.want);
 	tr.insns = tr.blocks = 0;
+	tr.age = tr.want & CPU_WANT_LOOSE ? MAX(age, AGE_STEP) : 0;
 	tr.checked = tr.first = false;
 	if (!decode_block(pc, fault))
 		return 0;

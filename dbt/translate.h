@@ -25,9 +25,9 @@ extern struct dbt_options dbt_options;
 
 /*
  * Translates at pc for the given variant (of the half in use), with dbt_lock held and cache_has_room(); `indirect`: because an
- * indirect branch goes there, so with a landing in front. Returns the entry, or 0 and *fault when
+ * indirect branch goes there, so with a landing in front; age: see dbt/looks.h. Returns the entry, or 0 and *fault when
  * not even one instruction can be fetched and decoded.
  */
-u32 translate(u32 variant, u64 pc, bool indirect, struct dbt_fault *fault);
+u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault);
 
 #endif
