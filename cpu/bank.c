@@ -1,5 +1,6 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
+#include "cpu/loose.h"
 
 #define N CPU_BLOCK_INSNS
 
@@ -17,39 +18,6 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 /* use[][] amounts to at most 2^USE_BITS instructions. */
 #define USE_BITS 20
 #define RATIO_BITS 20
-/* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits. */
-#define LOOSE_NEAR 80u
-#define LOOKS_WEIGHED 4096u
-/* Where no block looked for so long, one is to. */
-#define LOOK_FAR 256u
-/* So near to a limit each look stops, or twice as near as looks of late were apart at most; and how soon that is forgotten. */
-#define LOOSE_FEW 1024u
-#define WIDE 32u
-#define WIDE_PART 2u
-#define WIDE_UNIT 1024u
-#define WIDEST 192u
-#define WIDEST_SHIFT 9
-/* So many looks make a pace; how soon the slowest pace of late is forgotten; and how many times the mean it may be. */
-#define PACE_LOOKS 16u
-#define PACE_SHIFT 5
-#define PACE_TIMES 4
-#define PACE_UNIT 16u
-/*
- * Behind a limit that was passed, the next is within so many, or so many times as many as it was passed by. Up to WARY_NEAR code runs in which
- * each look stops; if it may be further away than WARY_MAX, or so many were passed, only such as cannot pass it.
- */
-#define WARY_MIN 8192ul
-#define WARY_TIMES 4
-#define WARY_MAX 1048576ul
-#define WARY_NEAR 256u
-#define PASSES_MAX 4u
-/* For the look behind which it was passed to come again there are so many besides; and so often the thread is led to where the limit was. */
-#define AGAIN_WAIT 8192ul
-#define TRIES_MAX 32u
-/* Further away code made for it is cheaper than walking. */
-#define WALK_MAX 50000u
-/* Looks that a piece of code makes on a walk are fewer, and none is to stop. */
-#define LOOKS_WALKED 1024u
 
 void cpu_clear_bank(struct cpu *cpu)
 {
@@ -82,17 +50,9 @@ static void store(u64 *word, u64 value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* What the blocks that looked amount to. */
-static u64 sum_of_looks(const struct cpu *cpu, enum cell c)
-{
-	u64 looks = (u64)__atomic_load_n(&cpu->looks, __ATOMIC_RELAXED) & (CPU_LOOK - 1);
-
-	return c == CELL_BRANCHES ? looks / CPU_LOOK_BRANCH : looks % CPU_LOOK_BRANCH;
-}
-
 static u64 sum_of(const struct cpu *cpu, enum cell c)
 {
-	u64 sum = sum_of_looks(cpu, c);
+	u64 sum = bank_looked(cpu, c);
 
 	if (c == CELL_BRANCHES) {
 		for (u32 n = 0; n < N; n++)
@@ -132,7 +92,7 @@ static bool counts_down(const struct cpu *cpu, enum cell c)
 /* As sum_of() both, by the owner: each word is added as often as it has instructions. */
 static void sum_up(struct cpu *cpu)
 {
-	u64 insns = sum_of_looks(cpu, CELL_INSTRUCTIONS), branches = sum_of_looks(cpu, CELL_BRANCHES), longer = 0;
+	u64 insns = bank_looked(cpu, CELL_INSTRUCTIONS), branches = bank_looked(cpu, CELL_BRANCHES), longer = 0;
 
 	for (u32 n = N; n-- > 0;) {
 		longer += cpu->blocks[0][n] + cpu->blocks[1][n];
@@ -160,7 +120,7 @@ u64 cpu_own_count(struct cpu *cpu, enum cell c)
 	return add_up(cpu, c);
 }
 
-static u64 left_of(struct cpu *cpu, enum cell c)
+u64 bank_left(struct cpu *cpu, enum cell c)
 {
 	u64 count;
 
@@ -177,7 +137,7 @@ static void clear_limit(struct cpu *cpu, enum cell c)
 	cpu->limit[c] = CPU_NO_LIMIT;
 }
 
-static void set_limit(struct cpu *cpu, enum cell c, u64 left)
+void bank_set_limit(struct cpu *cpu, enum cell c, u64 left)
 {
 	cpu->limit[c] = cpu_own_count(cpu, c) + left;
 	if (c <= CELL_BRANCHES)
@@ -191,7 +151,7 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 	for (u32 gone = cpu->limited & ~limited; gone; gone &= gone - 1)
 		clear_limit(cpu, (enum cell)__builtin_ctz(gone));
 	for (u32 todo = limited; todo; todo &= todo - 1)
-		set_limit(cpu, (enum cell)__builtin_ctz(todo), left[__builtin_ctz(todo)]);
+		bank_set_limit(cpu, (enum cell)__builtin_ctz(todo), left[__builtin_ctz(todo)]);
 	for (u32 todo = limited; todo; todo &= todo - 1)
 		rare &= left[__builtin_ctz(todo)] >= RARE;
 	cpu->limited = limited;
@@ -201,22 +161,6 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[C
 	cpu->again = cpu->seeking = cpu->passes = cpu->tries = 0;
 	cpu->near &= ~CPU_WANT_LOOSE; /* none of these is passed yet */
 	cpu->limits_new = 1;
-}
-
-/* By CPU_WANT_LOOSE code: the instruction that reached it is done, even if none came after it. */
-static bool is_passed(struct cpu *cpu, enum cell c)
-{
-	return cpu_own_count(cpu, c) >= cpu->limit[c];
-}
-
-bool cpu_limit_passed(struct cpu *cpu)
-{
-	if (!(cpu->near & CPU_WANT_LOOSE))
-		return false;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		if (is_passed(cpu, (enum cell)__builtin_ctz(todo)))
-			return true;
-	return false;
 }
 
 bool cpu_limit_reached(struct cpu *cpu)
@@ -230,16 +174,6 @@ bool cpu_limit_reached(struct cpu *cpu)
 			return true;
 	}
 	return false;
-}
-
-bool cpu_walks(const struct cpu *cpu)
-{
-	return cpu->movable && cpu->limited == 1u << CELL_INSTRUCTIONS;
-}
-
-void cpu_walk_no_more(struct cpu *cpu)
-{
-	cpu->tired = cpu->limits_stale = 1;
 }
 
 bool cpu_limit_is_next(const struct cpu *cpu)
@@ -263,7 +197,7 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 
 /* ---- changing words ---- */
 
-static void change_begin(struct cpu *cpu)
+void bank_change_begin(struct cpu *cpu)
 {
 	if (cpu->seq & 1)
 		return;
@@ -273,7 +207,7 @@ static void change_begin(struct cpu *cpu)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-static void change_end(struct cpu *cpu)
+void bank_change_end(struct cpu *cpu)
 {
 	if (cpu->seq & 1)
 		__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* B */
@@ -289,7 +223,7 @@ static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 		cpu->running_up &= ~(1u << c);
 	if (!by || (left >= UNLIMITED && -cpu->cell[c] > UNLIMITED / 2 && -cpu->cell[c] <= UNLIMITED))
 		return;
-	change_begin(cpu);
+	bank_change_begin(cpu);
 	store(&cpu->cell[c], word);
 	store(&cpu->bias[c], cpu->bias[c] + by);
 }
@@ -392,7 +326,7 @@ static void renew_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 
 	if (none && cpu->quota[0][0] == UNLIMITED)
 		return;
-	change_begin(cpu);
+	bank_change_begin(cpu);
 	if (none)
 		set_no_quotas(cpu);
 	else
@@ -412,95 +346,6 @@ static u64 count_down(struct cpu *cpu, enum cell c, u64 left, u32 *near)
 	return CPU_NO_LIMIT;
 }
 
-/* A place below n that has nothing to do with the code at hand. */
-static u64 anywhere(u64 count, u64 n)
-{
-	return (u64)((__uint128_t)(count * 0x9e3779b97f4a7c15) * n >> 64);
-}
-
-/*
- * The limit of c was passed behind a look, before there was another: as far behind that look as the limit was, the sample is due when that look
- * comes again and no other before that place.
- */
-static void wait_for_look(struct cpu *cpu, enum cell c)
-{
-	cpu->again = cpu->looked_by;
-	cpu->again_cell = c;
-	cpu->again_left = cpu->limit[c] - cpu->looked_at[c];
-	cpu->again_inside = cpu->looked_inside;
-	cpu->again_skip = 0;
-}
-
-/* The look that is waited for has come, and stopped. */
-static bool looks_again(const struct cpu *cpu)
-{
-	return cpu->again && !cpu->seeking && cpu->looks >= 0 && cpu->look_id == cpu->again;
-}
-
-/* As looks_again(), but that it was vain so often: a look in a loop may come many times before the one that leads out. */
-static bool seeks(struct cpu *cpu)
-{
-	if (!looks_again(cpu) || cpu->tries == TRIES_MAX)
-		return false;
-	if (!cpu->again_skip)
-		return true;
-	cpu->again_skip--;
-	return false;
-}
-
-static void seek(struct cpu *cpu)
-{
-	enum cell c = (enum cell)cpu->again_cell;
-
-	cpu->again_else = cpu->limit[c];
-	set_limit(cpu, c, cpu->again_left);
-	cpu->strict = CPU_LOST;
-	cpu->seeking = 1;
-	cpu->tries++;
-}
-
-/*
- * A limit was passed unseen, and the blocks that look are not to have what belongs to others. It is looked for in the same place the next time.
- * Should that not come, or not be known, the next limit is anywhere within several times as much as was passed.
- */
-static void move_on(struct cpu *cpu)
-{
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
-		enum cell c = (enum cell)__builtin_ctz(todo);
-		u64 count = cpu_own_count(cpu, c), within;
-
-		if (!is_passed(cpu, c))
-			continue;
-		within = MAX(WARY_MIN, WARY_TIMES * (count - cpu->limit[c]));
-		cpu->strict = ++cpu->passes > PASSES_MAX || within > WARY_MAX ? CPU_STRICT : CPU_WARY;
-		within = 1 + anywhere(count, within);
-		cpu->again = cpu->seeking = 0;
-		if (cpu->strict == CPU_WARY && cpu->looks_given == 1 && cpu->looked_by) {
-			wait_for_look(cpu, c);
-			within += AGAIN_WAIT;
-		}
-		set_limit(cpu, c, within);
-	}
-}
-
-/* All limits are so far away, and `more` besides, that code which looks may run. */
-static bool all_far(struct cpu *cpu, u64 more)
-{
-	if (cpu->strict > CPU_WARY)
-		return false;
-	more += cpu->strict ? WARY_NEAR : LOOSE_NEAR;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		if (left_of(cpu, (enum cell)__builtin_ctz(todo)) < more)
-			return false;
-	return true;
-}
-
-/* Walking to the limit is cheaper than making code for it. */
-static bool is_walk(struct cpu *cpu)
-{
-	return cpu->can_walk && !cpu->tired && cpu_walks(cpu) && left_of(cpu, CELL_INSTRUCTIONS) < WALK_MAX;
-}
-
 /* Cells with words of their own. If nothing but limits changed, words without one are as they were. */
 static void renew_cells(struct cpu *cpu, u32 *near)
 {
@@ -508,7 +353,7 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 
 	for (todo &= ~(1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES); todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
-		u64 left = left_of(cpu, c);
+		u64 left = bank_left(cpu, c);
 
 		if (c == CELL_TAKEN && left < 2 * TAKEN_MARGIN)
 			*near |= CPU_WANT_EXPECT_TAKEN;
@@ -518,190 +363,30 @@ static void renew_cells(struct cpu *cpu, u32 *near)
 	}
 }
 
-/* ---- looks ---- */
-
-/* Fewer, if a look took back what cpu_probe() did. */
-static u64 looks_made(const struct cpu *cpu)
-{
-	s64 made = (s64)cpu->looks_given + (cpu->looks >> CPU_LOOK_SHIFT);
-
-	return made > 0 ? (u64)made : 0;
-}
-
-/* So many may be made from now on; the last one stops. */
-static void allow_looks(struct cpu *cpu, u64 n)
-{
-	change_begin(cpu);
-	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
-		store(&cpu->cell[c], cpu->cell[c] + sum_of_looks(cpu, c));
-	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK, __ATOMIC_RELAXED);
-	cpu->looks_given = n;
-	cpu->summed = 0;
-}
-
-/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
-static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
-{
-	u64 part = (MIN(left, FAR) - LOOSE_NEAR / 2) / 2, looks, wide = MAX(cpu->widest[c] / WIDE_UNIT, WIDE);
-
-	if (left < LOOSE_NEAR + 2 * wide)
-		return 0;
-	looks = MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
-	return left < LOOSE_FEW ? MIN(looks, (left - LOOSE_NEAR) * WIDE_PART / 2 / wide - 1) : looks;
-}
-
-/* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
-static void note_pace(struct cpu *cpu, enum cell c, u64 looks, u64 by)
-{
-	u64 mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
-
-	cpu->slowest[c] -= cpu->slowest[c] >> PACE_SHIFT;
-	cpu->slowest[c] = MAX(cpu->slowest[c], MIN(by * PACE_UNIT / looks, PACE_TIMES * mean));
-}
-
-/*
- * Adds the looks since the last stop, and how far the cells advanced meanwhile, to averages in which the last LOOKS_WEIGHED weigh most. If this
- * was the first look after cpu->probe and is far from it, code there is to look.
- */
-static void add_looked(struct cpu *cpu)
-{
-	u64 looks = looks_made(cpu);
-	bool far = false;
-
-	cpu->looked += looks;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
-		enum cell c = (enum cell)__builtin_ctz(todo);
-		s64 moved = (s64)(cpu_own_count(cpu, c) - cpu->looked_at[c]);
-		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
-
-		far |= by > LOOK_FAR;
-		if (looks == 1)
-			cpu->widest[c] = MAX(MIN(by, WIDEST) * WIDE_UNIT, cpu->widest[c] - (cpu->widest[c] >> WIDEST_SHIFT));
-		if (looks >= PACE_LOOKS)
-			note_pace(cpu, c, looks, by);
-		cpu->advanced[c] += by;
-		if (cpu->looked > LOOKS_WEIGHED)
-			cpu->advanced[c] /= 2;
-	}
-	if (cpu->looked > LOOKS_WEIGHED)
-		cpu->looked /= 2;
-	if (cpu->probing && cpu->looks >= 0 && far)
-		cpu->look_at = cpu->probe;
-}
-
-/* inside: by a look whose block is counted. */
-static void note_counts(struct cpu *cpu, bool inside)
-{
-	cpu->looked_by = cpu->looks >= 0 ? cpu->look_id : 0;
-	cpu->looked_inside = inside;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
-}
-
-/* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
-static void set_looks(struct cpu *cpu, bool inside)
-{
-	u64 most = CPU_LOOKS_MAX - 1;
-
-	note_counts(cpu, inside);
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
-		enum cell c = (enum cell)__builtin_ctz(todo);
-
-		most = MIN(most, looks_for(cpu, c, left_of(cpu, c)));
-	}
-	if (cpu->strict)
-		most = 0;
-	if (cpu->walking)
-		most = CPU_LOOKS_MAX - 1;
-	if (cpu->probing)
-		cpu->probe = cpu->probing = 0;
-	if (cpu->probe && !cpu->walking) {
-		cpu->probing = 1;
-		most = 0;
-	}
-	allow_looks(cpu, most + 1);
-}
-
 void cpu_renew_limits(struct cpu *cpu)
 {
 	u64 left[2];
 	u32 near = 0;
 
-	if (cpu->near & CPU_WANT_LOOSE) {
-		add_looked(cpu);
-		if (looks_again(cpu) && !cpu->again_skip && cpu->tries < TRIES_MAX)
-			seek(cpu);
-		move_on(cpu);
-	}
+	if (cpu->near & CPU_WANT_LOOSE)
+		loose_end(cpu);
 	cpu->walking = 0;
-	if (cpu->movable && all_far(cpu, 0))
+	if (cpu->movable && loose_may_run(cpu, 0))
 		near |= CPU_WANT_LOOSE;
 	else
-		cpu->walking = is_walk(cpu);
+		cpu->walking = loose_walks(cpu);
 	if (cpu->walking)
 		near |= CPU_WANT_LOOSE;
 	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
-		left[c] = count_down(cpu, c, left_of(cpu, c), &near);
+		left[c] = count_down(cpu, c, bank_left(cpu, c), &near);
 	renew_quotas(cpu, left[CELL_INSTRUCTIONS], left[CELL_BRANCHES]);
 	renew_cells(cpu, &near);
 	if (near & CPU_WANT_LOOSE)
-		set_looks(cpu, false);
-	change_end(cpu);
+		loose_begin(cpu, false);
+	bank_change_end(cpu);
 	if (cpu->rare && (cpu->movable || (near & CPU_WANT_NEAR)) && !(near & CPU_WANT_LOOSE))
 		near |= CPU_WANT_RARE;
 	cpu->near = near;
 	cpu->limits_stale = cpu->limits_new = 0;
 }
 
-void cpu_probe(struct cpu *cpu, u64 pc)
-{
-	cpu->summed = 0;
-	add_looked(cpu);
-	note_counts(cpu, false);
-	cpu->looked_by = 0;
-	cpu->summed = 0;
-	cpu->probe = pc;
-	cpu->probing = 1;
-	cpu->looks_given = 1;
-	__atomic_fetch_or(&cpu->looks, -CPU_LOOK, __ATOMIC_RELAXED);
-}
-
-bool cpu_look_on(struct cpu *cpu)
-{
-	if (cpu->limits_new || cpu->probe || cpu->walking)
-		return false;
-	if (seeks(cpu)) {
-		if (cpu->again_inside)
-			seek(cpu);
-		return false;
-	}
-	if (!all_far(cpu, N))
-		return false;
-	add_looked(cpu);
-	set_looks(cpu, true);
-	change_end(cpu);
-	return true;
-}
-
-bool cpu_walks_astray(struct cpu *cpu)
-{
-	if (!cpu->seeking || !looks_made(cpu))
-		return false;
-	cpu->limit[cpu->again_cell] = cpu->again_else;
-	cpu->strict = CPU_WARY;
-	if (cpu->tries == TRIES_MAX)
-		cpu->look_behind = cpu->again;
-	cpu->again_skip = anywhere(cpu_own_count(cpu, CELL_INSTRUCTIONS), 1ul << cpu->tries / 4);
-	cpu->seeking = 0;
-	cpu->limits_stale = 1;
-	return true;
-}
-
-u64 cpu_walk_left(struct cpu *cpu)
-{
-	if (cpu->looks > (s64)LOOKS_WALKED * -CPU_LOOK) {
-		allow_looks(cpu, CPU_LOOKS_MAX);
-		change_end(cpu);
-	}
-	return left_of(cpu, CELL_INSTRUCTIONS);
-}

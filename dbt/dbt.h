@@ -63,7 +63,7 @@ static inline bool dbt_in_block(const struct cpu *cpu)
 /* CPU_WANT_LOOSE code is to look at limits at pc, where a block begins: the thread was among blocks that do not. Outside translated code. */
 void dbt_look(gva pc);
 
-/* The same where its fragment can be left from the code that looks with this exit, which was among others again and again. */
+/* The same where its fragment can be left for, from the code that looks with this exit: the thread was behind that, where nothing looks. */
 void dbt_look_behind(u32 exit);
 
 /* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_walk() is called next: the thread is out of the code cache. */

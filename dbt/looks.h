@@ -3,10 +3,10 @@
  * the code goes.
  *
  * The age of a place is how many instructions there may have been since the last look. Each entry has one, and exits of no greater one are linked
- * to it; where another arrives, the block is translated again, and looks. Every way round in a circle leads over such a
- * block. Indirect branches are of AGE_STEP at most, so each entry is of no less.
- * Blocks whose flags are live throughout look only if they must; so one circle in some may do without, and is found by threads that are in it
- * for long (dbt_look()). Guarded by dbt_lock.
+ * to it; where another arrives, the block is translated again, and looks. So does a block that leads back to a younger place. Every way round in
+ * a circle so leads over a look. Indirect branches that are older than AGE_STEP look as well, and no entry is taken to be younger.
+ * Where flags are live throughout, blocks look only when they must, and a circle may be without a look: a thread that is in it for long
+ * finds it (dbt_look()). Guarded by dbt_lock.
  */
 #ifndef DBT_LOOKS_H
 #define DBT_LOOKS_H

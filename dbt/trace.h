@@ -91,7 +91,7 @@ bool looks_late(void);
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
-/* The look of the block, which counts it, at pc. */
+/* The look of the block, which counts it, at pc. An indirect branch looks by way of its lookup. */
 void emit_look(u64 pc, bool flags_dead);
 
 /* The block stops if one of its words is used up. */
