@@ -25,6 +25,8 @@
 #define PACE_SHIFT 5
 #define PACE_TIMES 4
 #define PACE_UNIT 16u
+/* Looks that are further apart count as so far. */
+#define APART_MAX 1024u
 /*
  * Behind a limit that was passed, the next is within so many, or so many times as many as it was passed by. Up to WARY_NEAR code runs in which
  * each look stops; if it may be further away than WARY_MAX, or so many were passed, only such as cannot pass it.
@@ -105,6 +107,10 @@ static void note_pace(struct cpu *cpu, enum cell c, u64 looks, u64 by)
 {
 	u64 mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
 
+	if (looks < PACE_LOOKS) {
+		cpu->slowest[c] -= cpu->slowest[c] >> WIDEST_SHIFT;
+		return;
+	}
 	cpu->slowest[c] -= cpu->slowest[c] >> PACE_SHIFT;
 	cpu->slowest[c] = MAX(cpu->slowest[c], MIN(by * PACE_UNIT / looks, PACE_TIMES * mean));
 }
@@ -122,13 +128,13 @@ static void add_looked(struct cpu *cpu)
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 		s64 moved = (s64)(cpu_own_count(cpu, c) - cpu->looked_at[c]);
-		u64 by = moved > 0 ? (u64)moved : 0; /* with what is left of a block that was counted then, it may be less */
+		/* With what is left of a block that was counted then, it may be less. */
+		u64 by = moved > 0 ? MIN((u64)moved, (looks + 1) * APART_MAX) : 0;
 
 		far |= by > LOOK_FAR;
 		if (looks == 1)
 			cpu->widest[c] = MAX(MIN(by, WIDEST) * WIDE_UNIT, cpu->widest[c] - (cpu->widest[c] >> WIDEST_SHIFT));
-		if (looks >= PACE_LOOKS)
-			note_pace(cpu, c, looks, by);
+		note_pace(cpu, c, looks, by);
 		cpu->advanced[c] += by;
 		if (cpu->looked > LOOKS_WEIGHED)
 			cpu->advanced[c] /= 2;
@@ -247,7 +253,8 @@ static void move_on(struct cpu *cpu)
 
 void loose_end(struct cpu *cpu)
 {
-	add_looked(cpu);
+	if (!cpu->walking)
+		add_looked(cpu);
 	if (looks_again(cpu) && !cpu->again_skip && cpu->tries < TRIES_MAX)
 		seek(cpu);
 	move_on(cpu);

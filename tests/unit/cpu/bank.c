@@ -374,6 +374,36 @@ static void test_seek_ends(void)
 	expect(tries > 10 && tries < 100 && bank.strict == CPU_WARY);
 }
 
+/* Looks, each so far behind the one before, up to a limit that is far away. Returns how many stopped. */
+static u32 stops_of(u32 looks, u64 apart, u64 limit)
+{
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = limit};
+	u32 stops = 0;
+
+	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&bank);
+	for (u32 i = 0; i < looks; i++) {
+		bank.blocks[1][0] += apart - LOOK_INSNS;
+		bank.summed = 0;
+		stops += bank.looks + CPU_LOOK + LOOK_INSNS >= 0;
+		expect(look(7));
+	}
+	return stops;
+}
+
+/* A stretch in which nobody looked for long does not make each look stop from then on. */
+static void test_stretch(void)
+{
+	u32 stops = 0;
+
+	cpu_clear_bank(&bank);
+	stops_of(10000, 20, 1ul << 40);
+	stops_of(50000, 100000, 1ul << 40);
+	for (u32 i = 0; i < 20; i++)
+		stops = stops_of(20000, 20, 1000000);
+	expect(stops < 100);
+}
+
 /* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
 static void test_walk(void)
 {
@@ -520,6 +550,7 @@ int main(void)
 	test_just_passed();
 	test_seek();
 	test_seek_ends();
+	test_stretch();
 	test_walk();
 	test_reading_meanwhile();
 	test_death();
