@@ -94,6 +94,7 @@ static void sum_up(struct cpu *cpu)
 {
 	u64 insns = bank_looked(cpu, CELL_INSTRUCTIONS), branches = bank_looked(cpu, CELL_BRANCHES), longer = 0;
 
+#pragma GCC unroll 8
 	for (u32 n = N; n-- > 0;) {
 		longer += cpu->blocks[0][n] + cpu->blocks[1][n];
 		insns += longer;

@@ -188,6 +188,7 @@ struct cpu {
 	u32 copy_at, copy_from, copy_len, copy_end, copy_part;
 	u32 left_code;	   /* by dbt_leave(), since it was entered: else nothing was executed */
 	u32 pieces;	   /* run since translated code ran on (for statistics) */
+	u32 stops;	   /* to look, since the dispatcher ran (for statistics) */
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;

@@ -80,13 +80,24 @@ static u64 looks_made(const struct cpu *cpu)
 	return made > 0 ? (u64)made : 0;
 }
 
+/* The blocks of n more looks can be counted in cpu->looks, besides those that are. */
+static bool has_room(const struct cpu *cpu, u64 n)
+{
+	return bank_looked(cpu, CELL_INSTRUCTIONS) + n * N < CPU_LOOK_BRANCH && bank_looked(cpu, CELL_BRANCHES) + n < CPU_LOOK / CPU_LOOK_BRANCH;
+}
+
 /* So many may be made from now on; the last one stops. */
 static void allow_looks(struct cpu *cpu, u64 n)
 {
-	bank_change_begin(cpu);
-	for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
-		__atomic_store_n(&cpu->cell[c], cpu->cell[c] + bank_looked(cpu, c), __ATOMIC_RELAXED);
-	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK, __ATOMIC_RELAXED);
+	s64 counted = cpu->looks & (CPU_LOOK - 1);
+
+	if (!has_room(cpu, n)) {
+		bank_change_begin(cpu);
+		for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
+			__atomic_store_n(&cpu->cell[c], cpu->cell[c] + bank_looked(cpu, c), __ATOMIC_RELAXED);
+		counted = 0;
+	}
+	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK + counted, __ATOMIC_RELAXED);
 	cpu->looks_given = n;
 	cpu->summed = 0;
 }

@@ -388,7 +388,7 @@ static int look_on(struct cpu *cpu, int left)
 		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
 		    (usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
 			return left;
-		stat_inc(limit_exits);
+		cpu->stops++;
 		left = enter_behind(cpu, left);
 	}
 	return left;
@@ -448,6 +448,10 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 	if (cpu->pieces) {
 		stat_add(pieces, cpu->pieces);
 		cpu->pieces = 0;
+	}
+	if (cpu->stops) {
+		stat_add(limit_exits, cpu->stops);
+		cpu->stops = 0;
 	}
 	stop = run(cpu, fault);
 	if (stop != DBT_LIMIT && stop != DBT_NEAR)
