@@ -86,7 +86,7 @@ static int find_flag_dead_place(void)
 	return best >= 0 ? best : any;
 }
 
-bool flags_dead_at_start(void)
+static bool flags_dead_at_start(void)
 {
 	for (int pass = 0; pass < 2; pass++) {
 		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;

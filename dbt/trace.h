@@ -78,9 +78,6 @@ bool is_loop(void);
 /* Whether the block is to look at limits, as CPU_WANT_LOOSE code does now and then. */
 bool find_look(void);
 
-/* The status flags are dead before the block's first instruction. */
-bool flags_dead_at_start(void);
-
 bool is_indirect_branch(u32 kind);
 
 /* Whether it is the indirect branch at the block's end that looks at the block's one word. Quotas leave room for that block too. */
