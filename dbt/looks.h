@@ -4,9 +4,9 @@
  *
  * The age of a place is how many instructions there may have been since the last look. Each entry has one, and exits of no greater one are linked
  * to it; where another arrives, the block is translated again, and looks. So does a block that leads back to a younger place. Every way round in
- * a circle so leads over a look. Indirect branches that are older than AGE_STEP look as well, and no entry is taken to be younger.
- * Where flags are live throughout, blocks look only when they must, and a circle may be without a look: a thread that is in it for long
- * finds it (dbt_look()). Guarded by dbt_lock.
+ * a circle so leads over a look, but for two kinds: no entry is taken to be younger than AGE_STEP, and only some of the indirect branches that are older
+ * look, because most are returns; and where flags are live throughout, blocks look only when they must. A thread that is in a circle
+ * without a look for long finds it (dbt_look()). Guarded by dbt_lock.
  */
 #ifndef DBT_LOOKS_H
 #define DBT_LOOKS_H
@@ -16,6 +16,8 @@
 #define AGE_EVERY 96u
 /* Code that is entered by indirect branches, or for whatever reason, is taken to be of this age. */
 #define AGE_STEP 32u
+/* One in so many indirect branches is of no greater age: each look waits for the one before to be counted, and calls and returns are many. */
+#define AGE_TURNS 4u
 /* Even blocks whose flags are live look at that age. */
 #define AGE_FAR 128u
 /* So much greater may be an exit's age than its entry's: less translating again. */
