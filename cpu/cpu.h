@@ -115,7 +115,7 @@ struct cpu {
 	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
 	u64 stolen;	   /* the guest's value of the stolen register, always */
 	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
-	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look that makes it positive stops */
+	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look after which it is not negative stops */
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
 	u64 cell[CELL_NR];
 

@@ -1,5 +1,5 @@
 /*
- * In CPU_WANT_LOOSE code, the blocks that look at limits: no two looks are to be much further apart than AGE_EVERY instructions, whichever way
+ * In CPU_WANT_LOOSE code, the blocks that look at limits: as a rule no two looks are much further apart than AGE_EVERY instructions, whichever way
  * the code goes.
  *
  * The age of a place is how many instructions there may have been since the last look. Each entry has one, and exits of no greater one are linked
@@ -14,9 +14,9 @@
 #include "dbt/cache.h"
 
 #define AGE_EVERY 96u
-/* Code that is entered by indirect branches, or for whatever reason, is taken to be of this age. */
+/* Code that is entered by an indirect branch or from the dispatcher is taken to be of this age; none to be younger. */
 #define AGE_STEP 32u
-/* One in so many indirect branches is of no greater age: each look waits for the one before to be counted, and calls and returns are many. */
+/* Of the indirect branches older than that one in so many looks: a look waits until the one before is counted, and returns are many. */
 #define AGE_TURNS 4u
 /* Even blocks whose flags are live look at that age. */
 #define AGE_FAR 128u
