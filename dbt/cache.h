@@ -131,11 +131,11 @@ struct table {
  * they were first wanted; when all are taken the cache is begun afresh. Never changed once it is counted in cache.nvariant.
  */
 struct variant {
-	u32 want; /* CPU_WANT_* */
-	struct table table[TABLE_SIZES];
+	u32 want;    /* CPU_WANT_* */
 	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss. As much again is always 0 */
 	u32 *ibl_head; /* first entry of each index's chain of landings */
+	struct table table[TABLE_SIZES];
 };
 
 #define VARIANTS 16u /* of one half */

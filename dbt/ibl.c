@@ -61,20 +61,37 @@ static u32 emit_mismatch(struct emit *e, u64 pc)
 	return (u32)(uintptr_t)emit_jmp(e, cache.miss);
 }
 
-struct landing ibl_emit_landing(struct emit *e, u64 pc)
+/* In front of each landing is the number of its entry. */
+static void emit_number(struct emit *e, u32 entry)
+{
+	emit_nops(e, -(uintptr_t)(e->p + 4) & 7);
+	emit32(e, entry);
+}
+
+u32 ibl_find(const struct variant *v, u64 pc)
+{
+	u32 at = __atomic_load_n(&v->ibl[(u16)pc], __ATOMIC_ACQUIRE), entry;
+
+	if (!at)
+		return 0;
+	memcpy(&entry, cache.miss + at - sizeof(entry), sizeof(entry));
+	return cache.entry[entry].pc == pc ? entry : 0;
+}
+
+struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 {
 	struct landing l;
 	u8 *mismatch = e->p;
 
 	if (loop_is_fast) {
 		l.miss = emit_mismatch(e, pc);
-		emit_nops(e, -(uintptr_t)e->p & 7);
+		emit_number(e, entry);
 		l.at = (u32)(uintptr_t)e->p;
 		emit_rcx_plus(e, 1 - pc);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(mismatch - (e->p + 1)));
 	} else {
-		emit_nops(e, -(uintptr_t)e->p & 7);
+		emit_number(e, entry);
 		l.at = (u32)(uintptr_t)e->p;
 		emit_rcx_plus(e, -pc);
 		emit8(e, 0xe3);
@@ -109,7 +126,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 static void make_landing(struct entry *en)
 {
 	struct emit e = {.p = cache.hot};
-	struct landing l = ibl_emit_landing(&e, en->pc);
+	struct landing l = ibl_emit_landing(&e, (u32)(en - cache.entry), en->pc);
 
 	emit_jmp(&e, (u8 *)(uintptr_t)en->host);
 	cache.hot = e.p;

@@ -25,8 +25,14 @@ void ibl_init(void);
 /* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
 
-/* A landing for pc that falls through to what is emitted next. */
-struct landing ibl_emit_landing(struct emit *e, u64 pc);
+/* A landing of the entry, to be of pc, that falls through to what is emitted next. */
+struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc);
+
+/*
+ * What cache_find() finds, or 0: that will tell. From the first landing of its index, which lookups have just used as a rule: so it is often in the
+ * processor's caches when the other table is not. Lock-free.
+ */
+u32 ibl_find(const struct variant *v, u64 pc);
 
 /* Makes lookups of the entry's pc find it (with dbt_lock). */
 void ibl_install(struct variant *v, u32 entry);

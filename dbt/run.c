@@ -83,8 +83,11 @@ static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *
 	u32 variant = cache_variant(cpu->variant), entry = 0;
 	struct variant *v;
 
-	if (variant != NO_VARIANT && !exit && !indirect)
-		entry = cache_find(&cache.variant[variant], cpu->rip);
+	if (variant != NO_VARIANT && !exit && !indirect) {
+		entry = ibl_find(&cache.variant[variant], cpu->rip);
+		if (!entry)
+			entry = cache_find(&cache.variant[variant], cpu->rip);
+	}
 	if (entry)
 		return entry;
 	lock_acquire(&dbt_lock);

@@ -220,7 +220,7 @@ u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fau
 	tr.e.p = cache.hot;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
 	if (indirect)
-		landing = ibl_emit_landing(&tr.e, pc);
+		landing = ibl_emit_landing(&tr.e, tr.first_entry, pc);
 	f = &cache.frag[tr.frag];
 	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry,
 			   .exit = cache.nexit, .variant = (u8)variant};
