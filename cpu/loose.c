@@ -17,7 +17,7 @@
  */
 #define LOOSE_FEW 1024u
 #define WIDE 32u
-#define WIDEST 192u
+#define WIDEST 96u
 #define WIDEST_SHIFT 9
 #define WIDE_UNIT 1024u
 /* So many looks make a pace; how soon the slowest pace of late is forgotten; and how many times the mean it may be. */
@@ -25,19 +25,22 @@
 #define PACE_SHIFT 5
 #define PACE_TIMES 4
 #define PACE_UNIT 16u
+/* No more looks than LOOKS_FAR are reckoned with; and fewer than MORE_MIN are not worth being given by themselves. */
+#define LOOKS_FAR (1ul << 20)
+#define MORE_MIN 512u
 /* Looks that are further apart count as so far. */
 #define APART_MAX 1024u
 /*
  * Behind a limit that was passed, the next is within so many, or so many times as many as it was passed by. Up to WARY_NEAR code runs in which
  * each look stops; if it may be further away than WARY_MAX, or so many were passed, only such as cannot pass it.
  */
-#define WARY_MIN 8192ul
+#define WARY_MIN 4096ul
 #define WARY_TIMES 4
 #define WARY_MAX 1048576ul
 #define WARY_NEAR 256u
 #define PASSES_MAX 4u
 /* For the look behind which it was passed to come again there are so many besides; and so often the thread is led to where the limit was. */
-#define AGAIN_WAIT 8192ul
+#define AGAIN_WAIT 4096ul
 #define TRIES_MAX 32u
 /* Further away code made for it is cheaper than walking. */
 #define WALK_MAX 50000u
@@ -80,18 +83,19 @@ static u64 looks_made(const struct cpu *cpu)
 	return made > 0 ? (u64)made : 0;
 }
 
-/* The blocks of n more looks can be counted in cpu->looks, besides those that are. */
-static bool has_room(const struct cpu *cpu, u64 n)
+/* The blocks of so many more looks can be counted in cpu->looks, besides those that are. */
+static u64 room(const struct cpu *cpu)
 {
-	return bank_looked(cpu, CELL_INSTRUCTIONS) + n * N < CPU_LOOK_BRANCH && bank_looked(cpu, CELL_BRANCHES) + n < CPU_LOOK / CPU_LOOK_BRANCH;
+	return MIN((CPU_LOOK_BRANCH - 1 - bank_looked(cpu, CELL_INSTRUCTIONS)) / N, CPU_LOOK / CPU_LOOK_BRANCH - 1 - bank_looked(cpu, CELL_BRANCHES));
 }
 
 /* So many may be made from now on; the last one stops. */
-static void allow_looks(struct cpu *cpu, u64 n)
+static void allow_looks(struct cpu *cpu, u64 looks)
 {
+	u64 n = MIN(looks, CPU_LOOKS_MAX);
 	s64 counted = cpu->looks & (CPU_LOOK - 1);
 
-	if (!has_room(cpu, n)) {
+	if (room(cpu) < n) {
 		bank_change_begin(cpu);
 		for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
 			__atomic_store_n(&cpu->cell[c], cpu->cell[c] + bank_looked(cpu, c), __ATOMIC_RELAXED);
@@ -99,7 +103,22 @@ static void allow_looks(struct cpu *cpu, u64 n)
 	}
 	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK + counted, __ATOMIC_RELAXED);
 	cpu->looks_given = n;
+	cpu->looks_more = looks - n;
 	cpu->summed = 0;
+}
+
+/* Those that were allowed are made, and others are to be before anything is worth adding up: as many of these as there is room for. */
+static bool allow_more(struct cpu *cpu)
+{
+	u64 n = MIN(room(cpu), cpu->looks_more);
+
+	if (n < MORE_MIN)
+		return false;
+	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK + (cpu->looks & (CPU_LOOK - 1)), __ATOMIC_RELAXED);
+	cpu->looks_given += n;
+	cpu->looks_more -= n;
+	cpu->summed = 0;
+	return true;
 }
 
 /* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
@@ -168,7 +187,7 @@ static void note_counts(struct cpu *cpu, bool inside)
 /* How many looks there are to be before the next stop: so many that even if they are further apart than of late the limit is hardly passed. */
 void loose_begin(struct cpu *cpu, bool inside)
 {
-	u64 most = CPU_LOOKS_MAX - 1;
+	u64 most = LOOKS_FAR;
 
 	note_counts(cpu, inside);
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
@@ -301,6 +320,7 @@ void cpu_probe(struct cpu *cpu, u64 pc)
 	cpu->probe = pc;
 	cpu->probing = 1;
 	cpu->looks_given = 1;
+	cpu->looks_more = 0;
 	__atomic_fetch_or(&cpu->looks, -CPU_LOOK, __ATOMIC_RELAXED);
 }
 
@@ -308,6 +328,8 @@ bool cpu_look_on(struct cpu *cpu)
 {
 	if (cpu->limits_new || cpu->probe || cpu->walking)
 		return false;
+	if (allow_more(cpu))
+		return true;
 	if (seeks(cpu)) {
 		if (cpu->again_inside)
 			seek(cpu);
