@@ -184,6 +184,7 @@ struct cpu {
 	/* Walking (dbt/piece.h). In translated code place_pc is here, as long as the generation is the code cache's: */
 	u64 place_pc;
 	u32 place_frag, place_rec, place_exit, place_generation; /* place_frag 0: not known; place_exit: the first behind it, or an earlier one */
+	u32 place_entry;   /* it is this entry's; 0: of none */
 	u32 inside;	   /* it is not where a block begins */
 	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
 	u32 copy_at, copy_from, copy_len, copy_end, copy_part;

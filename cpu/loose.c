@@ -135,12 +135,13 @@ static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 /* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
 static void note_pace(struct cpu *cpu, enum cell c, u64 looks, u64 by)
 {
-	u64 mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
+	u64 mean;
 
 	if (looks < PACE_LOOKS) {
 		cpu->slowest[c] -= cpu->slowest[c] >> WIDEST_SHIFT;
 		return;
 	}
+	mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
 	cpu->slowest[c] -= cpu->slowest[c] >> PACE_SHIFT;
 	cpu->slowest[c] = MAX(cpu->slowest[c], MIN(by * PACE_UNIT / looks, PACE_TIMES * mean));
 }

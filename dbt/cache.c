@@ -13,7 +13,7 @@
 /* Capacities of one half. */
 #define MAX_FRAGS (1u << 20)
 #define MAX_ENTRIES (1u << 20) /* at most half the slots of the largest table */
-#define MAX_EXITS (4u << 20)
+#define MAX_EXITS (4u << 20) /* entry.exit */
 #define MAX_RECS (24u << 20)
 #define MAX_PAGES (1u << 20) /* of both: pages stay */
 #define MAX_NODES (2u << 20)

@@ -51,6 +51,7 @@ struct frag {
 	bool stays;	    /* it cannot be copied (dbt/piece.c) */
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
+	bool fixes;	    /* operands are relative to rip: rec.fix */
 };
 
 struct entry {
@@ -59,12 +60,15 @@ struct entry {
 	u32 frag : 24;
 	u32 age : 8;	  /* CPU_WANT_LOOSE: exits that lead here are to be of no greater one; AGE_ANY: it looks */
 	u32 rec;	  /* the first of the block */
-	u32 exit;	  /* the first in the block or behind it, of the fragment's */
+	u32 exit : 24;	  /* the first in the block or behind it, of the fragment's */
+	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
 	u32 landing_next; /* entry tried after it */
 };
+
+#define ENTRY_LONG 255u
 
 enum exit_kind {
 	EXIT_BRANCH,   /* goes on at target */

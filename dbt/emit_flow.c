@@ -108,6 +108,7 @@ static void note_fix(void)
 		cache.frag[tr.frag].stays = true;
 	else
 		r->fix = at & REC_FIX_MAX;
+	cache.frag[tr.frag].fixes = true;
 	tr.e.fix = NULL;
 }
 

@@ -34,6 +34,7 @@ u32 find_entry(u64 pc)
 
 void entry_add(u64 pc)
 {
+	tr.before[cache.nentry - tr.first_entry] = tr.insns;
 	cache.entry[cache.nentry++] = (struct entry){
 		.pc = pc,
 		.host = (u32)host_here(),

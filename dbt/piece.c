@@ -94,10 +94,18 @@ static void prefetch(const struct cpu *cpu, u32 from)
 	}
 }
 
+/* All that is left of the fragment is no more than so many instructions. For this and what follows no record need be read, which is a good part of the cost. */
+static bool is_whole(const struct cpu *cpu, const struct frag *f, u64 insns)
+{
+	const struct entry *e = &cache.entry[cpu->place_entry];
+
+	return cpu->place_entry && e->insns != ENTRY_LONG && e->insns <= insns && f->host_end - e->host <= PIECE_MAX;
+}
+
 bool piece_make(struct cpu *cpu, u64 insns)
 {
 	const struct frag *f = &cache.frag[cpu->place_frag];
-	u32 rec = cpu->place_rec, from = f->host + cache.rec[rec].host, stop, end;
+	u32 rec = cpu->place_rec, stop = f->rec + f->nrec, from, end;
 	struct part *p = f->stays ? NULL : take_part(cpu);
 	struct emit e;
 	bool whole;
@@ -105,8 +113,10 @@ bool piece_make(struct cpu *cpu, u64 insns)
 
 	if (!p)
 		return false;
+	from = cpu->place_entry ? cache.entry[cpu->place_entry].host : f->host + cache.rec[rec].host;
 	prefetch(cpu, from);
-	stop = find_end(f, rec, insns);
+	if (!is_whole(cpu, f, insns))
+		stop = find_end(f, rec, insns);
 	whole = stop == f->rec + f->nrec;
 	cpu->copy_part = (u32)(p - part);
 	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)
@@ -115,7 +125,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	end = !whole ? f->host + cache.rec[stop].host : f->lookup ? f->lookup : f->host_end;
 	memcpy(to, (void *)(uintptr_t)from, end - from);
 	e.p = to + (end - from);
-	if (!fix_operands(rec, stop, to, (s64)(to - (u8 *)(uintptr_t)from))) {
+	if (f->fixes && !fix_operands(rec, stop, to, (s64)(to - (u8 *)(uintptr_t)from))) {
 		piece_done(cpu);
 		return false;
 	}

@@ -157,6 +157,7 @@ static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 	cpu->place_frag = frag;
 	cpu->place_rec = rec;
 	cpu->place_exit = exit;
+	cpu->place_entry = 0;
 	cpu->place_generation = cpu->generation;
 	cpu->inside = 0;
 	__builtin_prefetch(&cache.frag[frag]);
@@ -169,6 +170,7 @@ static void place_at_entry(struct cpu *cpu, u32 id)
 	const struct entry *e = &cache.entry[id];
 
 	place_at(cpu, e->frag, e->rec, e->exit);
+	cpu->place_entry = id;
 	__builtin_prefetch((u8 *)&cache.rec[e->rec] + 64);
 	__builtin_prefetch(&cache.exit[e->exit]);
 	__builtin_prefetch((void *)(uintptr_t)e->host);
@@ -342,6 +344,15 @@ static int enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
 	if (left == LEFT_INTERRUPT && !cpu->left_code)
 		counting_correct(cpu, variant, rec);
 	return left;
+}
+
+/* Enters the piece at the cpu's place. In front of a block all counts are right. */
+static int enter_piece(struct cpu *cpu)
+{
+	if (!cpu->place_entry)
+		return enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
+	cpu->limits_stale = 1;
+	return enter_at(cpu, cpu->copy_at);
 }
 
 static int go_on(struct cpu *cpu)
@@ -525,6 +536,7 @@ static void left_inside(struct cpu *cpu)
 	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy_end].guest;
 	cpu->place_pc = cpu->rip;
 	cpu->place_rec = cpu->copy_end;
+	cpu->place_entry = 0;
 	cpu->inside = 1;
 }
 
@@ -577,7 +589,7 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	cpu->inside = cpu->summed = 0;
 	cpu->generation = cpu->place_generation;
 	cpu->pieces++;
-	left = enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
+	left = enter_piece(cpu);
 	piece_done(cpu);
 	if (left == LEFT_EXIT) {
 		stop = left_piece(cpu);

@@ -10,6 +10,8 @@
 #include "dbt/guest_code.h"
 #include "isa/insn.h"
 
+#define TRACE_BLOCKS 8u
+
 struct guest_insn {
 	struct insn in;
 	u64 pc;
@@ -27,6 +29,7 @@ struct trace {
 	u64 base; /* pc of the fragment */
 	u32 first_entry;
 	u32 insns, blocks;
+	u32 before[TRACE_BLOCKS]; /* instructions in front of each entry */
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */

@@ -8,7 +8,6 @@
 #include "rt/log.h"
 #include "rt/stats.h"
 
-#define TRACE_BLOCKS 8u
 #define TRACE_INSNS 512u
 #define LOOP_INSNS 64u
 
@@ -240,6 +239,8 @@ u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fau
 		}
 		break;
 	}
+	for (u32 i = tr.first_entry; i < cache.nentry; i++)
+		cache.entry[i].insns = MIN(tr.insns - tr.before[i - tr.first_entry], ENTRY_LONG) & ENTRY_LONG;
 	cache.entry[tr.first_entry].landing = landing.at;
 	cache.entry[tr.first_entry].landing_miss = landing.miss;
 	check(host_here() - f->host < FRAG_MAX_BYTES);
