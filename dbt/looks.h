@@ -4,20 +4,18 @@
  *
  * The age of a place is how many instructions there may have been since the last look. Each entry has one, and exits of no greater one are linked
  * to it; where another arrives, the block is translated again, and looks. So does a block that leads back to a younger place. Every way round in
- * a circle so leads over a look, but for two kinds: no entry is taken to be younger than AGE_STEP, and only some of the indirect branches that are older
- * look, because most are returns; and where flags are live throughout, blocks look only when they must. A thread that is in a circle
- * without a look for long finds it (dbt_look()). Guarded by dbt_lock.
+ * a circle so leads over a look, but for two kinds: no entry is taken to be younger than AGE_STEP, and those behind indirect branches to be no older,
+ * because most of these are returns, and a look waits until the one before is counted; and where flags are live throughout, blocks look only when
+ * they must. A thread that is in a circle without a look for long finds it (dbt_look()). Guarded by dbt_lock.
  */
 #ifndef DBT_LOOKS_H
 #define DBT_LOOKS_H
 
 #include "dbt/cache.h"
 
-#define AGE_EVERY 96u
+#define AGE_EVERY 80u
 /* Code that is entered by an indirect branch or from the dispatcher is taken to be of this age; none to be younger. */
 #define AGE_STEP 32u
-/* Of the indirect branches older than that one in so many looks: a look waits until the one before is counted, and returns are many. */
-#define AGE_TURNS 4u
 /* Even blocks whose flags are live look at that age. */
 #define AGE_FAR 128u
 /* So much greater may be an exit's age than its entry's: less translating again. */

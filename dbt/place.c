@@ -117,12 +117,6 @@ bool is_indirect_branch(u32 kind)
 	return kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET;
 }
 
-/* Of the blocks that end with an indirect branch one in AGE_TURNS, wherever their addresses happen to put them, looks though it need not. */
-static bool looks_at_turn(u64 pc, u32 kind)
-{
-	return is_indirect_branch(kind) && (u32)(pc * 0x9e3779b97f4a7c15 >> 32) % AGE_TURNS == 0;
-}
-
 /* The block at hand leads back to a place that is younger. */
 static bool ends_circle(u32 age)
 {
@@ -146,7 +140,7 @@ bool find_look(void)
 		return false;
 	if (looks_asked(tr.insn[0].pc))
 		return true;
-	if (!is_loop() && age <= (looks_at_turn(tr.insn[0].pc, kind) ? AGE_STEP : AGE_EVERY) && !ends_circle(age))
+	if (!is_loop() && age <= AGE_EVERY && !ends_circle(age))
 		return false;
 	return is_indirect_branch(kind) || (find_place(&cheap) < tr.n && cheap) || age > AGE_FAR;
 }
