@@ -27,7 +27,7 @@
 #define PACE_UNIT 16u
 /* No more looks than LOOKS_FAR are reckoned with; and fewer than MORE_MIN are not worth being given by themselves. */
 #define LOOKS_FAR (1ul << 20)
-#define MORE_MIN 512u
+#define MORE_MIN 2048u
 /* Looks that are further apart count as so far. */
 #define APART_MAX 1024u
 /*

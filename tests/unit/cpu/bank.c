@@ -404,6 +404,27 @@ static void test_stretch(void)
 	expect(stops < 100);
 }
 
+/* Far from the limit nothing is added up, and nothing is lost; near it, it is not passed. */
+static void test_far(void)
+{
+	u64 insns, done = 0;
+	u32 stops;
+
+	cpu_clear_bank(&bank);
+	stops_of(20000, 20, 1ul << 40);
+	insns = cpu_own_count(&bank, CELL_INSTRUCTIONS);
+	stops = stops_of(100000, 20, 1ul << 40);
+	expect(stops < 50 && bank.looks_more > 0);
+	expect_long(cpu_read_cell(&bank, CELL_INSTRUCTIONS), insns + 100000 * 20);
+	stops_of(0, 20, 100000 * 20);
+	do {
+		done += 20;
+		bank.blocks[1][0] += 20 - LOOK_INSNS;
+		bank.summed = 0;
+	} while (look(7));
+	expect(done > 90000 * 20 && done < 100000 * 20 && bank.strict == 0);
+}
+
 /* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
 static void test_walk(void)
 {
@@ -551,6 +572,7 @@ int main(void)
 	test_seek();
 	test_seek_ends();
 	test_stretch();
+	test_far();
 	test_walk();
 	test_reading_meanwhile();
 	test_death();
