@@ -11,6 +11,7 @@
 #include "dbt/lbr.h"
 #include "dbt/looks.h"
 #include "dbt/piece.h"
+#include "dbt/run.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/stats.h"
@@ -74,11 +75,7 @@ static u32 make_room(struct cpu *cpu)
 	return variant;
 }
 
-/*
- * The entry for cpu->rip, translated if need be. `exit` (0: none) is the direct exit that led here, `indirect` that an indirect
- * branch did: the next time they find the way alone.
- */
-static u32 find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 variant = cache_variant(cpu->variant), entry = 0;
 	struct variant *v;
@@ -164,8 +161,8 @@ static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 	__builtin_prefetch(&cache.rec[rec]);
 }
 
-/* At an entry's. What a piece of it takes is seldom in the processor's caches: all of it is asked for at once. */
-static void place_at_entry(struct cpu *cpu, u32 id)
+/* What a piece of it takes is seldom in the processor's caches: all of it is asked for at once. */
+void run_place_at_entry(struct cpu *cpu, u32 id)
 {
 	const struct entry *e = &cache.entry[id];
 
@@ -188,8 +185,7 @@ static void left_by_look(struct cpu *cpu)
 	place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
 }
 
-/* Translated code left by an exit. Returns true if dbt_run() is to return *stop. */
-static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
+bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 {
 	const struct exit *x = &cache.exit[id];
 
@@ -230,8 +226,7 @@ static bool left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	return false;
 }
 
-/* What events need of the thread's code, as far as os/ has made ready for it. */
-static u32 usable_want(const struct cpu *cpu)
+u32 run_usable_want(const struct cpu *cpu)
 {
 	u32 want = __atomic_load_n(&cpu->want, __ATOMIC_ACQUIRE);
 
@@ -253,7 +248,7 @@ static void look_there(struct cpu *cpu)
 /* What the thread's code must be like now, with all limits in force. */
 static u32 wanted(struct cpu *cpu)
 {
-	u32 want = usable_want(cpu);
+	u32 want = run_usable_want(cpu);
 
 	if (!(want & CPU_WANT_LIMITS)) {
 		cpu->limits_stale = 1;
@@ -273,20 +268,19 @@ static u32 wanted(struct cpu *cpu)
 	return want | cpu->near;
 }
 
-static int enter_at(struct cpu *cpu, u64 host)
+int run_enter_at(struct cpu *cpu, u64 host)
 {
 	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
 	return dbt_enter(cpu, host);
 }
 
-/* From here until the exit that it is left by has been read, this half of the cache stays. */
-static void hold_cache(struct cpu *cpu)
+void run_hold_cache(struct cpu *cpu)
 {
 	if (cpu->epoch != cache.epoch)
 		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
 }
 
-static void set_variant(struct cpu *cpu, u32 want)
+void run_set_variant(struct cpu *cpu, u32 want)
 {
 	stat_inc(variant_switches);
 	if (want & ~cpu->variant & CPU_WANT_LBR)
@@ -295,28 +289,28 @@ static void set_variant(struct cpu *cpu, u32 want)
 	cpu->place_frag = 0; /* in another one's */
 }
 
-/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for find_way(). */
+/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for run_find_way(). */
 static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	struct cpu_way *way = &cpu->way[(cpu->rip ^ want >> 14) % CPU_WAYS];
 	u32 entry, generation;
 
 	if (want != cpu->variant) {
-		set_variant(cpu, want);
+		run_set_variant(cpu, want);
 		if (exit && cache.exit[exit].variant != cache_variant(want))
 			exit = 0;
 	}
-	hold_cache(cpu);
+	run_hold_cache(cpu);
 	generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 	if (exit || indirect || way->pc != cpu->rip || way->want != want || way->generation != generation) {
-		entry = find_way(cpu, exit, indirect, fault);
+		entry = run_find_way(cpu, exit, indirect, fault);
 		if (!entry)
 			return -1;
 		*way = (struct cpu_way){cpu->rip, want, generation, cache.entry[entry].host};
 	}
 	cpu->generation = generation;
 	cpu->place_frag = 0;
-	return enter_at(cpu, way->host);
+	return run_enter_at(cpu, way->host);
 }
 
 void dbt_outside(struct cpu *cpu)
@@ -329,30 +323,20 @@ static bool goes_on(struct cpu *cpu, u32 want)
 {
 	if (!cpu->place_frag || cpu->place_pc != cpu->rip || want != cpu->variant)
 		return false;
-	hold_cache(cpu);
+	run_hold_cache(cpu);
 	return cpu->place_generation == __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 }
 
-/* Enters at the place of the record, or a copy of it at `host`. */
-static int enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
+int run_enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
 {
 	int left;
 
 	cpu->left_code = 0;
 	counting_resume(cpu, variant, rec);
-	left = enter_at(cpu, host);
+	left = run_enter_at(cpu, host);
 	if (left == LEFT_INTERRUPT && !cpu->left_code)
 		counting_correct(cpu, variant, rec);
 	return left;
-}
-
-/* Enters the piece at the cpu's place. In front of a block all counts are right. */
-static int enter_piece(struct cpu *cpu)
-{
-	if (!cpu->place_entry)
-		return enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
-	cpu->limits_stale = 1;
-	return enter_at(cpu, cpu->copy_at);
 }
 
 static int go_on(struct cpu *cpu)
@@ -361,7 +345,7 @@ static int go_on(struct cpu *cpu)
 	u32 rec = cpu->place_rec;
 
 	cpu->place_frag = 0;
-	return enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
+	return run_enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
 /* Translated code was left, as `left` says, to look at limits. An indirect branch that looks knows no exit, but where it leads to. */
@@ -384,9 +368,9 @@ static int enter_behind(struct cpu *cpu, int left)
 	cpu->left_code = 0;
 	if (left == LEFT_INDIRECT) {
 		cpu->look_back = (u64)(uintptr_t)cache.miss + v->ibl[(u16)cpu->rip];
-		return enter_at(cpu, (u64)(uintptr_t)cache.lookup);
+		return run_enter_at(cpu, (u64)(uintptr_t)cache.lookup);
 	}
-	left = enter_at(cpu, cpu->look_back);
+	left = run_enter_at(cpu, cpu->look_back);
 	if (left == LEFT_INTERRUPT && !cpu->left_code)
 		left_by_look(cpu);
 	return left;
@@ -400,7 +384,7 @@ static int look_on(struct cpu *cpu, int left)
 {
 	while (is_look(cpu, left)) {
 		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
-		    (usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
+		    (run_usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
 			return left;
 		cpu->stops++;
 		left = enter_behind(cpu, left);
@@ -429,7 +413,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
 			indirect = false;
-			if (left_by_exit(cpu, exit, &stop))
+			if (run_left_by_exit(cpu, exit, &stop))
 				return stop;
 			if (!cache.exit[exit].patch)
 				exit = 0;
@@ -475,7 +459,7 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 
 static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 {
-	u32 want = usable_want(cpu);
+	u32 want = run_usable_want(cpu);
 	enum dbt_stop stop;
 
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
@@ -484,7 +468,7 @@ static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 		case -1:
 			return DBT_FAULT;
 		case LEFT_EXIT:
-			if (left_by_exit(cpu, (u32)cpu->exit_id, &stop))
+			if (run_left_by_exit(cpu, (u32)cpu->exit_id, &stop))
 				return stop;
 			if (cache.exit[cpu->exit_id].kind == EXIT_BRANCH)
 				return DBT_STEPPED;
@@ -508,98 +492,6 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 	cpu->limits_stale |= has_quotas(cpu);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
-	if (stop != DBT_STEPPED)
-		dbt_outside(cpu);
-	return stop;
-}
-
-/* Where the thread is in translated code. False, and *fault: nowhere. */
-static bool find_place(struct cpu *cpu, struct dbt_fault *fault)
-{
-	u32 generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE), entry;
-
-	if (cpu->place_frag && cpu->place_pc == cpu->rip && cpu->place_generation == generation)
-		return true;
-	cpu->generation = generation;
-	entry = find_way(cpu, 0, false, fault);
-	if (entry)
-		place_at_entry(cpu, entry);
-	return entry;
-}
-
-/* A piece was left at its end, in the middle of its fragment. */
-static void left_inside(struct cpu *cpu)
-{
-	const struct frag *f = &cache.frag[cpu->place_frag];
-
-	counting_correct(cpu, f->variant, cpu->copy_end);
-	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy_end].guest;
-	cpu->place_pc = cpu->rip;
-	cpu->place_rec = cpu->copy_end;
-	cpu->place_entry = 0;
-	cpu->inside = 1;
-}
-
-/* A piece was left by a branch of its fragment. */
-static void left_by_branch(struct cpu *cpu, const struct exit *x)
-{
-	u32 entry = __atomic_load_n(&x->linked, __ATOMIC_RELAXED);
-
-	cpu->rip = x->target;
-	cpu->place_frag = 0;
-	if (entry && cache.entry[entry].pc == x->target)
-		place_at_entry(cpu, entry);
-}
-
-/* A piece was left by an exit. */
-static enum dbt_stop left_piece(struct cpu *cpu)
-{
-	u32 id = (u32)cpu->exit_id;
-	enum dbt_stop stop;
-
-	if (!id) {
-		left_inside(cpu);
-	} else if (cache.exit[id].kind == EXIT_BRANCH) {
-		left_by_branch(cpu, &cache.exit[id]);
-	} else {
-		cpu->place_frag = 0;
-		if (left_by_exit(cpu, id, &stop))
-			return stop;
-	}
-	return DBT_STEPPED;
-}
-
-enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
-{
-	u32 want = usable_want(cpu) | CPU_WANT_LOOSE;
-	enum dbt_stop stop = DBT_STEPPED;
-	int left;
-
-	if (want & ~PIECE_WANTS)
-		return DBT_NEAR;
-	if (want != cpu->variant)
-		set_variant(cpu, want);
-	hold_cache(cpu);
-	if (!find_place(cpu, fault)) {
-		dbt_outside(cpu);
-		return DBT_FAULT;
-	}
-	if (!piece_make(cpu, insns))
-		return DBT_NEAR;
-	cpu->inside = cpu->summed = 0;
-	cpu->generation = cpu->place_generation;
-	cpu->pieces++;
-	left = enter_piece(cpu);
-	piece_done(cpu);
-	if (left == LEFT_EXIT) {
-		stop = left_piece(cpu);
-	} else if (left == LEFT_INDIRECT) {
-		cpu->rip = cpu->target;
-		cpu->place_frag = 0;
-	} else {
-		stop = DBT_INTERRUPT;
-		cpu->place_frag = 0;
-	}
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
 	return stop;

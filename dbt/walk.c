@@ -1,0 +1,109 @@
+/* Walking to a limit that may be moved, in pieces of what fragments already are: see dbt/piece.h. */
+#include "dbt/cache.h"
+#include "dbt/counting.h"
+#include "dbt/dbt.h"
+#include "dbt/enter.h"
+#include "dbt/piece.h"
+#include "dbt/run.h"
+#include "dbt/stop.h"
+
+/* Where the thread is in translated code. False, and *fault: nowhere. */
+static bool find_place(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE), entry;
+
+	if (cpu->place_frag && cpu->place_pc == cpu->rip && cpu->place_generation == generation)
+		return true;
+	cpu->generation = generation;
+	entry = run_find_way(cpu, 0, false, fault);
+	if (entry)
+		run_place_at_entry(cpu, entry);
+	return entry;
+}
+
+/* Enters the piece at the cpu's place. In front of a block all counts are right. */
+static int enter_piece(struct cpu *cpu)
+{
+	if (!cpu->place_entry)
+		return run_enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
+	cpu->limits_stale = 1;
+	return run_enter_at(cpu, cpu->copy_at);
+}
+
+/* A piece was left at its end, in the middle of its fragment. */
+static void left_inside(struct cpu *cpu)
+{
+	const struct frag *f = &cache.frag[cpu->place_frag];
+
+	counting_correct(cpu, f->variant, cpu->copy_end);
+	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy_end].guest;
+	cpu->place_pc = cpu->rip;
+	cpu->place_rec = cpu->copy_end;
+	cpu->place_entry = 0;
+	cpu->inside = 1;
+}
+
+/* A piece was left by a branch of its fragment. */
+static void left_by_branch(struct cpu *cpu, const struct exit *x)
+{
+	u32 entry = __atomic_load_n(&x->linked, __ATOMIC_RELAXED);
+
+	cpu->rip = x->target;
+	cpu->place_frag = 0;
+	if (entry && cache.entry[entry].pc == x->target)
+		run_place_at_entry(cpu, entry);
+}
+
+/* A piece was left by an exit. */
+static enum dbt_stop left_piece(struct cpu *cpu)
+{
+	u32 id = (u32)cpu->exit_id;
+	enum dbt_stop stop;
+
+	if (!id) {
+		left_inside(cpu);
+	} else if (cache.exit[id].kind == EXIT_BRANCH) {
+		left_by_branch(cpu, &cache.exit[id]);
+	} else {
+		cpu->place_frag = 0;
+		if (run_left_by_exit(cpu, id, &stop))
+			return stop;
+	}
+	return DBT_STEPPED;
+}
+
+enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
+{
+	u32 want = run_usable_want(cpu) | CPU_WANT_LOOSE;
+	enum dbt_stop stop = DBT_STEPPED;
+	int left;
+
+	if (want & ~PIECE_WANTS)
+		return DBT_NEAR;
+	if (want != cpu->variant)
+		run_set_variant(cpu, want);
+	run_hold_cache(cpu);
+	if (!find_place(cpu, fault)) {
+		dbt_outside(cpu);
+		return DBT_FAULT;
+	}
+	if (!piece_make(cpu, insns))
+		return DBT_NEAR;
+	cpu->inside = cpu->summed = 0;
+	cpu->generation = cpu->place_generation;
+	cpu->pieces++;
+	left = enter_piece(cpu);
+	piece_done(cpu);
+	if (left == LEFT_EXIT) {
+		stop = left_piece(cpu);
+	} else if (left == LEFT_INDIRECT) {
+		cpu->rip = cpu->target;
+		cpu->place_frag = 0;
+	} else {
+		stop = DBT_INTERRUPT;
+		cpu->place_frag = 0;
+	}
+	if (stop != DBT_STEPPED)
+		dbt_outside(cpu);
+	return stop;
+}
