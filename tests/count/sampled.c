@@ -131,6 +131,8 @@ static void take_record(const struct sampler *s, const void *record)
 		take_sample(s, record);
 	else if (h->type == PERF_RECORD_FORK && task_count < TASKS)
 		tasks[task_count++] = f->tid;
+	else if (h->type == PERF_RECORD_LOST)
+		fprintf(out, "lost\n");
 	else if (h->type != PERF_RECORD_EXIT)
 		fprintf(out, "bad record of type %u, %u bytes\n", h->type, h->size);
 }
@@ -153,8 +155,8 @@ static bool drain(struct sampler *s)
 			memcpy(record + first, data, h->size - first);
 		tail += h->size;
 		take_record(s, record);
+		__atomic_store_n(&s->page->data_tail, tail, __ATOMIC_RELEASE);
 	}
-	__atomic_store_n(&s->page->data_tail, tail, __ATOMIC_RELEASE);
 	return any;
 }
 
