@@ -149,9 +149,9 @@ struct cpu {
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
 	u64 look_behind;   /* code is to look that is reached from the one that looks with this look_id; 0: none */
 	u64 look_id;	   /* which look stopped the code last: its exit_id, or another number; not 0 */
-	u64 looks_given;   /* looks that there may be when cpu->looks was set; */
-	u64 looks_more;	   /* and so many when these are made */
-	u64 looked_at[CELL_NR]; /* the counts then */
+	u64 looks_given;   /* looks that there may be from when the counts were noted; */
+	u64 looks_more;	   /* and so many more when these are made, before they are noted again */
+	u64 looked_at[CELL_NR]; /* those counts */
 	u64 looked_by;	   /* look_id of that stop; 0: it was none of a look */
 	u32 looked_inside; /* the block that looked was counted already */
 	u32 again_inside;  /* as looked_inside, of: */

@@ -4,7 +4,7 @@
 
 #define N CPU_BLOCK_INSNS
 
-/* CPU_WANT_LOOSE code runs up to here: a few times the distance of the blocks that look at limits (dbt/looks.h). */
+/* CPU_WANT_LOOSE code runs up to here: further than most looks are from the next (dbt/looks.h). */
 #define LOOSE_NEAR 80u
 /* There are as many looks as ever for limits that are further away. */
 #define LOOSE_FAR (1ul << 40)
