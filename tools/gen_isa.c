@@ -20,7 +20,8 @@
  *     bytes with another mod to the same mnemonic, with the same operands in size, action and order, and if rm is not
  *     written as 32 bits (which also clears the upper half of a register, but not of a memory cell). Never for bt,
  *     bts, btr, btc with a register offset (addresses beyond the operand), xchg, cmpxchg, xadd (atomic with memory),
- *     sldt, str, smsw (emulated) and 16-bit push and pop.
+ *     rol and ror by more than 1 (Intel's processors leave OF as it was, but not those of memory), sldt, str, smsw
+ *     (emulated) and 16-bit push and pop.
  *  6. ISA_INT also for what always faults in user mode: privileged instructions, in and out, cli and sti.
  *  7. Weights (weight_of).
  *  8. String instructions move rsi and rdi; Zydis 4.0 forgets it of cmps, scas, ins and outs.

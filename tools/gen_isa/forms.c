@@ -54,6 +54,8 @@ bool forms_no_mem_rm(const struct probe *p, const ZydisDecodedInstruction *zi, c
 	case ZYDIS_MNEMONIC_SLDT:
 	case ZYDIS_MNEMONIC_STR:
 	case ZYDIS_MNEMONIC_SMSW:
+	case ZYDIS_MNEMONIC_ROL:
+	case ZYDIS_MNEMONIC_ROR:
 		return true;
 	default:
 		break;
