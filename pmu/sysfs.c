@@ -41,12 +41,15 @@ static const struct node nodes[] = {
 	TEXT(CPU "/uevent", ""),
 	NUMBER(CPU "/rdpmc", rdpmc, 0, 2),
 	DIR(CPU "/format"),
-	/* As the processors' own PMUs: perf's tables name events for these with all of them. */
+	/* As the processors' own PMUs: perf's tables name events for these with all of them, and pcl refuses these events by their numbers. */
 	TEXT(CPU "/format/event", "config:0-7,32-35\n"),
 	TEXT(CPU "/format/umask", "config:8-15\n"),
 	TEXT(CPU "/format/edge", "config:18\n"),
 	TEXT(CPU "/format/inv", "config:23\n"),
 	TEXT(CPU "/format/cmask", "config:24-31\n"),
+	TEXT(CPU "/format/offcore_rsp", "config1:0-63\n"),
+	TEXT(CPU "/format/ldlat", "config1:0-15\n"),
+	TEXT(CPU "/format/frontend", "config1:0-23\n"),
 	TEXT(CPU "/format/callstack", "config1:0\n"),
 	DIR(CPU "/caps"),
 	TEXT(CPU "/caps/branches", "32\n"),
