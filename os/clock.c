@@ -10,7 +10,7 @@
 #include "rt/sys.h"
 
 #define NS 1000000000ul
-#define MEASURE_NS 5000000ul /* two pairs of clocks this far apart give the rate to some 10 ppm */
+#define MEASURE_NS 3000000ul /* two pairs of clocks this far apart give the rate to some 15 ppm */
 #define INVARIANT_TSC 0x100  /* cpuid 80000007, edx */
 
 /* ---- the host's vDSO ---- */
