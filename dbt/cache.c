@@ -126,7 +126,8 @@ static void table_renew(struct variant *v, u32 last)
 
 		if (&cache.variant[frag->variant] == v && !frag->dead)
 			for (u32 i = frag->entry; i < frag->entry + frag->nentry && i <= last; i++)
-				table_put(t, i);
+				if (cache.entry[i].insns)
+					table_put(t, i);
 	}
 	__atomic_store_n(&v->level, level, __ATOMIC_RELEASE);
 }

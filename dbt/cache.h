@@ -61,11 +61,12 @@ struct entry {
 	u32 age : 8;	  /* CPU_WANT_LOOSE: exits that lead here are to be of no greater one; AGE_ANY: it looks */
 	u32 rec;	  /* the first of the block */
 	u32 exit : 24;	  /* the first in the block or behind it, of the fragment's */
-	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say */
+	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say; 0: it is but a look in front of another entry */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
 	u32 landing_next; /* entry tried after it */
+	u32 look;	  /* a look in front of it, for exits that are older (dbt/looks.h); 0: none was made yet */
 };
 
 #define ENTRY_LONG 255u
@@ -98,6 +99,7 @@ struct exit {
 	union {
 		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
 		u8 age;	 /* EXIT_BRANCH: instructions since the last look (dbt/looks.h) */
+		bool loop; /* EXIT_LOOK: of a block that is a loop of its own, and there once */
 	};
 };
 

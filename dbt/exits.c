@@ -57,13 +57,26 @@ void exit_add(u64 target, u8 *patch)
 		cache_exit_unlink(id);
 }
 
-void emit_exit_jmp(u64 target)
+/* Returns the address of the displacement. */
+static u8 *emit_jmp_to(u64 target)
 {
 	emit_align_rel32(&tr.e, 1);
 	rec_add(target);
 	emit8(&tr.e, 0xe9);
 	emit32(&tr.e, 0);
-	exit_add(target, tr.e.p - 4);
+	return tr.e.p - 4;
+}
+
+void emit_exit_jmp(u64 target)
+{
+	exit_add(target, emit_jmp_to(target));
+}
+
+void emit_entry_jmp(u32 entry)
+{
+	u64 pc = cache.entry[entry].pc;
+
+	cache_exit_link(cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, pc, emit_jmp_to(pc)), entry);
 }
 
 struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec)

@@ -3,6 +3,7 @@
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
+#include "dbt/translate.h"
 #include "rt/stats.h"
 
 #define HASH_BITS 19
@@ -25,27 +26,64 @@ bool looks_asked(u64 pc)
 bool looks_link(u32 exit, u32 entry)
 {
 	const struct exit *x = &cache.exit[exit];
-	u32 slack = x->target > cache.frag[x->frag].pc ? AGE_SLACK : 0;
 
-	return x->kind != EXIT_BRANCH || x->age <= cache.entry[entry].age + slack;
+	return x->kind != EXIT_BRANCH || x->age <= cache.entry[entry].age + looks_slack(cache.frag[x->frag].pc, x->target);
 }
 
-void looks_ask(u64 pc)
+u32 looks_in_front(u32 entry)
 {
-	u32 h = hash(pc);
+	struct entry *e = &cache.entry[entry];
 
-	asked[h / 8] |= (u8)(1u << h % 8);
-	dbt_forget_block(pc, CPU_WANT_LOOSE);
+	if (!e->look || cache.frag[cache.entry[e->look].frag].dead) {
+		stat_inc(looks);
+		e->look = translate_look(cache.frag[e->frag].variant, entry);
+	}
+	return e->look;
+}
+
+u32 looks_behind(u32 entry)
+{
+	const struct entry *e = &cache.entry[entry];
+	u32 to = e->insns ? 0 : __atomic_load_n(&cache.exit[e->exit + 1].linked, __ATOMIC_RELAXED);
+
+	return to ? to : entry;
 }
 
 void dbt_look(gva pc)
 {
 	lock_acquire(&dbt_lock);
 	if (!looks_asked(pc)) {
+		u32 h = hash(pc);
+
 		stat_inc(looks);
-		looks_ask(pc);
+		asked[h / 8] |= (u8)(1u << h % 8);
+		dbt_forget_block(pc, CPU_WANT_LOOSE);
 	}
 	lock_release(&dbt_lock);
+}
+
+void looks_hot(u32 exit)
+{
+	const struct exit *x = &cache.exit[exit];
+	u32 in_front = 0;
+	gva pc = 0;
+
+	lock_acquire(&dbt_lock);
+	if (exit < cache.nexit && x->kind == EXIT_LOOK && x->frag >= cache.first_frag && !cache.frag[x->frag].dead) {
+		if (!cache.entry[cache.frag[x->frag].entry].insns) {
+			pc = x->target;
+			in_front = x->frag;
+		} else if (x->loop) {
+			while (x->kind != EXIT_BRANCH)
+				x++;
+			pc = x->target;
+		}
+	}
+	lock_release(&dbt_lock);
+	if (in_front)
+		dbt_forget(in_front);
+	if (pc)
+		dbt_look(pc);
 }
 
 void dbt_look_behind(u32 exit)
@@ -57,6 +95,7 @@ void dbt_look_behind(u32 exit)
 	lock_acquire(&dbt_lock);
 	f = exit < cache.nexit && cache.exit[exit].kind == EXIT_LOOK ? &cache.frag[cache.exit[exit].frag] : NULL;
 	if (f && cache.exit[exit].frag >= cache.first_frag && !f->dead) {
+		f = &cache.frag[cache.entry[looks_behind(f->entry)].frag];
 		for (u32 i = f->exit; i < f->exit + f->nexit && n < LOOKS_BEHIND; i++)
 			if (cache.exit[i].kind == EXIT_BRANCH && cache.exit[i].linked && cache.exit[i].target != cache.exit[exit].target)
 				targets[n++] = cache.exit[i].target;

@@ -4,6 +4,7 @@
 #include "dbt/translate.h"
 
 #define LOOKAHEAD 6 /* instructions */
+#define LOOKAHEAD_FAR 24
 
 static u32 live_before(const struct insn *in, u32 live)
 {
@@ -11,11 +12,11 @@ static u32 live_before(const struct insn *in, u32 live)
 }
 
 /* Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". */
-static u32 flags_live_at(u64 pc)
+static u32 flags_live_at(u64 pc, int ahead)
 {
 	u32 dead = 0;
 
-	for (int i = 0; i < LOOKAHEAD && dead != ISA_STATUS; i++) {
+	for (int i = 0; i < ahead && dead != ISA_STATUS; i++) {
 		struct insn in;
 		struct dbt_fault fault;
 		const u8 *bytes;
@@ -36,6 +37,11 @@ static u32 flags_live_at(u64 pc)
 	return ISA_STATUS & ~dead;
 }
 
+bool flags_dead_at(u64 pc)
+{
+	return !flags_live_at(pc, LOOKAHEAD_FAR) && !tr.code.checked;
+}
+
 static u32 flags_live_out(const struct guest_insn *last)
 {
 	u64 next = last->pc + last->in.len;
@@ -43,12 +49,12 @@ static u32 flags_live_out(const struct guest_insn *last)
 	switch (last->in.kind) {
 	case ISA_JCC:
 	case ISA_LOOP:
-		return flags_live_at(next) | flags_live_at(isa_target(&last->in, last->pc));
+		return flags_live_at(next, LOOKAHEAD) | flags_live_at(isa_target(&last->in, last->pc), LOOKAHEAD);
 	case ISA_JMP:
 	case ISA_CALL:
-		return flags_live_at(isa_target(&last->in, last->pc));
+		return flags_live_at(isa_target(&last->in, last->pc), LOOKAHEAD);
 	case ISA_PLAIN:
-		return flags_live_at(next);
+		return flags_live_at(next, LOOKAHEAD);
 	default:
 		return ISA_STATUS;
 	}
@@ -117,18 +123,34 @@ bool is_indirect_branch(u32 kind)
 	return kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET;
 }
 
-/* The block at hand leads back to a place that is younger. */
-static bool ends_circle(u32 age)
+/* An exit of that age, of the trace at hand, may not be linked to what is at target already. */
+static bool is_younger(u64 target, u32 age)
+{
+	u32 slack = looks_slack(tr.base, target), entry;
+
+	if (age <= AGE_STEP + slack)
+		return false;
+	entry = find_entry(target);
+	return entry && cache.entry[entry].age + slack < age;
+}
+
+/* The block at hand, of that age at its end, leads to a younger one. */
+static bool leads_to_younger(u32 age)
 {
 	const struct guest_insn *last = &tr.insn[tr.n - 1];
-	u64 target;
-	u32 entry;
 
-	if (last->in.kind != ISA_JCC && last->in.kind != ISA_JMP && last->in.kind != ISA_LOOP && last->in.kind != ISA_CALL)
+	switch (last->in.kind) {
+	case ISA_JCC:
+	case ISA_LOOP:
+		return is_younger(isa_target(&last->in, last->pc), age) || is_younger(last->pc + last->in.len, age);
+	case ISA_JMP:
+	case ISA_CALL:
+		return is_younger(isa_target(&last->in, last->pc), age);
+	case ISA_PLAIN:
+		return is_younger(last->pc + last->in.len, age);
+	default:
 		return false;
-	target = isa_target(&last->in, last->pc);
-	entry = target <= tr.insn[0].pc ? find_entry(target) : 0;
-	return entry && cache.entry[entry].age < age;
+	}
 }
 
 bool find_look(void)
@@ -140,7 +162,7 @@ bool find_look(void)
 		return false;
 	if (looks_asked(tr.insn[0].pc))
 		return true;
-	if (!is_loop() && age <= AGE_EVERY && !ends_circle(age))
+	if (!is_loop() && age <= AGE_EVERY && !leads_to_younger(age))
 		return false;
 	return is_indirect_branch(kind) || (find_place(&cheap) < tr.n && cheap) || age > AGE_FAR;
 }

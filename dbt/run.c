@@ -30,6 +30,9 @@ _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 /* The look_id of an indirect branch, with the address that it leads to. */
 #define LATE_LOOK (1ul << 63)
 
+/* So many times round are many. */
+#define LOOKS_LONG 16u
+
 #define RFLAGS_TF 0x100u
 #define RFLAGS_FIXED 0x202u
 
@@ -93,11 +96,6 @@ u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fau
 		variant = make_room(cpu);
 	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
-	if (entry && exit && !looks_link(exit, entry)) {
-		stat_inc(looks);
-		looks_ask(cpu->rip);
-		entry = 0;
-	}
 	if (!entry)
 		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].age : 0, indirect, fault);
 	if (entry && exit && !dbt_options.no_links) {
@@ -106,7 +104,7 @@ u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fau
 		/* Only within the half in use, from code that is not dead. */
 		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
 		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
-			cache_exit_link(exit, entry);
+			cache_exit_link(exit, looks_link(exit, entry) ? entry : looks_in_front(entry));
 			stat_inc(links);
 		}
 	}
@@ -164,7 +162,10 @@ static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 /* What a piece of it takes is seldom in the processor's caches: all of it is asked for at once. */
 void run_place_at_entry(struct cpu *cpu, u32 id)
 {
-	const struct entry *e = &cache.entry[id];
+	const struct entry *e;
+
+	id = looks_behind(id);
+	e = &cache.entry[id];
 
 	place_at(cpu, e->frag, e->rec, e->exit);
 	cpu->place_entry = id;
@@ -182,7 +183,10 @@ static void left_by_look(struct cpu *cpu)
 	stat_inc(limit_exits);
 	cpu->rip = x->target;
 	counting_correct(cpu, x->variant, x->rec);
-	place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
+	if (cache.entry[cache.frag[x->frag].entry].insns)
+		place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
+	else
+		run_place_at_entry(cpu, cache.frag[x->frag].entry);
 }
 
 bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
@@ -382,7 +386,11 @@ static int enter_behind(struct cpu *cpu, int left)
  */
 static int look_on(struct cpu *cpu, int left)
 {
-	while (is_look(cpu, left)) {
+	u64 before = cpu->look_id;
+
+	for (; is_look(cpu, left); before = cpu->look_id) {
+		if (unlikely(cpu->look_id == before && left == LEFT_LOOK && cpu->looks_given >= LOOKS_LONG))
+			looks_hot((u32)before);
 		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
 		    (run_usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
 			return left;

@@ -33,6 +33,7 @@ struct trace {
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
+	bool loop;    /* it is a loop of its own, and there once */
 	u32 age;      /* behind it; see dbt/looks.h */
 
 	/* The block at hand. */
@@ -62,6 +63,8 @@ void entry_add(u64 pc);
 /* Makes the 4 bytes at `patch` lead to target; a jump there. */
 void exit_add(u64 target, u8 *patch);
 void emit_exit_jmp(u64 target);
+/* The same to an entry, whatever its age. */
+void emit_entry_jmp(u32 entry);
 
 /* Leaves, to go on at pc; `rec` makes the counts right there, 0: they are. Returns the exit. */
 struct exit *emit_stop(enum exit_kind kind, u64 pc, u32 rec);
@@ -74,6 +77,9 @@ void cold_end(struct emit hot);
 
 /* Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead there. */
 u32 find_place(bool *safe);
+
+/* The status flags are dead at pc, and the code there cannot change unnoticed. */
+bool flags_dead_at(u64 pc);
 
 /* The block is a loop of its own. */
 bool is_loop(void);

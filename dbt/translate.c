@@ -90,12 +90,12 @@ static u64 emit_break(void)
 }
 
 /*
- * A block that looks, and is a loop, is there several times, with one look. A jump that was taken once, if only to stop, costs the processor
- * something each time from then on.
+ * A block that looks, and is a loop in which threads were found to go round often, is there several times, with one look. A jump that was taken
+ * once, if only to stop, costs the processor something each time from then on.
  */
 static u32 copies(void)
 {
-	if (!tr.looks || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (!tr.looks || !looks_asked(tr.insn[0].pc) || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
 		return 1;
 	return MAX(1, LOOP_INSNS / tr.n);
 }
@@ -160,6 +160,7 @@ static u64 emit_block(void)
 		return emit_break();
 	if (tr.checked)
 		emit_check();
+	tr.loop = is_loop() && copies() == 1;
 	for (u32 left = copies(); left; left--) {
 		next = emit_copy(left == 1);
 		tr.looks = false;
@@ -196,34 +197,64 @@ static u32 fine_of(u32 want)
 	return cache_variant_get(want | CPU_WANT_FINE);
 }
 
-u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault)
+/* The trace at hand is to be of that variant, of the code at pc. */
+static void begin(u32 variant, u64 pc)
 {
-	struct frag *f;
-	struct dbt_fault ignored;
-	struct landing landing = {0};
-	u64 next;
-
 	guest_code_begin(&tr.code);
 	tr.variant = variant;
 	tr.want = cache.variant[variant].want;
 	tr.out = out_of(tr.want, variant);
 	tr.fine = fine_of(tr.want);
 	tr.insns = tr.blocks = 0;
-	tr.age = tr.want & CPU_WANT_LOOSE ? MAX(age, AGE_STEP) : 0;
+	tr.age = 0;
 	tr.checked = tr.first = false;
-	if (!decode_block(pc, fault))
-		return 0;
 	tr.base = pc;
 	tr.frag = cache.nfrag;
 	tr.first_entry = cache.nentry;
 	tr.e.p = cache.hot;
+}
+
+/* What is emitted next are its blocks. */
+static void begin_frag(void)
+{
+	cache.frag[tr.frag] = (struct frag){.pc = tr.base, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry,
+					    .exit = cache.nexit, .variant = (u8)tr.variant};
+}
+
+static void end_frag(void)
+{
+	struct frag *f = &cache.frag[tr.frag];
+
+	for (u32 i = tr.first_entry; i < cache.nentry; i++)
+		cache.entry[i].insns = MIN(tr.insns - tr.before[i - tr.first_entry], ENTRY_LONG) & ENTRY_LONG;
+	check(host_here() - f->host < FRAG_MAX_BYTES);
+	f->host_end = (u32)host_here();
+	f->nentry = cache.nentry - f->entry;
+	f->nexit = cache.nexit - f->exit;
+	f->stays |= tr.checked;
+	cache.hot = tr.e.p;
+	stat_add(blocks, tr.blocks);
+	stat_add(block_insns, tr.insns);
+	stat_add(block_bytes, f->host_end - f->host);
+	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
+	guest_code_commit(&tr.code, tr.frag);
+}
+
+u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault)
+{
+	struct dbt_fault ignored;
+	struct landing landing = {0};
+	u64 next;
+
+	begin(variant, pc);
+	if (tr.want & CPU_WANT_LOOSE)
+		tr.age = MAX(age, AGE_STEP);
+	if (!decode_block(pc, fault))
+		return 0;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
 	if (indirect)
 		landing = ibl_emit_landing(&tr.e, tr.first_entry, pc);
-	f = &cache.frag[tr.frag];
-	*f = (struct frag){.pc = pc, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry,
-			   .exit = cache.nexit, .variant = (u8)variant};
-
+	begin_frag();
 	for (;;) {
 		next = emit_block();
 		if (!next)
@@ -239,22 +270,29 @@ u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fau
 		}
 		break;
 	}
-	for (u32 i = tr.first_entry; i < cache.nentry; i++)
-		cache.entry[i].insns = MIN(tr.insns - tr.before[i - tr.first_entry], ENTRY_LONG) & ENTRY_LONG;
 	cache.entry[tr.first_entry].landing = landing.at;
 	cache.entry[tr.first_entry].landing_miss = landing.miss;
-	check(host_here() - f->host < FRAG_MAX_BYTES);
-	f->host_end = (u32)host_here();
-	f->nentry = cache.nentry - f->entry;
-	f->nexit = cache.nexit - f->exit;
-	f->stays |= tr.checked;
-	cache.hot = tr.e.p;
-	stat_add(blocks, tr.blocks);
-	stat_add(block_insns, tr.insns);
-	stat_add(block_bytes, f->host_end - f->host);
-	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
-	guest_code_commit(&tr.code, tr.frag);
+	end_frag();
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
 		cache_publish(&cache.variant[variant], i);
+	return tr.first_entry;
+}
+
+u32 translate_look(u32 variant, u32 entry)
+{
+	u64 pc = cache.entry[entry].pc;
+	bool dead;
+
+	begin(variant, pc);
+	counting_begin(&tr.count, 0);
+	tr.late = 0;
+	tr.looks = true;
+	tr.loop = false;
+	dead = flags_dead_at(pc);
+	begin_frag();
+	entry_add(pc);
+	emit_look(pc, dead);
+	emit_entry_jmp(entry);
+	end_frag();
 	return tr.first_entry;
 }

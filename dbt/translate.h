@@ -30,4 +30,7 @@ extern struct dbt_options dbt_options;
  */
 u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault);
 
+/* The same for a look in front of the entry, which exits may lead to instead. Lookups do not find it. */
+u32 translate_look(u32 variant, u32 entry);
+
 #endif
