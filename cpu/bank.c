@@ -29,15 +29,7 @@ void cpu_clear_bank(struct cpu *cpu)
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
 	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
-	cpu->looks = 2 * -CPU_LOOK;
-	cpu->looks_given = 2;
-	cpu->looks_more = 0;
-	cpu->looked = 0;
-	cpu->probe = cpu->probing = cpu->look_at = cpu->look_behind = 0;
-	cpu->walking = cpu->tired = 0;
-	cpu->again = cpu->seeking = cpu->looked_by = 0;
-	for (enum cell c = 0; c < CELL_NR; c++)
-		cpu->advanced[c] = cpu->slowest[c] = cpu->widest[c] = cpu->looked_at[c] = 0;
+	loose_clear(cpu);
 	cpu->limits_stale = 1;
 }
 

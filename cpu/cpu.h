@@ -146,6 +146,7 @@ struct cpu {
 	u32 walking;	   /* it is to be; */
 	u32 tired;	   /* this one is not */
 	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
+	u32 probed_far;	   /* how often it was far from one of late */
 	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
 	u64 look_behind;   /* code is to look that is reached from the one that looks with this look_id; 0: none */
 	u64 look_id;	   /* which look stopped the code last: its exit_id, or another number; not 0 */
@@ -156,6 +157,7 @@ struct cpu {
 	u32 looked_inside; /* the block that looked was counted already */
 	u32 again_inside;  /* as looked_inside, of: */
 	u64 again;	   /* look_id of the look behind which a limit was passed; 0: none is waited for */
+	u64 again_vain;	   /* look_id of the one that was waited for in vain last */
 	u64 again_left;	   /* how far behind; */
 	u64 again_skip;	   /* that many times it is let go; */
 	u32 again_cell;	   /* whose limit; */

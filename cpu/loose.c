@@ -4,13 +4,16 @@
 
 #define N CPU_BLOCK_INSNS
 
-/* CPU_WANT_LOOSE code runs up to here: further than most looks are from the next (dbt/looks.h). */
+/* CPU_WANT_LOOSE code runs up to here: so much further than any look of late was from the next, or further than most are (dbt/looks.h). */
+#define NEAR_MORE 8u
 #define LOOSE_NEAR 80u
 /* There are as many looks as ever for limits that are further away. */
 #define LOOSE_FAR (1ul << 40)
 #define LOOKS_WEIGHED 4096u
 /* Where no block looked for so long, one is to. */
 #define LOOK_FAR 256u
+/* Unless so many ticks since the last such one found a look to be near. */
+#define PROBES_NEAR 8u
 /*
  * So near to a limit there are no more looks than cannot pass it, should each be as far from the next as any was of late; further away, none that
  * would at the pace of late. WIDE to WIDEST is taken for that distance, and how soon it is forgotten.
@@ -75,6 +78,20 @@ void cpu_walk_no_more(struct cpu *cpu)
 
 /* ---- looks ---- */
 
+void loose_clear(struct cpu *cpu)
+{
+	cpu->looks = 2 * -CPU_LOOK;
+	cpu->looks_given = 2;
+	cpu->looks_more = cpu->looked = cpu->looked_by = 0;
+	cpu->probe = cpu->probing = cpu->probed_far = cpu->look_at = cpu->look_behind = 0;
+	cpu->walking = cpu->tired = 0;
+	cpu->again = cpu->again_vain = cpu->seeking = 0;
+	for (enum cell c = 0; c < CELL_NR; c++) {
+		cpu->advanced[c] = cpu->slowest[c] = cpu->looked_at[c] = 0;
+		cpu->widest[c] = WIDEST * WIDE_UNIT;
+	}
+}
+
 /* Fewer, if a look took back what cpu_probe() did. */
 static u64 looks_made(const struct cpu *cpu)
 {
@@ -121,10 +138,22 @@ static bool allow_more(struct cpu *cpu)
 	return true;
 }
 
+/* By how much one look advances c, at most. */
+static u64 widest(const struct cpu *cpu, enum cell c)
+{
+	return MAX(cpu->widest[c] / WIDE_UNIT, WIDE);
+}
+
+/* CPU_WANT_LOOSE code runs up to here. */
+static u64 near(const struct cpu *cpu, enum cell c)
+{
+	return MIN(widest(cpu, c) + NEAR_MORE, LOOSE_NEAR);
+}
+
 /* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
 static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 {
-	u64 part = (MIN(left, LOOSE_FAR) - LOOSE_NEAR / 2) / 2, looks, wide = MAX(cpu->widest[c] / WIDE_UNIT, WIDE);
+	u64 part = (MIN(left, LOOSE_FAR) - LOOSE_NEAR / 2) / 2, looks, wide = widest(cpu, c);
 
 	if (left < LOOSE_NEAR + 2 * wide)
 		return 0;
@@ -144,6 +173,18 @@ static void note_pace(struct cpu *cpu, enum cell c, u64 looks, u64 by)
 	mean = cpu->advanced[c] * PACE_UNIT / (cpu->looked + 1);
 	cpu->slowest[c] -= cpu->slowest[c] >> PACE_SHIFT;
 	cpu->slowest[c] = MAX(cpu->slowest[c], MIN(by * PACE_UNIT / looks, PACE_TIMES * mean));
+}
+
+/* Code that looks is slower, so it takes more than one rare way to ask for it. */
+static void note_probe(struct cpu *cpu, bool far)
+{
+	if (!far) {
+		cpu->probed_far -= !!cpu->probed_far;
+		return;
+	}
+	cpu->probed_far += PROBES_NEAR;
+	if (cpu->probed_far > PROBES_NEAR)
+		cpu->look_at = cpu->probe;
 }
 
 /*
@@ -172,8 +213,8 @@ static void add_looked(struct cpu *cpu)
 	}
 	if (cpu->looked > LOOKS_WEIGHED)
 		cpu->looked /= 2;
-	if (cpu->probing && cpu->looks >= 0 && far)
-		cpu->look_at = cpu->probe;
+	if (cpu->probing && cpu->looks >= 0)
+		note_probe(cpu, far);
 }
 
 /* inside: by a look whose block is counted. */
@@ -298,10 +339,12 @@ bool loose_may_run(struct cpu *cpu, u64 more)
 {
 	if (cpu->strict > CPU_WARY)
 		return false;
-	more += cpu->strict ? WARY_NEAR : LOOSE_NEAR;
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
-		if (bank_left(cpu, (enum cell)__builtin_ctz(todo)) < more)
+	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+		enum cell c = (enum cell)__builtin_ctz(todo);
+
+		if (bank_left(cpu, c) < more + (cpu->strict ? WARY_NEAR : near(cpu, c)))
 			return false;
+	}
 	return true;
 }
 
@@ -336,7 +379,7 @@ bool cpu_look_on(struct cpu *cpu)
 			seek(cpu);
 		return false;
 	}
-	if (!loose_may_run(cpu, N))
+	if (!loose_may_run(cpu, 0))
 		return false;
 	add_looked(cpu);
 	loose_begin(cpu, true);
@@ -350,8 +393,11 @@ bool cpu_walks_astray(struct cpu *cpu)
 		return false;
 	cpu->limit[cpu->again_cell] = cpu->again_else;
 	cpu->strict = CPU_WARY;
-	if (cpu->tries == TRIES_MAX)
-		cpu->look_behind = cpu->again;
+	if (cpu->tries == TRIES_MAX) {
+		if (cpu->again_vain == cpu->again)
+			cpu->look_behind = cpu->again;
+		cpu->again_vain = cpu->again;
+	}
 	cpu->again_skip = anywhere(cpu_own_count(cpu, CELL_INSTRUCTIONS), 1ul << cpu->tries / 4);
 	cpu->seeking = 0;
 	cpu->limits_stale = 1;

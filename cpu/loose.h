@@ -7,6 +7,9 @@
 
 #include "cpu/cpu.h"
 
+/* A new thread: nothing is known of its looks. */
+void loose_clear(struct cpu *cpu);
+
 /* All limits are so far away, and `more` besides, that loose code may run. */
 bool loose_may_run(struct cpu *cpu, u64 more);
 

@@ -52,6 +52,7 @@ struct frag {
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 	bool fixes;	    /* operands are relative to rip: rec.fix */
+	bool look;	    /* it is but a look in front of an entry */
 };
 
 struct entry {
@@ -61,7 +62,7 @@ struct entry {
 	u32 age : 8;	  /* CPU_WANT_LOOSE: exits that lead here are to be of no greater one; AGE_ANY: it looks */
 	u32 rec;	  /* the first of the block */
 	u32 exit : 24;	  /* the first in the block or behind it, of the fragment's */
-	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say; 0: it is but a look in front of another entry */
+	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say; 0: frag.look */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
@@ -99,7 +100,7 @@ struct exit {
 	union {
 		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
 		u8 age;	 /* EXIT_BRANCH: instructions since the last look (dbt/looks.h) */
-		bool loop; /* EXIT_LOOK: of a block that is a loop of its own, and there once */
+		bool cool; /* EXIT_LOOK: where it is hot, something better is to be made (looks_hot()) */
 	};
 };
 

@@ -82,7 +82,7 @@ void emit_look(u64 pc, bool flags_dead)
 	back = (u32)host_here();
 	id = cache_exit_new(EXIT_LOOK, tr.frag, tr.variant, pc, NULL);
 	cache.exit[id].rec = cache.nrec - 1;
-	cache.exit[id].loop = tr.loop;
+	cache.exit[id].cool = tr.cool;
 	hot = cold_begin(patch);
 	if (!flags_dead)
 		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));

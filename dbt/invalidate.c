@@ -27,6 +27,8 @@ static void kill_frag(u32 frag)
 			cache_exit_unlink(x);
 		}
 		en->in = 0;
+		if (en->look)
+			kill_frag(cache.entry[en->look].frag);
 	}
 }
 

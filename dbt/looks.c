@@ -66,24 +66,24 @@ void looks_hot(u32 exit)
 {
 	const struct exit *x = &cache.exit[exit];
 	u32 in_front = 0;
-	gva pc = 0;
+	gva pc;
 
+	if (x->kind != EXIT_LOOK || !x->cool)
+		return;
 	lock_acquire(&dbt_lock);
-	if (exit < cache.nexit && x->kind == EXIT_LOOK && x->frag >= cache.first_frag && !cache.frag[x->frag].dead) {
-		if (!cache.entry[cache.frag[x->frag].entry].insns) {
-			pc = x->target;
-			in_front = x->frag;
-		} else if (x->loop) {
-			while (x->kind != EXIT_BRANCH)
-				x++;
-			pc = x->target;
-		}
+	if (x->kind != EXIT_LOOK || x->frag < cache.first_frag || x->frag >= cache.nfrag || cache.frag[x->frag].dead) {
+		lock_release(&dbt_lock);
+		return;
 	}
+	if (cache.frag[x->frag].look)
+		in_front = x->frag;
+	while (x->kind != EXIT_BRANCH)
+		x++;
+	pc = x->target;
 	lock_release(&dbt_lock);
 	if (in_front)
 		dbt_forget(in_front);
-	if (pc)
-		dbt_look(pc);
+	dbt_look(pc);
 }
 
 void dbt_look_behind(u32 exit)

@@ -126,7 +126,7 @@ bool is_indirect_branch(u32 kind)
 /* An exit of that age, of the trace at hand, may not be linked to what is at target already. */
 static bool is_younger(u64 target, u32 age)
 {
-	u32 slack = looks_slack(tr.base, target), entry;
+	u32 slack = looks_slack(tr.insn[0].pc, target), entry;
 
 	if (age <= AGE_STEP + slack)
 		return false;

@@ -183,10 +183,10 @@ static void left_by_look(struct cpu *cpu)
 	stat_inc(limit_exits);
 	cpu->rip = x->target;
 	counting_correct(cpu, x->variant, x->rec);
-	if (cache.entry[cache.frag[x->frag].entry].insns)
-		place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
-	else
+	if (cache.frag[x->frag].look)
 		run_place_at_entry(cpu, cache.frag[x->frag].entry);
+	else
+		place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
 }
 
 bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)

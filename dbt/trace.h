@@ -33,7 +33,7 @@ struct trace {
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
-	bool loop;    /* it is a loop of its own, and there once */
+	bool cool;    /* exit.cool of its look */
 	u32 age;      /* behind it; see dbt/looks.h */
 
 	/* The block at hand. */

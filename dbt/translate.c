@@ -160,7 +160,7 @@ static u64 emit_block(void)
 		return emit_break();
 	if (tr.checked)
 		emit_check();
-	tr.loop = is_loop() && copies() == 1;
+	tr.cool = is_loop() && copies() == 1;
 	for (u32 left = copies(); left; left--) {
 		next = emit_copy(left == 1);
 		tr.looks = false;
@@ -287,9 +287,10 @@ u32 translate_look(u32 variant, u32 entry)
 	counting_begin(&tr.count, 0);
 	tr.late = 0;
 	tr.looks = true;
-	tr.loop = false;
+	tr.cool = true;
 	dead = flags_dead_at(pc);
 	begin_frag();
+	cache.frag[tr.frag].look = true;
 	entry_add(pc);
 	emit_look(pc, dead);
 	emit_entry_jmp(entry);

@@ -425,20 +425,18 @@ static void test_far(void)
 	expect(done > 90000 * 20 && done < 100000 * 20 && bank.strict == 0);
 }
 
-/* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
-static void test_walk(void)
+/* The walk to a limit begins when it is less than `near` away. */
+static void walk(u64 near, const u64 left[CELL_NR])
 {
-	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 1000}, insns = 0, branches = 0;
+	u64 insns = 0, branches = 0;
 
-	cpu_clear_bank(&bank);
-	bank.can_walk = 1;
 	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
-	while (insns < 950) {
+	while (insns < 980) {
 		u64 n = 1 + insns % 7;
 
 		if (bank.limits_new | bank.limits_stale)
 			cpu_renew_limits(&bank);
-		expect((bool)bank.walking == (1000 - insns < 80));
+		expect((bool)bank.walking == (1000 - insns < near));
 		expect(bank.near & CPU_WANT_LOOSE);
 		bank.looks += CPU_LOOK + (s64)n + (insns % 2 ? CPU_LOOK_BRANCH : 0);
 		branches += insns % 2;
@@ -449,6 +447,20 @@ static void test_walk(void)
 		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), insns);
 		expect_long(cpu_read_cell(&bank, CELL_BRANCHES), branches);
 		expect(cpu_walks(&bank));
+	}
+}
+
+/* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
+static void test_walk(void)
+{
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 1000};
+
+	/* Sooner where looks were far from each other of late. */
+	for (u64 wide = 0; wide < 2; wide++) {
+		cpu_clear_bank(&bank);
+		bank.can_walk = 1;
+		bank.widest[CELL_INSTRUCTIONS] = wide << 20;
+		walk(wide ? 80 : 40, left);
 	}
 	cpu_walk_no_more(&bank);
 	cpu_renew_limits(&bank);
