@@ -37,6 +37,18 @@ u32 event_ready(task_id task, u64 fd)
 	return bits;
 }
 
+task_id event_ready_by_end_of(task_id task, u64 fd)
+{
+	struct event *e;
+	task_id ended;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	ended = e && event_tally(e)->state == PERF_STATE_EXIT && !e->children.first ? e->task : 0;
+	event_unlock();
+	return ended;
+}
+
 bool event_ready_far_locked(const struct event *e)
 {
 	if (event_tally(e)->state == PERF_STATE_EXIT)

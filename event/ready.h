@@ -12,7 +12,10 @@
 /* EPOLL* bits of a descriptor of the task; 0: not ready, or no event. Takes event_lock(). */
 u32 event_ready(task_id task, u64 fd);
 
-/* The same of a root event. With the lock held. */
+/* The task whose end is what makes the event ready; 0: it is not, or the event is of no task. Takes event_lock(). */
+task_id event_ready_by_end_of(task_id task, u64 fd);
+
+/* As event_ready(), of a root event. With the lock held. */
 u32 event_ready_locked(struct event *e);
 
 /* It counts tasks of other processes, which may be killed and tell nobody: who waits has to look for that. With the lock held. */

@@ -3,6 +3,7 @@
 #include <linux/mman.h>
 #include <asm/signal.h>
 #include <linux/time.h>
+#include <linux/time_types.h>
 #include "cpu/bank.h"
 #include "event/space.h"
 #include "event/task.h"
@@ -17,6 +18,8 @@
 #define DEAD_LOOKS   4 /* threads looked for in one allocation */
 /* /proc tells start times in ticks of 10 ms. */
 #define START_SLACK_NS 20000000ul
+#define DYING_STEP_NS 100000u
+#define DYING_MAX_NS 50000000u
 
 static u64 boottime(void)
 {
@@ -258,6 +261,23 @@ void session_reap(void)
 		}
 		session_unlock();
 	}
+}
+
+/* Its end was told. The slot may be free already, and still says whose it was. */
+static bool is_dying(const struct task *task)
+{
+	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
+
+	return (state == TASK_DEAD || state == TASK_FREE) && !is_dead(task);
+}
+
+void session_await_death(u32 slot)
+{
+	static const struct __kernel_timespec pause = {0, DYING_STEP_NS};
+	const struct task *task = &arena()->tasks[slot];
+
+	for (u32 ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
+		sys2(__NR_nanosleep, &pause, 0);
 }
 
 /* A slot of exit_group's other threads: their events are done with, so it is free once they are gone. */

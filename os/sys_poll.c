@@ -52,6 +52,9 @@ static u32 ask_events(struct wait *w)
 		if (!is_event(w, i))
 			continue;
 		p->revents = (short)(event_ready(w->t->cpu->slot, (u32)p->fd) & ((u32)(u16)p->events | POLLERR | POLLHUP));
+		/* Whoever asks again until a signal tells of the end, as perf does, is not to ask a thousand times. */
+		if (p->revents & POLLHUP)
+			session_await_death(event_ready_by_end_of(w->t->cpu->slot, (u32)p->fd));
 		ready += !!p->revents;
 	}
 	return ready;
