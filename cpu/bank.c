@@ -365,7 +365,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	if (cpu->near & CPU_WANT_LOOSE)
 		loose_end(cpu);
 	cpu->walking = 0;
-	if (cpu->movable && loose_may_run(cpu, 0))
+	if (cpu->movable && loose_may_run(cpu))
 		near |= CPU_WANT_LOOSE;
 	else
 		cpu->walking = loose_walks(cpu);

@@ -334,15 +334,14 @@ void loose_end(struct cpu *cpu)
 
 /* ---- */
 
-/* All limits are so far away, and `more` besides, that code which looks may run. */
-bool loose_may_run(struct cpu *cpu, u64 more)
+bool loose_may_run(struct cpu *cpu)
 {
 	if (cpu->strict > CPU_WARY)
 		return false;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
-		if (bank_left(cpu, c) < more + (cpu->strict ? WARY_NEAR : near(cpu, c)))
+		if (bank_left(cpu, c) < (cpu->strict ? WARY_NEAR : near(cpu, c)))
 			return false;
 	}
 	return true;
@@ -379,7 +378,7 @@ bool cpu_look_on(struct cpu *cpu)
 			seek(cpu);
 		return false;
 	}
-	if (!loose_may_run(cpu, 0))
+	if (!loose_may_run(cpu))
 		return false;
 	add_looked(cpu);
 	loose_begin(cpu, true);

@@ -10,8 +10,8 @@
 /* A new thread: nothing is known of its looks. */
 void loose_clear(struct cpu *cpu);
 
-/* All limits are so far away, and `more` besides, that loose code may run. */
-bool loose_may_run(struct cpu *cpu, u64 more);
+/* All limits are so far away that loose code may run. */
+bool loose_may_run(struct cpu *cpu);
 
 /* Else: walking to the limit is cheaper than making code for it. */
 bool loose_walks(struct cpu *cpu);

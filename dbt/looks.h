@@ -35,6 +35,7 @@ bool looks_asked(u64 pc);
  */
 void looks_hot(u32 exit);
 
+/* So much older than an entry at target may an exit be of what begins at `from`: none on the way back, where circles close. */
 static inline u32 looks_slack(u64 from, u64 target)
 {
 	return target > from ? AGE_SLACK : 0;
