@@ -5,6 +5,7 @@
  * the fastest way without vector registers. The build turns off the compiler's loop-to-memcpy transformation.
  */
 #include "abi/types.h"
+#define RT_STRING_DEFINED_HERE
 #include "rt/string.h"
 
 #define COPY_WORDS 128

@@ -20,4 +20,13 @@ char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 char *strstr(const char *haystack, const char *needle);
 
+/* A freestanding compiler takes them for functions like any other; but a copy of four bytes is to be a load and a store. */
+#if defined(PCL_RUNTIME) && !defined(RT_STRING_DEFINED_HERE)
+#define memcpy(dst, src, n) __builtin_memcpy(dst, src, n)
+#define memmove(dst, src, n) __builtin_memmove(dst, src, n)
+#define memset(dst, c, n) __builtin_memset(dst, c, n)
+#define memcmp(a, b, n) __builtin_memcmp(a, b, n)
+#define strlen(s) __builtin_strlen(s)
+#endif
+
 #endif
