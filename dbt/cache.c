@@ -352,10 +352,14 @@ u32 cache_rec_at(const struct frag *f, u64 host)
 	return lo;
 }
 
+/* A cursor of its own, which bytes that are written cannot change: it stays in a register. */
 void cache_emit_stub(struct emit *e, u32 id)
 {
-	emit_set_cpu(e, offsetof(struct cpu, exit_id), id);
-	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	struct emit at = {.p = e->p};
+
+	emit_set_cpu(&at, offsetof(struct cpu, exit_id), id);
+	emit_jmp_cpu(&at, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	e->p = at.p;
 }
 
 static void stub_make(u32 id)

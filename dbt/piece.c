@@ -9,10 +9,13 @@
 
 #define PART_SIZE 0x10000u
 #define PARTS (COPIES_SIZE / PART_SIZE)
+/* Between a copy and the next: what a processor fetches ahead of the one that runs, or has as instructions, costs it a flush when it is written. */
+#define APART 448u
 #define PIECE_MAX 4096u /* bytes, but for the last instruction */
 #define STUB_SIZE 20u
 #define PREFETCHED 256u /* bytes */
-_Static_assert(PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (FRAG_MAX_EXITS + 1) < PART_SIZE, "one fits");
+#define COPY_USUAL 192u
+_Static_assert(PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (FRAG_MAX_EXITS + 1) + APART < PART_SIZE, "one fits");
 
 /* owner: slot + 1 of the cpu. In the child of a fork those of other threads stay taken. */
 static struct part {
@@ -94,6 +97,13 @@ static void prefetch(const struct cpu *cpu, u32 from)
 	}
 }
 
+/* Where the next copy is to be. */
+static void prefetch_next(const u8 *to)
+{
+	for (u32 i = 0; i < COPY_USUAL; i += 64)
+		__builtin_prefetch(to + i, 1);
+}
+
 /* All that is left of the fragment is no more than so many instructions. For this and what follows no record need be read, which is a good part of the cost. */
 static bool is_whole(const struct cpu *cpu, const struct frag *f, u64 insns)
 {
@@ -134,7 +144,8 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	else if (f->lookup)
 		emit_jmp(&e, cache.miss);
 	emit_exits(&e, f, cpu->place_exit, from, end, to);
-	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64);
+	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64) + APART;
+	prefetch_next(cache.copies + cpu->copy_part * PART_SIZE + p->used);
 	cpu->copy_end = whole ? 0 : stop;
 	cpu->copy_from = from;
 	/* Behind the last instruction, where it leaves or looks up its target, it is as the fragment is there. */
