@@ -19,7 +19,7 @@
  * would at the pace of late. WIDE to WIDEST is taken for that distance, and how soon it is forgotten.
  */
 #define LOOSE_FEW 1024u
-#define WIDE 32u
+#define WIDE 16u
 #define WIDEST 96u
 #define WIDEST_SHIFT 9
 #define WIDE_UNIT 1024u

@@ -460,7 +460,7 @@ static void test_walk(void)
 		cpu_clear_bank(&bank);
 		bank.can_walk = 1;
 		bank.widest[CELL_INSTRUCTIONS] = wide << 20;
-		walk(wide ? 80 : 40, left);
+		walk(wide ? 80 : 24, left);
 	}
 	cpu_walk_no_more(&bank);
 	cpu_renew_limits(&bank);
