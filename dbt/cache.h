@@ -81,6 +81,7 @@ enum exit_kind {
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
+	EXIT_AHEAD,    /* an EXIT_BRANCH follows, of which this is the branch itself: in copies, what is counted ahead is taken back by exit.rec */
 	EXIT_STALE,    /* the code at target is no longer what the fragment was made from */
 };
 

@@ -185,6 +185,18 @@ s32 counting_look(struct counting *c)
 	return (s32)(CPU_LOOK + c->total[CELL_INSTRUCTIONS] + c->total[CELL_BRANCHES] * CPU_LOOK_BRANCH);
 }
 
+bool counting_can_be_ahead(const struct counting *c)
+{
+	return (c->want & CPU_WANT_BLOCKS) && !(c->cells & ~BLOCK_CELLS);
+}
+
+void counting_ahead(struct counting *c, u32 more)
+{
+	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++)
+		c->total[cell] *= (s32)(more + 1);
+	c->flushed |= BLOCK_CELLS;
+}
+
 static void add_in_rcx(struct emit *e, s32 disp, s32 n)
 {
 	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));

@@ -63,6 +63,13 @@ void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
 /* The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the displacement. */
 u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
+/*
+ * The block follows itself in the same code, and all its copies are counted in front of the first one's end: whether the variant can do that, and
+ * for the block at hand and `more` copies behind it that this was done.
+ */
+bool counting_can_be_ahead(const struct counting *c);
+void counting_ahead(struct counting *c, u32 more);
+
 /* What a look adds to cpu->looks, which is made then: the block, if blocks are counted. */
 s32 counting_look(struct counting *c);
 

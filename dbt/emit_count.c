@@ -92,6 +92,11 @@ void emit_look(u64 pc, bool flags_dead)
 	cold_end(hot);
 }
 
+void emit_ahead(s32 times, bool flags_dead)
+{
+	emit_add((s32)cpu_blocks_offset(0, tr.n), times, flags_dead);
+}
+
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 {
 	u8 *patch;

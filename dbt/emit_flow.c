@@ -21,6 +21,15 @@ static void emit_unspill(void)
 	emit_load_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
 }
 
+/* A jump that is to be linked; returns where its displacement is. */
+static u8 *emit_jmp_unlinked(void)
+{
+	emit_align_rel32(&tr.e, 1);
+	emit8(&tr.e, 0xe9);
+	emit32(&tr.e, 0);
+	return tr.e.p - 4;
+}
+
 /*
  * Where a conditional branch jumps to. When taken branches are counted or noted, the way there leads over that (which keeps
  * the flags) in the cold part, and it is the jump there that is linked.
@@ -45,10 +54,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
 	else if (counted)
 		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
-	emit_align_rel32(&tr.e, 1);
-	emit8(&tr.e, 0xe9);
-	emit32(&tr.e, 0);
-	patch = tr.e.p - 4;
+	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	if (used_up)
 		limit_exit(used_up, target, 0, 0, false, true);
@@ -66,14 +72,34 @@ static u64 emit_jcc(const struct guest_insn *gi)
 	return gi->pc + gi->in.len;
 }
 
-void emit_loop_on(const struct guest_insn *gi)
+u8 *emit_loop_on(const struct guest_insn *gi)
 {
 	emit_align_rel32(&tr.e, 2);
 	rec_add(gi->pc);
 	emit8(&tr.e, 0x0f);
 	emit8(&tr.e, 0x80 | ((gi->in.opcode & 15) ^ 1));
 	emit32(&tr.e, 0);
-	exit_add(gi->pc + gi->in.len, tr.e.p - 4);
+	return tr.e.p - 4;
+}
+
+void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead)
+{
+	u64 target = gi->pc + gi->in.len;
+	struct emit hot;
+	u32 id;
+
+	if (!ahead) {
+		exit_add(target, patch);
+		return;
+	}
+	rec_add(target);
+	id = cache_exit_new(EXIT_AHEAD, tr.frag, tr.variant, target, patch);
+	cache.exit[id].rec = cache.nrec - 1;
+	hot = cold_begin(patch);
+	emit_ahead(-(s32)ahead, flags_dead_at(target));
+	patch = emit_jmp_unlinked();
+	cold_end(hot);
+	exit_add(target, patch);
 }
 
 /* loop and jrcxz have 8-bit displacements only. */
@@ -87,10 +113,7 @@ static u64 emit_loop(const struct guest_insn *gi)
 	emit8(&tr.e, 0xeb); /* not taken: over the jump, whose alignment is known after this */
 	emit8(&tr.e, 0);
 	u8 *over = tr.e.p;
-	emit_align_rel32(&tr.e, 1);
-	emit8(&tr.e, 0xe9);
-	emit32(&tr.e, 0);
-	u8 *patch = tr.e.p - 4;
+	u8 *patch = emit_jmp_unlinked();
 	over[-1] = (u8)(tr.e.p - over);
 	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), patch);
 	return gi->pc + gi->in.len;

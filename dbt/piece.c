@@ -78,10 +78,10 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u3
 	for (; i < f->exit + f->nexit; i++) {
 		const struct exit *x = &cache.exit[i];
 
+		if (x->patch < from || x->patch >= f->host_end) /* or it has none, or in the cold part, and EXIT_AHEAD is in front of it */
+			continue;
 		if (x->patch >= end)
 			break;
-		if (x->patch < from)
-			continue;
 		__builtin_prefetch(&cache.entry[x->linked]);
 		emit_patch_rel32(to + (x->patch - from), e->p);
 		cache_emit_stub(e, i);

@@ -222,6 +222,7 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		return true;
 	case EXIT_BRANCH:
 	case EXIT_LOOK:
+	case EXIT_AHEAD:
 		return false;
 	case EXIT_STALE:
 		dbt_forget(x->frag);

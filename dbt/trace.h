@@ -34,6 +34,7 @@ struct trace {
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
 	bool cool;    /* exit.cool of its look */
+	bool copied;  /* it is a loop, and not the first copy */
 	u32 age;      /* behind it; see dbt/looks.h */
 
 	/* The block at hand. */
@@ -100,6 +101,9 @@ void emit_counting(u64 pc, bool flags_dead);
 /* The look of the block, which counts it, at pc. An indirect branch looks by way of its lookup. */
 void emit_look(u64 pc, bool flags_dead);
 
+/* Counts the loop at hand so many times. */
+void emit_ahead(s32 times, bool flags_dead);
+
 /* The block stops if one of its words is used up. */
 bool stops_at_limits(void);
 
@@ -111,8 +115,12 @@ void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled);
 
 /* dbt/emit_flow.c */
 
-/* A conditional branch back to the start of its block, which is not taken: the block follows once more. */
-void emit_loop_on(const struct guest_insn *gi);
+/*
+ * A conditional branch back to the start of its block, which is not taken: the block follows once more. Returns the displacement for emit_loop_end(),
+ * when the branch is counted as passed; ahead: so many copies that follow are counted already.
+ */
+u8 *emit_loop_on(const struct guest_insn *gi);
+void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead);
 
 /* What the instruction does. Returns where the trace may go on, or 0. */
 u64 emit_insn(const struct guest_insn *gi);

@@ -10,6 +10,7 @@
 
 #define TRACE_INSNS 512u
 #define LOOP_INSNS 64u
+_Static_assert(LOOP_INSNS < 128, "rec.d_insns is of all copies");
 
 struct dbt_options dbt_options;
 struct trace tr;
@@ -100,17 +101,24 @@ static u32 copies(void)
 	return MAX(1, LOOP_INSNS / tr.n);
 }
 
-/* One copy of the block in tr.insn; returns where the trace may go on, or 0 if the block ends it. */
-static u64 emit_copy(bool last)
+/*
+ * One copy of the block in tr.insn, which `more` follow; returns where the trace may go on, or 0 if the block ends it. Where that can be done the
+ * copy that looks counts all of them: then who leaves earlier takes back the others.
+ */
+static u64 emit_copy(u32 more)
 {
-	u32 place = tr.n + 1;
+	u32 place = tr.n + 1, ahead;
 	bool safe = true;
+	u8 *out = NULL;
 	u64 next = 0;
 
 	counting_begin(&tr.count, tr.want);
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
+	ahead = counting_can_be_ahead(&tr.count) ? more : 0;
+	if (tr.copied && counting_can_be_ahead(&tr.count))
+		counting_ahead(&tr.count, more);
 	if (tr.looks || counting_any(&tr.count))
 		place = find_place(&safe);
 	if (tr.looks && place == tr.n) {
@@ -127,15 +135,21 @@ static u64 emit_copy(bool last)
 			emit_look(gi->pc, safe);
 		if (k == place)
 			emit_counting(gi->pc, safe);
+		if (k == place && tr.looks && ahead) {
+			emit_ahead((s32)ahead, safe);
+			counting_ahead(&tr.count, ahead);
+		}
 		emit_watch(gi);
-		if (k == tr.n - 1 && !last)
-			emit_loop_on(gi);
+		if (k == tr.n - 1 && more)
+			out = emit_loop_on(gi);
 		else
 			next = emit_insn(gi);
 		if (tr.first) /* it needs no code of its own */
 			rec_add(gi->pc);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in);
+		if (out)
+			emit_loop_end(gi, out, ahead);
 		emit_not_taken(gi);
 	}
 	if (place == tr.n)
@@ -161,9 +175,11 @@ static u64 emit_block(void)
 	if (tr.checked)
 		emit_check();
 	tr.cool = is_loop() && copies() == 1;
+	tr.copied = false;
 	for (u32 left = copies(); left; left--) {
-		next = emit_copy(left == 1);
+		next = emit_copy(left - 1);
 		tr.looks = false;
+		tr.copied = true;
 	}
 	tr.blocks++;
 	return next;

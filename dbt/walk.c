@@ -64,6 +64,9 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 		left_inside(cpu);
 	} else if (cache.exit[id].kind == EXIT_BRANCH) {
 		left_by_branch(cpu, &cache.exit[id]);
+	} else if (cache.exit[id].kind == EXIT_AHEAD) {
+		counting_correct(cpu, cache.exit[id].variant, cache.exit[id].rec);
+		left_by_branch(cpu, &cache.exit[id + 1]);
 	} else {
 		cpu->place_frag = 0;
 		if (run_left_by_exit(cpu, id, &stop))
