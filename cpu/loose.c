@@ -14,11 +14,7 @@
 #define LOOK_FAR 256u
 /* Unless so many ticks since the last such one found a look to be near. */
 #define PROBES_NEAR 8u
-/*
- * So near to a limit there are no more looks than cannot pass it, should each be as far from the next as any was of late; further away, none that
- * would at the pace of late. WIDE to WIDEST is taken for that distance, and how soon it is forgotten.
- */
-#define LOOSE_FEW 1024u
+/* The widest gap between two looks of late: what is taken for it at least and at most, and how soon it is forgotten. */
 #define WIDE 16u
 #define WIDEST 96u
 #define WIDEST_SHIFT 9
@@ -150,15 +146,14 @@ static u64 near(const struct cpu *cpu, enum cell c)
 	return MIN(widest(cpu, c) + NEAR_MORE, LOOSE_NEAR);
 }
 
-/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
+/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. So near that two gaps may pass it, for none. */
 static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 {
-	u64 part = (MIN(left, LOOSE_FAR) - LOOSE_NEAR / 2) / 2, looks, wide = widest(cpu, c);
+	u64 part = MIN(left, LOOSE_FAR) / 2;
 
-	if (left < LOOSE_NEAR + 2 * wide)
+	if (left < LOOSE_NEAR + 2 * widest(cpu, c))
 		return 0;
-	looks = MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
-	return left < LOOSE_FEW ? MIN(looks, (left - LOOSE_NEAR) / wide - 1) : looks;
+	return MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
 }
 
 /* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
