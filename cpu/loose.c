@@ -14,7 +14,12 @@
 #define LOOK_FAR 256u
 /* Unless so many ticks since the last such one found a look to be near. */
 #define PROBES_NEAR 8u
-/* The widest gap between two looks of late: what is taken for it at least and at most, and how soon it is forgotten. */
+/*
+ * So near to a limit there are no more looks than cannot pass it, should each be as far from the next as any was of late: more of them would pass
+ * it in the same places as a rule, and these would have too few samples. Further away there are none that would pass it at the pace of late. WIDE to
+ * WIDEST is taken for that distance, and how soon it is forgotten.
+ */
+#define LOOSE_FEW 1024u
 #define WIDE 16u
 #define WIDEST 96u
 #define WIDEST_SHIFT 9
@@ -146,14 +151,15 @@ static u64 near(const struct cpu *cpu, enum cell c)
 	return MIN(widest(cpu, c) + NEAR_MORE, LOOSE_NEAR);
 }
 
-/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. So near that two gaps may pass it, for none. */
+/* How many looks the next part of what is left is good for: at the pace of late, and at the slowest. */
 static u64 looks_for(const struct cpu *cpu, enum cell c, u64 left)
 {
-	u64 part = MIN(left, LOOSE_FAR) / 2;
+	u64 part = (MIN(left, LOOSE_FAR) - LOOSE_NEAR / 2) / 2, looks, wide = widest(cpu, c);
 
-	if (left < LOOSE_NEAR + 2 * widest(cpu, c))
+	if (left < LOOSE_NEAR + 2 * wide)
 		return 0;
-	return MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
+	looks = MIN(part * cpu->looked / (cpu->advanced[c] + 1), part * PACE_UNIT / (cpu->slowest[c] + 1));
+	return left < LOOSE_FEW ? MIN(looks, (left - LOOSE_NEAR) / wide - 1) : looks;
 }
 
 /* `looks` advanced c by so many. A stretch in which nobody looked for long is not to make the thread stop at each look for long. */
