@@ -29,6 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "tests/fuzz/records.h"
+#include "tests/fuzz/room.h"
+#include "tests/fuzz/work.h"
 
 #define FDS 24
 #define CHILDREN 6
@@ -54,7 +56,6 @@ static struct slot slot[FDS];
 static pid_t child[CHILDREN];
 static int depth, epoll_fd = -1;
 static const char *self;
-static volatile uint64_t sink, watched;
 static volatile int signals;
 static uint64_t *resets; /* made by any process so far */
 static unsigned records, failures, steps_done;
@@ -79,58 +80,6 @@ static void on_signal(int signo)
 {
 	signals++;
 	(void)signo;
-}
-
-/* ---- something to count ---- */
-
-static uint64_t __attribute__((noinline)) recurse(uint64_t n)
-{
-	return n < 2 ? n : recurse(n - 1) + recurse(n - 2);
-}
-
-static void work(uint32_t kind, uint32_t n)
-{
-	char block[4096];
-
-	switch (kind % 8) {
-	case 0:
-		sink += recurse(5 + n % 8);
-		break;
-	case 1:
-		for (uint32_t i = 0; i < n % 2000; i++)
-			sink += i ^ sink >> 3;
-		break;
-	case 2:
-		for (uint32_t i = 0; i < n % 50; i++)
-			sink += (uint64_t)syscall(SYS_getppid);
-		break;
-	case 3:
-		for (uint32_t i = 0; i < n % 100; i++)
-			watched += i;
-		break;
-	case 4:
-		memset(block, (int)n, sizeof(block));
-		memcpy(block, block + 2048, n % 2048);
-		sink += (unsigned char)block[n % 4096];
-		break;
-	case 5:
-		raise(n % 2 ? SIGUSR1 : SIGUSR2);
-		break;
-	case 6: {
-		char *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE | (n % 2 ? PROT_EXEC : 0), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		for (uint32_t i = 0; i < 65536; i += 4096)
-			p[i] = (char)n;
-		munmap(p, 65536);
-		break;
-	}
-	default: {
-		struct timespec ts = {0, n % 300000};
-
-		nanosleep(&ts, NULL);
-		break;
-	}
-	}
 }
 
 static void *thread_main(void *arg)
@@ -621,29 +570,6 @@ static void clean_up(void)
 }
 
 /* ---- what is left ---- */
-
-/* The descriptors of this process, and the largest ring that an event can be given, in pages: as at the beginning when all is closed. */
-struct room {
-	int fds, pages;
-};
-
-static struct room room_now(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	struct room r = {0, 1024};
-	void *p = MAP_FAILED;
-
-	for (int i = 0; i < 1024; i++)
-		r.fds += fcntl(i, F_GETFD) >= 0;
-	for (; r.pages && p == MAP_FAILED; r.pages /= 2)
-		p = mmap(NULL, 4096 * (1 + (size_t)r.pages), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p != MAP_FAILED)
-		munmap(p, 4096 * (1 + 2 * (size_t)r.pages));
-	close(fd);
-	return r;
-}
 
 static void check_room(struct room before)
 {
