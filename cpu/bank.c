@@ -25,7 +25,7 @@ void cpu_clear_bank(struct cpu *cpu)
 		for (u32 row = 0; row < 2; row++)
 			cpu->blocks[row][n] = cpu->quota[row][n] = cpu->use[row][n] = 0;
 	for (enum cell c = 0; c < CELL_NR; c++) {
-		cpu->cell[c] = cpu->bias[c] = 0;
+		cpu->cell[c] = cpu->bias[c] = cpu->shown[c] = 0;
 		cpu->limit[c] = CPU_NO_LIMIT;
 	}
 	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
@@ -74,6 +74,16 @@ u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
 		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* B */
 	} while (__atomic_load_n(&cpu->seq, __ATOMIC_RELAXED) != seq);
 	return count;
+}
+
+u64 cpu_show_cell(struct cpu *cpu, enum cell c)
+{
+	bool inside = __atomic_load_n(&cpu->epoch, __ATOMIC_ACQUIRE);
+	u64 count = cpu_read_cell(cpu, c);
+
+	if (!inside || count > cpu->shown[c])
+		cpu->shown[c] = count;
+	return cpu->shown[c];
 }
 
 /* The countdown of c is in force and right. */

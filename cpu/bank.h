@@ -39,6 +39,12 @@ void cpu_clear_bank(struct cpu *cpu);
 u64 cpu_read_cell(const struct cpu *cpu, enum cell c);
 
 /*
+ * The same by others than the owner, one at a time: while it is in translated code, in which blocks are counted before all of them is done, and what was
+ * counted ahead may be taken back, the count does not go back.
+ */
+u64 cpu_show_cell(struct cpu *cpu, enum cell c);
+
+/*
  * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.
  * movable: cpu_limit_reached() may come to be true later than that. Takes effect the next time translated code is entered.
  */

@@ -180,6 +180,7 @@ struct cpu {
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
+	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
 
 	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
 

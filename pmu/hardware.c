@@ -114,7 +114,7 @@ static u64 hw_read(task_id task, u32 source)
 
 	if (source == SOURCE_NOTHING)
 		return 0;
-	return task == host_current() ? cpu_own_count(cpu, (enum cell)source) : cpu_read_cell(cpu, (enum cell)source);
+	return task == host_current() ? cpu_own_count(cpu, (enum cell)source) : cpu_show_cell(cpu, (enum cell)source);
 }
 
 static void hw_want(task_id task, u32 units)

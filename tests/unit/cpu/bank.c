@@ -534,6 +534,26 @@ static void test_reading_meanwhile(void)
 	expect_long(cpu_read_cell(shared, CELL_LOADS), loads);
 }
 
+/* What was counted ahead is taken back where a loop is left, and corrected where the code is. */
+static void test_shown(void)
+{
+	cpu_clear_bank(&bank);
+	bank.epoch = 1;
+	add(&bank.blocks[0][3], 16);
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 64);
+	add(&bank.blocks[0][3], -10ul);
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 64);
+	add(&bank.blocks[0][3], 11);
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 68);
+	add(&bank.blocks[0][3], -12ul);
+	bank.epoch = 0;
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 20);
+	bank.epoch = 1;
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 20);
+	cpu_clear_bank(&bank);
+	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 0);
+}
+
 static void test_death(void)
 {
 	u32 halfway = 0;
@@ -587,6 +607,7 @@ int main(void)
 	test_far();
 	test_walk();
 	test_reading_meanwhile();
+	test_shown();
 	test_death();
 	test_clear();
 	return unit_result();
