@@ -81,13 +81,14 @@ enum exit_kind {
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
-	EXIT_AHEAD,    /* an EXIT_BRANCH follows, of which this is the branch itself: in copies, what is counted ahead is taken back by exit.rec */
+	EXIT_AHEAD,    /* the branch out of a loop that is counted ahead: it leads to where that is taken back, and to the EXIT_BRANCH that is next. In pieces
+			  alone it is an exit, and exit.rec takes back */
 	EXIT_STALE,    /* the code at target is no longer what the fragment was made from */
 };
 
 struct exit {
 	u64 target;  /* guest address */
-	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable */
+	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable; EXIT_AHEAD is never linked */
 	u32 stub;    /* cache address, 0: not made yet */
 	u32 linked;  /* entry that it jumps to, 0 none */
 	union {
