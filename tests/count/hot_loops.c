@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define LONG 3000
+#define LONG 2000
 #define SHORT 40
 
 static long recovery;
@@ -85,8 +85,8 @@ int main(void)
 	region_begin(fd, 1);
 	for (unsigned i = 0; i < 3; i++)
 		sum = sum * 3 + all(LONG + i);
-	for (unsigned n = 1; n <= SHORT; n++)
-		sum = sum * 3 + all(n);
+	for (unsigned i = 0; i < SHORT * 8; i++)
+		sum = sum * 3 + all(1 + i % SHORT);
 	region_end(fd, 1);
 	printf("%lx %u\n", sum, faults);
 	region_print(1);
