@@ -36,6 +36,7 @@
  *   branch NUMBER COUNT FROM TO KIND
  */
 #include <Zydis/Zydis.h>
+#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ struct counts {
 	uint64_t n[COLUMNS];
 };
 
-enum kind { PLAIN, CONDITIONAL, JUMP, CALL, RETURN, SYSTEM };
+enum kind { PLAIN, CONDITIONAL, JUMP, CALL, RETURN, SYSTEM, IDENTIFY };
 
 /* A decoded instruction; valid while the bytes in memory are still these. */
 struct decoded {
@@ -202,6 +203,7 @@ static void classify(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
 		d->rep_string = in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 		break;
 	default:
+		d->kind = in->mnemonic == ZYDIS_MNEMONIC_CPUID ? IDENTIFY : PLAIN;
 		break;
 	}
 	for (int i = 0; i < in->operand_count; i++) {
@@ -363,15 +365,44 @@ static void keep_sigtrap_blocked(struct task *t, const struct user_regs_struct *
 		t->trap_blocked = r->rdi != SIG_UNBLOCK && set & SIGTRAP_BIT;
 }
 
+/*
+ * cpuid, which a virtual machine's host executes. Some hosts (seen on Zen 5) forget the trap flag there, and the step's trap comes one
+ * instruction late. So it is executed here, on the same processor, and the task finds its results. False: the task is gone.
+ */
+static bool identify(struct task *t, struct user_regs_struct *r)
+{
+	uint32_t a, b, c, d;
+
+	__cpuid_count((uint32_t)r->rax, (uint32_t)r->rcx, a, b, c, d);
+	r->rax = a;
+	r->rbx = b;
+	r->rcx = c;
+	r->rdx = d;
+	r->rip += t->current.len;
+	count(t, &t->current, r->rip, 1);
+	return !ptrace(PTRACE_SETREGS, t->tid, 0, r);
+}
+
+/* The task's registers and the instruction that it executes next. False: it was killed meanwhile, waitpid will tell. */
+static bool look_ahead(struct task *t, struct user_regs_struct *r)
+{
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, r))
+		return false;
+	t->stepping = fetch(t->tid, r->rip, &t->current);
+	t->sp = r->rsp;
+	return true;
+}
+
 /* Lets the task execute one instruction, passing signal sig on if it is not 0. */
 static void resume(struct task *t, int sig)
 {
 	struct user_regs_struct r;
 
-	if (ptrace(PTRACE_GETREGS, t->tid, 0, &r))
-		return; /* killed meanwhile: waitpid will tell */
-	t->stepping = fetch(t->tid, r.rip, &t->current);
-	t->sp = r.rsp;
+	if (!look_ahead(t, &r))
+		return;
+	while (!sig && t->stepping && t->current.kind == IDENTIFY)
+		if (!identify(t, &r) || !look_ahead(t, &r))
+			return;
 	t->counted_early = false;
 	t->injected = sig != 0;
 	if (t->stepping && t->current.kind == SYSTEM) {
