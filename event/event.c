@@ -1,6 +1,7 @@
 /* See event.h. */
 #include "event/event.h"
 
+#include "event/after.h"
 #include "event/attr.h"
 #include "event/fold.h"
 #include "event/overflow.h"
@@ -11,22 +12,7 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 
-/* ---- numbers that change together ---- */
-
-static struct event_tally *tally_begin(struct event *e)
-{
-	struct event_tally *t = &e->tally[!e->which];
-
-	*t = e->tally[e->which];
-	return t;
-}
-
-/* The fence keeps the next change, which is made in the copy that was current until now, behind the store. */
-static void tally_commit(struct event *e)
-{
-	__atomic_store_n(&e->which, !e->which, __ATOMIC_RELEASE);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
+/* ---- sources and clocks ---- */
 
 /*
  * What the host counts is asked for once in a turn with the lock: so all of a group begin and end with the same numbers, whatever
@@ -100,8 +86,7 @@ static void tally_time(const struct event *e, struct event_tally *t, u64 now)
 
 static void update_time(struct event *e, u64 now)
 {
-	tally_time(e, tally_begin(e), now);
-	tally_commit(e);
+	tally_time(e, &e->tally, now);
 }
 
 static void update_group_time(struct event *leader, u64 now)
@@ -156,7 +141,7 @@ static void tell_hits(const struct event *e)
 	if (!e->source.hits || !e->task)
 		return;
 	__atomic_store_n(&event_ctx(e->task)->hits_changed, 1, __ATOMIC_RELEASE);
-	host_kick(e->task);
+	kick_after(e->task);
 }
 
 /* ---- states ---- */
@@ -172,13 +157,12 @@ static void sched_in(struct event *e, u64 now)
 	struct event_tally *t;
 
 	unit_use(e, 1);
-	t = tally_begin(e);
+	t = &e->tally;
 	tally_time(e, t, now);
 	t->prev = event_source_now(e);
 	t->state = PERF_STATE_ACTIVE;
 	if (samples(e))
 		overflow_sched_in(e, t->prev);
-	tally_commit(e);
 	if (samples(e))
 		overflow_sync(e->task);
 	tell_hits(e);
@@ -187,14 +171,13 @@ static void sched_in(struct event *e, u64 now)
 
 static void sched_out(struct event *e, s64 state, u64 now)
 {
-	struct event_tally *t = tally_begin(e);
+	struct event_tally *t = &e->tally;
 
 	tally_time(e, t, now);
 	t->count += passed(e, t);
 	t->state = state;
 	if (samples(e))
 		overflow_sched_out(e, event_source_now(e));
-	tally_commit(e);
 	if (samples(e))
 		overflow_sync(e->task);
 	userpage_update(e);
@@ -214,11 +197,10 @@ static void set_state(struct event *e, s64 state, u64 now)
 	} else if (event_tally(e)->state == PERF_STATE_ACTIVE) {
 		sched_out(e, state, now);
 	} else {
-		t = tally_begin(e);
+		t = &e->tally;
 		tally_time(e, t, now);
 		t->state = state;
-		tally_commit(e);
-		userpage_update(e);
+			userpage_update(e);
 	}
 }
 
@@ -292,12 +274,11 @@ void event_disable(struct event *e)
 
 static void reset(struct event *e)
 {
-	struct event_tally *t = tally_begin(e);
+	struct event_tally *t = &e->tally;
 
 	t->count = 0;
 	if (t->state == PERF_STATE_ACTIVE)
 		t->prev = event_source_now(e);
-	tally_commit(e);
 	userpage_update(e);
 }
 
@@ -375,23 +356,21 @@ static u64 own_count(struct event *e)
 	n = passed(e, event_tally(e));
 	if (!event_is_measured(e) || e->task == host_current())
 		return event_tally(e)->count + n;
-	t = tally_begin(e);
+	t = &e->tally;
 	t->count += n;
 	t->prev += n;
-	tally_commit(e);
 	return t->count;
 }
 
 /* The same. */
 static void own_times(struct event *e, struct event_total *sum)
 {
-	struct event_tally *t = tally_begin(e);
+	struct event_tally *t = &e->tally;
 
 	if (effective_state(e) >= PERF_STATE_INACTIVE)
 		tally_time(e, t, event_clock(e));
 	sum->enabled += t->enabled;
 	sum->running += t->running;
-	tally_commit(e);
 }
 
 void event_read_own(struct event *e, bool with_times, struct event_total *out)
@@ -447,6 +426,11 @@ struct event *event_alloc(void)
 	e->leader_id = e->id;
 	__atomic_store_n(&e->slot, SLOT_NEW, __ATOMIC_RELEASE);
 	return e;
+}
+
+bool event_in_ctx(const struct event *e)
+{
+	return e->slot == SLOT_LIVE && (e->parent || event_tally(e)->state != PERF_STATE_EXIT);
 }
 
 static void join_group(struct event *e, struct event *leader)
@@ -522,34 +506,30 @@ static void free_slot(struct event *e)
 	elist_add(&event_space->free, event_nr(e), LINK_CTX);
 }
 
-void event_fold(struct event *e)
+/* A child that goes is added to its parent. */
+static void fold(struct event *e)
 {
 	struct event *parent = event_slot(e->parent);
-	struct event_tally *to = tally_begin(parent);
+	struct event_tally *to = &parent->tally;
 	const struct event_tally *from = event_tally(e);
 
-	if (to->last_fold == e->id)
-		return;
 	if (!event_counts_alone(parent))
 		to->child_count += from->count;
 	if (parent->task) {
 		to->child_enabled += from->enabled;
 		to->child_running += from->running;
 	}
-	to->last_fold = e->id;
-	tally_commit(parent);
 }
 
-static void remove_child(struct event *e, enum event_slot_state how)
+static void remove_child(struct event *e, bool counts)
 {
 	u64 now = event_clock(e);
 
 	before_leader_changes(e, now);
 	set_state(e, PERF_STATE_EXIT, now);
 	leave_group(e, now);
-	__atomic_store_n(&e->slot, how, __ATOMIC_RELEASE);
-	if (how == SLOT_FOLDING)
-		event_fold(e);
+	if (counts)
+		fold(e);
 	leave_ctx(e);
 	elist_del(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
 	free_slot(e);
@@ -563,7 +543,7 @@ void event_exit(struct event *e)
 		struct event *root = event_slot(e->parent);
 
 		sideband_read_locked(e);
-		remove_child(e, SLOT_FOLDING);
+		remove_child(e, true);
 		event_ready_at_exit(root);
 		return;
 	}
@@ -581,12 +561,11 @@ void event_release(struct event *e)
 	struct event *c;
 
 	for_each_child(c, e)
-		remove_child(c, SLOT_DYING);
+		remove_child(c, false);
 	ring_attach(e, NULL);
 	if (in_ctx)
 		set_state(e, PERF_STATE_EXIT, now);
 	leave_group(e, now);
-	__atomic_store_n(&e->slot, SLOT_DYING, __ATOMIC_RELEASE);
 	if (in_ctx)
 		leave_ctx(e);
 	free_slot(e);

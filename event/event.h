@@ -21,7 +21,7 @@ void event_exit(struct event *e);
 
 static inline const struct event_tally *event_tally(const struct event *e)
 {
-	return &e->tally[e->which];
+	return &e->tally;
 }
 
 static inline bool event_is_leader(const struct event *e)

@@ -1,11 +1,8 @@
-/* Seam between an event's life (event.c) and the repair. With the lock held. */
+/* What others ask of an event's life (event.c). With the lock held. */
 #ifndef EVENT_FOLD_H
 #define EVENT_FOLD_H
 
 #include "event/space.h"
-
-/* Adds a SLOT_FOLDING child to its parent; once, wherever the last one who tried was stopped. */
-void event_fold(struct event *e);
 
 /* Its source is what host_task_count() tells. */
 static inline bool event_is_measured(const struct event *e)

@@ -27,8 +27,8 @@ static struct event *make_child(struct event *from, task_id task, s64 state, u64
 	e->source = root->source;
 	e->attr = root->attr;
 	period_init(e, root);
-	e->tally[0].state = state >= PERF_STATE_INACTIVE ? PERF_STATE_INACTIVE : PERF_STATE_OFF;
-	e->tally[0].stamp = now;
+	e->tally.state = state >= PERF_STATE_INACTIVE ? PERF_STATE_INACTIVE : PERF_STATE_OFF;
+	e->tally.stamp = now;
 	return e;
 }
 
@@ -71,9 +71,9 @@ int inherit_system_event(struct event *e, task_id task)
 	c = make_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);
 	if (!c)
 		return -ENOMEM;
-	c->tally[0].stamp = event_clock(c);
+	c->tally.stamp = event_clock(c);
 	event_attach(c);
-	event_sched_group(c, c->tally[0].stamp);
+	event_sched_group(c, c->tally.stamp);
 	return 0;
 }
 

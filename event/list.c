@@ -28,15 +28,6 @@ void elist_add(struct elist *list, u32 nr, size_t link)
 	insert_after(list, list->last, nr, link);
 }
 
-void elist_add_by_id(struct elist *list, u32 nr, size_t link)
-{
-	u32 prev = list->last;
-
-	while (prev && event_slot(prev)->id > event_slot(nr)->id)
-		prev = link_of(prev, link)->prev;
-	insert_after(list, prev, nr, link);
-}
-
 void elist_del(struct elist *list, u32 nr, size_t link)
 {
 	struct elink *l = link_of(nr, link);

@@ -247,8 +247,8 @@ static struct event *fill(const struct opening *o, u64 inode)
 	if (!(e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
 		e->attr.branch_sample_type = 0; /* Linux quirk: an attr with another value is not the same (tests/abi/breakpoint_modify.c) */
 	period_init(e, NULL);
-	e->tally[0].state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
-	e->tally[0].stamp = event_clock(e);
+	e->tally.state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
+	e->tally.stamp = event_clock(e);
 	return e;
 }
 
@@ -268,7 +268,7 @@ static int install(struct opening *o, u64 fd, u64 inode)
 	event_files_install_locked(o->r->caller, fd, e);
 	if (o->output)
 		ring_attach(e, ring_of(o->output));
-	event_sched_group(event_leader(e), e->tally[0].stamp);
+	event_sched_group(event_leader(e), e->tally.stamp);
 	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++) {
 		if (!event_ctx(task)->live)
 			continue;

@@ -7,6 +7,7 @@
 
 #include <asm-generic/errno.h>
 #include <asm/siginfo.h>
+#include "event/after.h"
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/period.h"
@@ -174,7 +175,7 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->shot, period);
 	if (root->async_pid && root->pending_kill) {
-		host_wake(event_nr(root), root->pending_kill);
+		wake_after(event_nr(root), root->pending_kill);
 		root->pending_kill = 0;
 		woke = true;
 	}
@@ -517,7 +518,7 @@ static void limits_changed(task_id task)
 {
 	__atomic_store_n(&event_ctx(task)->rearm, 1, __ATOMIC_RELEASE);
 	if (task != host_current())
-		host_kick(task);
+		kick_after(task);
 }
 
 void overflow_sync(task_id task)

@@ -56,7 +56,7 @@ void overflow_sched_out(struct event *e, u64 now);
 
 static inline bool overflow_active(const struct event *e)
 {
-	return e->attr.sample_period && e->tally[e->which].state == PERF_STATE_ACTIVE;
+	return e->attr.sample_period && e->tally.state == PERF_STATE_ACTIVE;
 }
 
 /* What ctx.sampling, polling and needs must be, by its events. */

@@ -2,6 +2,7 @@
 #include "event/ready.h"
 
 #include <linux/eventpoll.h>
+#include "event/after.h"
 #include "event/event.h"
 #include "event/files.h"
 #include "event/ring.h"
@@ -104,7 +105,7 @@ void event_ready_missed(task_id task, u64 fd)
 	event_lock();
 	e = event_files_get_locked(task, fd);
 	if (is_needed(e))
-		host_wake(event_nr(e), 0);
+		wake_after(event_nr(e), 0);
 	event_unlock();
 }
 
@@ -115,12 +116,5 @@ void event_ready_at_exit(struct event *root)
 	if (r)
 		ring_wake(r, 0);
 	else
-		host_wake(event_nr(root), 0);
-}
-
-void event_ready_repair(void)
-{
-	for (u32 nr = 1; nr < event_space->slots_high; nr++)
-		if (event_slot(nr)->slot == SLOT_LIVE && event_slot(nr)->waiters)
-			host_wake(nr, 0);
+		wake_after(event_nr(root), 0);
 }

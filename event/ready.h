@@ -35,7 +35,4 @@ bool event_ready_needed(task_id task, u64 fd);
 /* The event, or one that it inherited to, has ended: that may concern those who wait for it. With the lock held. */
 void event_ready_at_exit(struct event *root);
 
-/* After the death of a member, which may have had news for those who wait: all of them look again. With the lock held. */
-void event_ready_repair(void);
-
 #endif

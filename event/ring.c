@@ -3,6 +3,7 @@
 
 #include <asm/siginfo.h>
 #include <asm-generic/errno.h>
+#include "event/after.h"
 #include "event/userpage.h"
 #include "event/sample.h"
 #include "rt/refuse.h"
@@ -80,8 +81,7 @@ void ring_put(struct ring *r)
 {
 	if (r->maps || r->feeders.first)
 		return;
-	__atomic_store_n(&r->slot, SLOT_DYING, __ATOMIC_RELEASE);
-	host_ring_free(r->page, 1 + r->pages);
+	section_after(AFTER_FREE, r->page, 1 + r->pages);
 	__atomic_store_n(&r->slot, SLOT_FREE, __ATOMIC_RELEASE);
 	while (event_space->rings_high > 1 && ring_slot(event_space->rings_high - 1)->slot == SLOT_FREE)
 		event_space->rings_high--;
@@ -113,7 +113,7 @@ void ring_attach(struct event *root, struct ring *r)
 		return;
 	ring_put(old);
 	if (is_awaited(root))
-		host_wake(event_nr(root), 0);
+		wake_after(event_nr(root), 0);
 }
 
 void ring_detach_all(struct ring *r)
@@ -124,7 +124,7 @@ void ring_detach_all(struct ring *r)
 		elist_del(&r->feeders, event_nr(e), LINK_RING);
 		__atomic_store_n(&e->ring, 0, __ATOMIC_RELEASE);
 		if (is_awaited(e))
-			host_wake(event_nr(e), 0);
+			wake_after(event_nr(e), 0);
 	}
 }
 
@@ -214,8 +214,9 @@ bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 		.head = backward ? r->head - total : r->head + total,
 		.told = r->lost != 0,
 	};
+	section_after(AFTER_RING, (u32)(r - event_space->ring), 0);
 	if (r->overwrite)
-		__atomic_store_n(&r->writing, o->head, __ATOMIC_RELEASE);
+		section_store(&r->writing, o->head);
 	if (unlikely(o->told))
 		sample_lost_write(o, root, r->lost);
 	return true;
@@ -260,26 +261,17 @@ static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
 
 	for_each_feeder(e, r)
 		if (is_awaited(e))
-			host_wake(event_nr(e), !killer || killer == e ? pending_kill : 0);
+			wake_after(event_nr(e), !killer || killer == e ? pending_kill : 0);
 }
 
-/*
- * ring.head is the truth, data_head follows. A LOST record is of what was lost up to the head that published it: told_at says so to
- * the repair if that finds ring.lost not yet cleared.
- */
 bool ring_end(struct ring_out *o, bool sample)
 {
 	struct event *root = ring_root(o->event);
 	struct ring *r = o->ring;
 
+	r->head = o->head;
 	if (unlikely(o->told))
-		__atomic_store_n(&r->told_at, o->head, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->head, o->head, __ATOMIC_RELEASE);
-	publish(r);
-	if (unlikely(o->told)) {
 		r->lost = 0;
-		__atomic_store_n(&r->told_at, 0, __ATOMIC_RELEASE);
-	}
 	if (likely(!is_wakeup(r, root, sample)))
 		return false;
 	__atomic_store_n(&r->poll, POLL_READABLE, __ATOMIC_RELEASE);
@@ -310,12 +302,9 @@ static void fill_unfinished(struct ring *r)
 	r->head = o.head;
 }
 
-void ring_repair(struct ring *r)
+void ring_show(struct ring *r, bool committed)
 {
-	if (r->told_at && r->told_at == r->head)
-		r->lost = 0;
-	r->told_at = 0;
-	if (r->overwrite && r->writing != r->head)
+	if (!committed && r->slot == SLOT_LIVE && r->overwrite && r->writing != r->head)
 		fill_unfinished(r);
 	r->writing = r->head;
 	publish(r);

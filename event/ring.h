@@ -9,10 +9,10 @@
  *   data_head = head                    mb                       (A)
  *                                       data_tail = tail
  *
- * A record becomes visible by the one store of data_head: a producer that dies before it has written nothing, and whoever takes the
- * event lock over from it publishes no more than ring.head says. Backward rings (attr.write_backward) grow downwards
+ * Records become visible by the one store of data_head, after the section that wrote them is committed (AFTER_RING): a producer that
+ * is stopped or killed before that has written nothing. Backward rings (attr.write_backward) grow downwards
  * from 0. Nobody reads the tail of an overwritten ring, so a record that is not finished there may have destroyed the oldest
- * ones: the repair turns it into a LOST_SAMPLES record of the same size, before any PERF_EVENT_IOC_PAUSE_OUTPUT returns.
+ * ones: whoever takes the section over turns it into a LOST_SAMPLES record of the same size, before any PERF_EVENT_IOC_PAUSE_OUTPUT returns.
  *
  * The first page is the guest's to write: nothing in it is believed, a wrong data_tail makes records lost or overwritten.
  *
@@ -59,8 +59,11 @@ int ring_check_redirect(const struct event *root, const struct event *to);
 /* PERF_EVENT_IOC_PAUSE_OUTPUT. 0 or -EINVAL. */
 int ring_pause(struct event *root, bool pause);
 
-/* After the death of a producer: what it had not finished is as if it had not begun, or is finished. */
-void ring_repair(struct ring *r);
+/*
+ * What was written becomes visible, by the section's end (AFTER_RING). If it was put back instead (not committed), a record that had been
+ * begun in an overwritten ring is made a LOST_SAMPLES record.
+ */
+void ring_show(struct ring *r, bool committed);
 
 static inline struct perf_event_mmap_page *ring_page(const struct ring *r)
 {
@@ -92,7 +95,7 @@ void ring_write(struct ring_out *o, const void *p, u32 n);
 /* Where a record's bytes so far are a multiple of 8: sizes are, so the word does not wrap. */
 static inline void ring_u64(struct ring_out *o, u64 v)
 {
-	*(u64 *)(o->data + (o->at & o->mask)) = v;
+	section_store((u64 *)(o->data + (o->at & o->mask)), v);
 	o->at += 8;
 }
 /* Publishes it. True: it wakes those who wait, by watermark, or if `sample`, by attr.wakeup_events. */

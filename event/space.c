@@ -22,11 +22,8 @@ void event_space_attach(void *mem)
 
 void event_lock(void)
 {
-	bool repair = slock_acquire(&event_space->lock);
-
+	slock_acquire(&event_space->lock);
 	event_lock_turn++;
-	if (repair)
-		event_repair();
 }
 
 void event_unlock(void)

@@ -2,12 +2,10 @@
  * The event subsystem's part of the session's shared memory: every event, context and descriptor table of the session.
  *
  * Rules:
- * 1. One lock, event_lock(), guards all of it, except what is read without (fields marked [any]). Taking the lock over
- *    from a dead owner runs the repair before event_lock() returns.
- * 2. Slot tables are the truth; lists, counts of references and of unit users are derived and can be rebuilt.
- * 3. A change that survivors must see whole is made by one store: an event comes and goes by event.slot, its numbers
- *    change by event.which (two copies, one current).
- * 4. No guest memory is touched and nothing blocks under the lock.
+ * 1. One lock, event_lock(), guards all of it, except what is read without (fields marked [any]).
+ * 2. What is done under the lock happens as a whole or not at all, wherever its thread is stopped or killed: it is a section
+ *    (rt/section.h), whose stores are noted and put back by whoever needs the lock. What cannot be taken back is put off (after.h).
+ * 3. No guest memory is touched and nothing blocks under the lock.
  *
  * Events are named by slot number 1 to EVENT_SLOTS - 1; 0 is none. Events that were opened are roots; inherited ones are
  * their children, however deep the family. A per-CPU event (task 0) counts through children on every task.
@@ -20,7 +18,7 @@
 #include "event/host.h"
 #include "event/list.h"
 #include "event/pmu.h"
-#include "rt/lock.h"
+#include "rt/section.h"
 
 #define EVENT_SLOTS 16384
 #define EVENT_TASKS 4096 /* task slots; os/ checks that it is ARENA_TASKS */
@@ -33,10 +31,8 @@
 
 enum event_slot_state {
 	SLOT_FREE,
-	SLOT_NEW,     /* being filled in: free after a repair */
+	SLOT_NEW,     /* being filled in */
 	SLOT_LIVE,
-	SLOT_FOLDING, /* a child whose counts go to its parent, then it is free */
-	SLOT_DYING,   /* on the way to free, its counts are not needed any more */
 };
 
 /* A filter's place in event_space.filter; n 0: there is none. */
@@ -51,15 +47,13 @@ struct event_tally {
 	u64 enabled, running; /* up to stamp */
 	u64 stamp;
 	u64 child_count, child_enabled, child_running; /* of children that are gone */
-	u64 last_fold;	     /* id of the last child that was added to those */
 	s64 state;	     /* PERF_STATE_* */
 };
 
 struct event {
 	u32 slot;	     /* enum event_slot_state */
-	u32 which;	     /* the current tally: 0 or 1 */
 	u64 id;
-	struct event_tally tally[2];
+	struct event_tally tally;
 
 	/* Fixed while LIVE, unless it says otherwise. */
 	u32 task, generation;	     /* task 0: a per-CPU event */
@@ -161,12 +155,11 @@ struct ring {
 	u32 user_pages, locked_pages;
 
 	u64 head;	   /* bytes ever written; data_head follows it */
-	u64 writing;	   /* overwrite: the head that publishes the record being written; it is, if they are equal */
+	u64 writing;	   /* overwrite: the head with the record being written; there is none if they are equal. Never put back */
 	u64 wakeup;	   /* bytes written at the last wakeup by watermark */
 	u64 watermark;	   /* bytes between wakeups */
 	u32 events;	   /* samples since the last wakeup by number */
 	u64 lost;	   /* records since the last LOST record that found no room */
-	u64 told_at;	   /* the head that publishes a LOST record of these; 0: none is being written */
 	u32 poll;	   /* [any] EPOLLIN | EPOLLRDNORM since the last poll(2), which takes it */
 
 	/* Derived. */
@@ -239,9 +232,6 @@ void event_lock(void);
 void event_unlock(void);
 /* By whoever holds it: another number than at any time that this process held it before. */
 extern u64 event_lock_turn;
-
-/* Makes everything derived agree with the slot tables, and finishes what a dead member was doing. With the lock held. */
-void event_repair(void);
 
 /* NULL if everything derived agrees with the slot tables, else what does not. With the lock held; slow. */
 const char *event_validate(void);

@@ -11,8 +11,6 @@ static const char *check_slot(const struct event *e)
 		return NULL;
 	if (e->slot != SLOT_LIVE)
 		return "a slot is neither free nor live";
-	if (e->which > 1)
-		return "an event has no current tally";
 	if (e->leader != event_nr(e) && event_leader(e)->slot != SLOT_LIVE)
 		return "an event's leader is not live";
 	if (event_leader(e)->id != e->leader_id)

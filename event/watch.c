@@ -2,6 +2,7 @@
 #include "event/watch.h"
 
 #include <linux/eventpoll.h>
+#include "event/after.h"
 #include "event/files.h"
 #include "event/ready.h"
 
@@ -92,7 +93,7 @@ void event_watch_set(u32 nr, u32 events, u64 data)
 		w->data = data;
 		__atomic_store_n(&w->events, events, __ATOMIC_RELEASE);
 		if (event_ready_locked(e) & STICKY)
-			host_wake(event_nr(e), 0);
+			wake_after(event_nr(e), 0);
 	}
 	event_unlock();
 }
@@ -125,7 +126,7 @@ static u32 take_locked(struct event_watch *w, struct event *e)
 	if (bits && (w->events & EPOLLONESHOT))
 		w->events &= FLAGS;
 	else if ((bits & STICKY) && !(w->events & EPOLLET))
-		host_wake(event_nr(e), 0);
+		wake_after(event_nr(e), 0);
 	return bits;
 }
 

@@ -14,6 +14,7 @@
 #include "cpu/cpu.h"
 #include "os/clock.h"
 #include "rt/lock.h"
+#include "rt/section.h"
 #include "rt/layout.h"
 #include "rt/stats.h"
 
@@ -76,11 +77,11 @@ struct session_config {
 
 struct arena {
 	u32 magic, size_of_arena; /* both must match the program's own */
-	struct slock lock;
 	struct session_config config;
 	struct stats stats;	  /* atomic adds by everyone; printed by the launcher */
 	struct session_clock clock;
 	u64 session_id;
+	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free_hint;	  /* no slot below this one is free */
 	s32 launcher_pid;
@@ -89,8 +90,11 @@ struct arena {
 	/* event/'s own tables follow, at arena_event_space() */
 };
 
-/* The file: the tables, and at the distance of rt/layout.h the ring buffers. */
-#define ARENA_FILE_SIZE (LAYOUT_RINGS + LAYOUT_RINGS_SIZE - LAYOUT_ARENA)
+#define ARENA_JOURNALS_SIZE (ARENA_TASKS * LAYOUT_JOURNAL_SIZE)
+_Static_assert(ARENA_TASKS == SECTION_JOURNALS, "each task slot has a journal");
+
+/* The file: the tables, and at the distances of rt/layout.h the ring buffers and the journals. */
+#define ARENA_FILE_SIZE (LAYOUT_JOURNALS + ARENA_JOURNALS_SIZE - LAYOUT_ARENA)
 
 static inline struct arena *arena(void)
 {

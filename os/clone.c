@@ -198,11 +198,12 @@ void clone_child(struct thread *t)
 		stat_inc(forks);
 		t->group->pid = t->pid;
 	}
+	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
+	thread_use_slot(t, t->cpu->slot);
 	session_task_begin(t->task);
 	tell_forked(t->cpu->slot, t->task->generation, t->pid, t->tid);
 	tell_first_switch(t);
 	tracepoints_begin(t, t->nr);
-	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	loop_run(t);
 }
@@ -223,7 +224,8 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
 	t->task = task;
 	t->cpu = &task->cpu;
-	t->tid = t->pid = (s32)sys0(__NR_gettid); /* before any lock: see self_ids() */
+	t->tid = t->pid = (s32)sys0(__NR_gettid);
+	thread_use_slot(t, t->cpu->slot); /* before any lock of the session's */
 	t->group->pid = t->pid;
 	stat_inc(forks);
 	t->group->nr_threads = 1;
@@ -283,7 +285,7 @@ static long clone_any(struct thread *t, struct request *rq)
 		return -EINVAL;
 	if (rq->args.flags & CLONE_NEWPID)
 		return refuse(EPERM, NO_PID_NAMESPACES);
-	mask = ~SIG_SYNC;
+	mask = SIG_ALL_ASYNC;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
 		t->host_blocked = 1;

@@ -10,6 +10,7 @@
 #include <linux/auxvec.h>
 #include "dbt/dbt.h"
 #include "dbt/translate.h"
+#include "event/after.h"
 #include "event/pmu.h"
 #include "event/task.h"
 #include "os/load.h"
@@ -31,14 +32,6 @@
 #define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
 #define EXIT_FAILED 126
 #define FD_PREFIX   "/dev/fd/"
-
-/* tid is written after pid, first of all in a new thread. */
-static u64 self_ids(void)
-{
-	struct thread *t = thread_current();
-
-	return t && t->tid ? (u32)t->tid | (u64)(u32)t->pid << 32 : 0;
-}
 
 u64 main_prepare(const u64 *kernel_sp);
 void main_run(const u64 *kernel_sp) __attribute__((noreturn));
@@ -106,7 +99,6 @@ u64 main_prepare(const u64 *kernel_sp)
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
 	lock_set_held(locks_held);
-	lock_set_self(self_ids);
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);
 	if (!t)
@@ -157,6 +149,13 @@ static void attach_events(void)
 			fail("cannot make the event tables", ret);
 	}
 	event_space_attach(arena_event_space());
+	section_host = (struct section_host){
+		.journals = (char *)LAYOUT_JOURNALS,
+		.noted = (char *)&a->lock,
+		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
+		.fence = session_fence,
+		.after = event_after,
+	};
 	if (!a->events_ready) {
 		event_sysctl()->paranoid = a->config.paranoid;
 		if (a->config.max_sample_rate) {
@@ -202,6 +201,8 @@ void main_run(const u64 *kernel_sp)
 	ret = signal_init(t);
 	if (ret)
 		fail("cannot set up signals", ret);
+	thread_use_slot(t, t->cpu->slot);
+	session_end_others(t->task);
 	start_translator(t, kernel_sp);
 	t->cpu->calls = NULL; /* went with the old image, as did the code that it ran */
 	t->cpu->variant = 0;

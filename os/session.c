@@ -9,6 +9,7 @@
 #include "event/task.h"
 #include "os/proc.h"
 #include "os/session.h"
+#include "os/signal.h"
 #include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -46,6 +47,8 @@ int session_attach(int arena_fd)
 
 	if (!ret)
 		ret = map_part(arena_fd, LAYOUT_RINGS, LAYOUT_RINGS_SIZE);
+	if (!ret)
+		ret = map_part(arena_fd, LAYOUT_JOURNALS, ARENA_JOURNALS_SIZE);
 	if (ret)
 		return ret;
 	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
@@ -53,14 +56,9 @@ int session_attach(int arena_fd)
 	return 0;
 }
 
-/*
- * Whoever died with the lock may have freed a slot without lowering the hint. All else is whole at every moment:
- * tasks_high rises before the slot that needs it is taken and falls after those above it are free.
- */
 static void session_lock(void)
 {
-	if (slock_acquire(&arena()->lock))
-		arena()->tasks_free_hint = 1;
+	slock_acquire(&arena()->lock);
 }
 
 static void session_unlock(void)
@@ -94,6 +92,18 @@ u32 session_find_tid(s32 tid)
 bool session_task_exists(const struct task *task)
 {
 	return sys3(__NR_tgkill, task->pid, task->tid, 0) != -ESRCH;
+}
+
+enum section_fence session_fence(u32 slot)
+{
+	const struct task *task = &arena()->tasks[slot];
+	struct ksiginfo info = {.signo = SIG_KICK, .code = SIG_KICK_CODE, .value = arena()->session_id};
+	long ret;
+
+	if (slot >= ARENA_TASKS || !task->pid)
+		return FENCE_FAILED;
+	ret = sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, SIG_KICK, &info);
+	return !ret ? FENCE_SENT : ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
 }
 
 static void task_fill(struct task *task)
@@ -155,8 +165,7 @@ static void end_gone(u32 slot, s32 pid)
 	session_unlock();
 }
 
-/* Other threads of a group that has just executed a new program are gone. */
-static void end_others(const struct task *self)
+void session_end_others(const struct task *self)
 {
 	u32 slot;
 
@@ -189,7 +198,6 @@ struct task *session_find_self(void)
 	if (!found->start_time)
 		found->start_time = boottime();
 	__atomic_store_n(&found->state, TASK_ALIVE, __ATOMIC_RELEASE);
-	end_others(found);
 	return found;
 }
 
@@ -300,6 +308,7 @@ static struct task *alloc_locked(void)
 		a->tasks_high = slot + 1;
 	if (!looks)
 		a->tasks_free_hint = slot + 1;
+	section_settle(slot);
 	a->tasks[slot].generation++;
 	a->tasks[slot].made = 0;
 	a->tasks[slot].start_time = boottime();

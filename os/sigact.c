@@ -92,7 +92,7 @@ static int host_action_locked(struct sighand *sh, int signo)
 		else if (act->handler > ACTION_IGN)
 			host.flags |= act->flags & SA_RESETHAND;
 		host.restorer = (u64)signal_restorer;
-		host.mask = SIG_ALL_ASYNC;
+		host.mask = SIG_ALL_ASYNC | SIG_BIT(SIG_KICK);
 	}
 	return sys4(__NR_rt_sigaction, signo, &host, 0, 8);
 }

@@ -185,6 +185,10 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 {
 	bool again = t->clock_fired;
 
+	if (t->stepping && info->code != SI_TIMER) {
+		t->cpu->pending = 1; /* the step leads out */
+		return;
+	}
 	t->cpu->pending = 1;
 	if (info->code == SI_TIMER)
 		t->clock_fired = comes_from_kernel(t, uc->greg[GREG_RIP]) ? CLOCK_FIRED_IN_CALL : CLOCK_FIRED;
@@ -205,6 +209,12 @@ static bool is_kick(int signo, const struct ksiginfo *info)
 	       info->value == arena()->session_id;
 }
 
+/* Not in another handler, which will itself ask what is asked below. */
+static bool on_runtime_stack(const struct thread *t, u64 sp)
+{
+	return sp - (thread_area(t) + THREAD_RT_STACK) <= THREAD_RT_TOP - THREAD_RT_STACK;
+}
+
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 {
 	struct thread *t = thread_current();
@@ -215,4 +225,6 @@ void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 		take_kick(t, info, uc);
 	else
 		take_asynchronous(t, signo, info, uc);
+	if (unlikely(t->section.open) && on_runtime_stack(t, uc->greg[GREG_RSP]))
+		section_interrupted(&t->section, &uc->greg[GREG_RIP], &uc->greg[GREG_RDI]);
 }

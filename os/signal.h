@@ -5,7 +5,8 @@
  * with the guest's SA_RESTART, SA_NOCLDSTOP, SA_NOCLDWAIT and SA_RESETHAND. Three groups are exceptions:
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
  *     translator needs them.
- *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and os/timer.c. It is a number that C libraries keep to
+ *  2. SIG_KICK always has our handler and is never blocked outside of handlers, for host_kick(), os/timer.c and as the fence of
+ *     rt/section.h. It is a number that C libraries keep to
  *     themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
  *     code at an instruction boundary and then lets the kernel's default action happen, so counts stay exact.
@@ -106,7 +107,7 @@ void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
-#define SIG_ALL_ASYNC (~SIG_SYNC)
+#define SIG_ALL_ASYNC (~SIG_NEVER_BLOCKED)
 
 /* os/sigact.c */
 void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);

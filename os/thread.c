@@ -103,6 +103,21 @@ static struct thread *reuse_area(struct process *p)
 	return t;
 }
 
+struct section *section_self(void)
+{
+	return &thread_current()->section;
+}
+
+void thread_use_slot(struct thread *t, u32 slot)
+{
+	t->section = (struct section){
+		.journal = section_journal(slot),
+		.number = slot,
+		.stack_top = thread_area(t) + THREAD_RT_TOP,
+		.kept_stack = (char *)thread_area(t) + THREAD_KEPT,
+	};
+}
+
 struct thread *thread_alloc(struct process *proc)
 {
 	struct thread *t = reuse_area(proc);
@@ -239,9 +254,10 @@ static void group_put(struct thread *t)
 
 void thread_exit(struct thread *t, int status)
 {
-	signal_host_mask(~0ul);
+	signal_host_mask(~SIG_BIT(SIG_KICK)); /* a section's fence */
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	session_task_end(t->task);
+	signal_host_mask(~0ul);
 	sampling_end(t);
 	sighand_put(t, t->sighand);
 	group_put(t);

@@ -1,7 +1,7 @@
 /*
  * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n * THREAD_AREA.
  *
- *   area:  [guard][runtime stack][guard][alternate signal stack][xsave buffer][struct thread]
+ *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread]
  *
  * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
  * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
@@ -15,12 +15,14 @@
 #include "os/arena.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
+#include "rt/section.h"
 
 #define THREAD_AREA 0x40000ul
 #define THREAD_RT_STACK 0x1000ul  /* offsets in the area */
 #define THREAD_RT_TOP 0x21000ul
 #define THREAD_ALT_STACK 0x22000ul
-#define THREAD_ALT_TOP 0x3b000ul
+#define THREAD_ALT_TOP 0x33000ul
+#define THREAD_KEPT 0x33000ul	  /* SECTION_STACK bytes: the runtime stack as it was when a section began */
 #define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
 #define THREAD_XSAVE_SIZE 0x4000ul
 #define THREAD_STRUCT 0x3f000ul
@@ -89,6 +91,7 @@ struct thread {
 		u32 known;
 	} switches;	      /* see tell_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
+	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 
 	/* Sampling; see os/sampling.h and os/timer.h. */
@@ -146,6 +149,9 @@ void group_resume(struct thread *t);
 
 /* Where threads wait between quiesce and resume. */
 void group_wait(struct thread *t);
+
+/* From here on the thread's sections are those of task slot `slot`. Its handlers are installed, and SIG_KICK is not blocked. */
+void thread_use_slot(struct thread *t, u32 slot);
 
 /* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
 struct thread *thread_alloc(struct process *proc);

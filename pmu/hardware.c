@@ -5,6 +5,7 @@
  */
 #include <asm-generic/errno.h>
 #include "cpu/bank.h"
+#include "event/after.h"
 #include "event/pmu.h"
 #include "event/space.h"
 #include "model/cycles.h"
@@ -120,7 +121,7 @@ static u64 hw_read(task_id task, u32 source)
 static void hw_want(task_id task, u32 units)
 {
 	__atomic_store_n(&host_task_bank(task)->want, units & ~EVENT_UNITS_TRACE, __ATOMIC_RELEASE);
-	host_kick(task);
+	kick_after(task);
 }
 
 static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)

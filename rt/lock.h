@@ -1,12 +1,8 @@
 /*
- * Locks with ranks, for memory that is private to one process (struct lock) or shared by a session (struct slock).
+ * Locks with ranks, for memory that is private to one process. Those of memory that processes share are in rt/section.h.
  *
  * A thread acquires locks in strictly rising rank; in debug builds this is checked. No lock is held on entering the
  * code cache. Functions named *_irq take none.
- *
- * struct slock lives in the arena and survives its owner: it holds the owner's kernel thread id. A waiter that finds the owner
- * dead (tgkill probe, every few milliseconds) takes the lock over and slock_acquire returns true: the caller must then repair
- * what the lock guards before it uses it.
  */
 #ifndef RT_LOCK_H
 #define RT_LOCK_H
@@ -39,20 +35,9 @@ bool lock_try(struct lock *l);
 /* Debug builds: where the calling thread keeps the set of ranks that it holds (NULL: not known, no check). Set once by os/. */
 void lock_set_held(u64 *(*held)(void));
 
-/*
- * What the calling thread's and its thread group's kernel ids are, where that is known without asking the kernel: the thread in
- * the lower half; 0: not known. Set once by os/.
- */
-void lock_set_self(u64 (*self)(void));
-
-struct slock {
-	u32 word; /* kernel thread id of the owner, bit 31: waiters; 0 free */
-	u32 tgid; /* thread group of the owner, written after word, cleared before it; 0: not known */
-	u32 rank;
-};
-
-void slock_init(struct slock *l, enum lock_rank rank);
-bool slock_acquire(struct slock *l); /* true: taken over from a dead owner, repair first */
-void slock_release(struct slock *l);
+/* The same set: kept and set as a whole by sections (rt/section.h), whose locks are released together. 0 where it is not known. */
+u64 lock_ranks(void);
+void lock_set_ranks(u64 ranks);
+void lock_rank_acquired(u32 rank);
 
 #endif

@@ -27,6 +27,12 @@ RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-b
 # Everything hosted: the command, the unit tests, the generators.
 HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(WARN) $(DEFS) -fno-strict-aliasing
 
+# Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(), as for the
+# kernel's address sanitizer, of which nothing else is used. What has notes is not part of the link-time optimization, which would lose these options.
+NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-stack=0 --param asan-globals=0 \
+	--param asan-instrumentation-with-call-threshold=0
+NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session.c
+
 GEN := $(O)/gen/isa_tables.h
 RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))
 RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(RT_SRC))
@@ -36,7 +42,7 @@ CMD := $(if $(filter tsan,$(MODE)),plain,host)
 CMD_SAN := $(if $(filter tsan,$(MODE)),,$(SAN))
 CLI_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(CLI_SRC))
 # Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
-HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu model event pmu show,$(wildcard $(r)/*.c)))
+HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/x86_64/section.S)))
 HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a
@@ -57,11 +63,12 @@ $(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/t
 
 $(O)/rt/%.o: % | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S,$<),,$(LTO)) -MMD -MP -c -o $@ $<
+	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S $(NOTED_SRC),$<),,$(LTO)) $(if $(filter $(NOTED_SRC),$<),$(NOTES)) -MMD -MP -c -o $@ $<
 
+# With notes where no other sanitizer is: tests/unit/event/death.c puts back what a member leaves.
 $(O)/host/%.o: % | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(HOSTFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(HOSTFLAGS) $(if $(SAN),,$(if $(filter $(NOTED_SRC),$<),$(NOTES))) -MMD -MP -c -o $@ $<
 
 $(O)/plain/%.o: % | $(GEN)
 	@mkdir -p $(@D)

@@ -1,8 +1,9 @@
 /*
- * A member dies at any instruction of any operation: a child process is single-stepped through it, and after each step
- * a copy of the session's memory, as the child would leave it if it were killed now, is repaired and checked.
+ * A member dies, or is stopped for good, at any instruction of any operation: a child process is single-stepped through it, and after
+ * each step a copy of the session's memory, as the child leaves it, is taken over and checked: what the child was doing has happened as a
+ * whole or not at all.
  *
- * Skipped where ptrace is not permitted.
+ * Skipped where ptrace is not permitted, and with sanitizers, which take the place of the notes (tools/build.mk).
  */
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -11,6 +12,7 @@
 #include "event/map.h"
 #include "event/ring.h"
 #include "event/overflow.h"
+#include "tests/unit/event/sections.h"
 #include "tests/unit/event/fake.h"
 
 #define STEPS_MAX 2000000
@@ -20,8 +22,20 @@
 #define STRIDE 1
 #endif
 
-static struct event_space *world; /* what the child works on */
-static struct event_space *copy;  /* what is repaired */
+static struct event_space *world; /* what the child works on, */
+static struct event_space *copy;  /* what is taken over, */
+static char *journals, *journals_copy; /* the same of number 1, the child's; ours is number 2 */
+static char *rings_world, *rings_copy;
+
+static void copy_journal(void)
+{
+	struct journal *to = (struct journal *)(journals_copy + LAYOUT_JOURNAL_SIZE), *from = (struct journal *)(journals + LAYOUT_JOURNAL_SIZE);
+
+	memcpy(to, from, offsetof(struct journal, after));
+	memcpy(to->after, from->after, from->afters * sizeof(from->after[0]));
+	memcpy(to->note, from->note, from->notes * sizeof(from->note[0]));
+	memcpy(rings_copy, rings_world, 8 * PAGE_SIZE);
+}
 
 /* The parts of the space that these tests use. */
 static void copy_world(void)
@@ -35,21 +49,40 @@ static void copy_world(void)
 	memcpy(copy->files, world->files, sizeof(world->files));
 	for (u32 f = 0; f < 8; f++)
 		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
+	copy_journal();
 }
 
 /* What every survivor must find, whatever the dead was doing. Set by the test. */
 static void (*expect_after)(void);
 
 /* The counts that the other member's event must show: it was never touched. */
-static const char *repaired(void)
+/* The child, which is stopped at an instruction, will never get to the next one in the copy. */
+static enum section_fence is_dead(u32 number)
+{
+	return FENCE_DEAD;
+}
+
+static const char *taken_over(void)
 {
 	copy_world();
 	event_space = copy;
-	if (copy->lock.word) {
-		copy->lock.word = copy->lock.tgid = 0;
-		event_repair();
-	}
+	fake_rings = rings_copy;
+	section_host.journals = journals_copy;
+	section_host.noted = (char *)copy;
+	section_host.fence = is_dead;
+	sections_use(2);
+	event_lock();
+	event_unlock();
 	return event_validate();
+}
+
+static void back_to_the_world(void)
+{
+	event_space = world;
+	fake_rings = rings_world;
+	section_host.journals = journals;
+	section_host.noted = (char *)world;
+	sections_use(1);
 }
 
 static bool step_through(const char *name, void (*operation)(void))
@@ -69,14 +102,16 @@ static bool step_through(const char *name, void (*operation)(void))
 		return false;
 	while (steps++ < STEPS_MAX) {
 		const char *why;
+		bool in_section;
 
 		if (ptrace(PTRACE_SINGLESTEP, child, 0, 0) || waitpid(child, &status, 0) < 0)
 			return false;
 		if (!WIFSTOPPED(status))
 			break;
-		if (steps % STRIDE || (!world->lock.word && steps % 16)) /* nothing is half done outside the lock */
+		in_section = section_journal(1)->state & SECTION_BUSY;
+		if (steps % STRIDE || (!in_section && steps % 16)) /* nothing is half done outside of sections */
 			continue;
-		why = repaired();
+		why = taken_over();
 		if (!why && expect_after)
 			expect_after();
 		if (why) {
@@ -84,7 +119,7 @@ static bool step_through(const char *name, void (*operation)(void))
 			unit_failures++;
 		}
 		unit_checks++;
-		event_space = world;
+		back_to_the_world();
 		if (unit_failures > failures_before + 5)
 			break;
 	}
@@ -120,8 +155,11 @@ static void setup(void)
 {
 	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
 
+	sections_before(journals);
 	fake_session();
+	sections_begin();
 	world = event_space;
+	rings_world = fake_rings;
 	attr.inherit = 1;
 	watched = fake_open(&attr, 0, -1, -1, 0);
 	run(1, 100);
@@ -265,6 +303,16 @@ static void op_close_watched(void)
 	event_files_close(3, (u64)watched);
 }
 
+/* The compiler calls the notes. */
+static bool has_notes(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(PCL_NO_NOTES)
+	return false;
+#else
+	return true;
+#endif
+}
+
 int main(void)
 {
 	static const struct {
@@ -285,7 +333,14 @@ int main(void)
 		{"close of an inherited event", op_close_watched, NULL},
 	};
 
+	if (!has_notes()) {
+		fprintf(stderr, "built without notes\n");
+		return 77;
+	}
 	copy = fake_space_map();
+	journals = sections_map_journals();
+	journals_copy = sections_map_journals();
+	rings_copy = fake_map(FAKE_RING_PAGES * PAGE_SIZE);
 	for (u32 i = 0; i < ARRAY_SIZE(ops); i++) {
 		setup();
 		expect_after = ops[i].after;
@@ -293,7 +348,7 @@ int main(void)
 			fprintf(stderr, "ptrace is not permitted\n");
 			return 77;
 		}
-		event_space = world;
+		back_to_the_world();
 	}
 	return unit_result();
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
+#include "event/after.h"
 #include "event/control.h"
 #include "event/event.h"
 #include "event/files.h"
@@ -318,6 +319,7 @@ static inline void fake_session(void)
 	fake_current = 1;
 	fake_capable = true;
 	event_space_attach(fake_space_map());
+	section_host.after = event_after;
 }
 
 static inline int fake_fork(task_id parent, task_id child, u64 flags)

@@ -345,21 +345,6 @@ static void random_step(void)
 	}
 }
 
-/* A repair where nothing is broken changes nothing. */
-static void check_repair(void)
-{
-	static u32 before[EVENT_SLOTS];
-	u32 rings_before = rings();
-
-	for (u32 nr = 1; nr < event_space->slots_high; nr++)
-		before[nr] = event_slot(nr)->slot == SLOT_LIVE ? event_slot(nr)->ring : 0;
-	event_lock();
-	event_repair();
-	event_unlock();
-	expect_long(rings(), rings_before);
-	for (u32 nr = 1; nr < event_space->slots_high; nr++)
-		expect(event_slot(nr)->slot != SLOT_LIVE || event_slot(nr)->ring == before[nr]);
-}
 
 static void test_random(void)
 {
@@ -369,8 +354,6 @@ static void test_random(void)
 	for (u32 step = 0; step < 20000 && !unit_failures; step++) {
 		random_step();
 		expect_valid("a random step");
-		if (step % 64 == 0)
-			check_repair();
 		most = MAX(most, rings());
 	}
 	expect(most > 5);

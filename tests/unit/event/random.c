@@ -229,13 +229,6 @@ static void session(u64 start)
 			check_values();
 			expect_valid("random calls");
 		}
-		/* Survivors of a death inside the lock find the same values after a repair. */
-		if (step % 64 == 0) {
-			event_lock();
-			event_repair();
-			event_unlock();
-			check_values();
-		}
 	}
 	for (task_id t = 2; t <= TASKS; t++)
 		if (fake[t].alive)

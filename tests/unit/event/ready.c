@@ -48,7 +48,7 @@ static void test_ready(void)
 	expect_long(event_ready(1, (u64)fd), 0);
 	wake(fd);
 	expect_long(control(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
-	event_of(fd)->tally[event_of(fd)->which].state = PERF_STATE_ERROR;
+	event_of(fd)->tally.state = PERF_STATE_ERROR;
 	expect_long(event_ready(1, (u64)fd), EPOLLERR);
 }
 

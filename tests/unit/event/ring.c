@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "event/ring.h"
+#include "tests/unit/event/sections.h"
 #include "tests/unit/event/fake.h"
 
 #define TYPE 100
@@ -16,13 +17,16 @@
 
 static struct event *writer;
 static struct ring *ring;
+static char *journals;
 
 /* A session with one event whose records go to a ring of that many pages. */
 static void setup(u32 pages, bool overwrite, struct perf_attr attr)
 {
 	long fd;
 
+	sections_before(journals);
 	fake_session();
+	sections_begin();
 	attr.type = PERF_TYPE_RAW;
 	attr.size = sizeof(attr);
 	attr.exclude_kernel = 1;
@@ -182,6 +186,7 @@ static void *producer(void *who)
 {
 	u64 lost = 0;
 
+	sections_use(2 + (u32)(u64)who);
 	for (u64 seq = 1; seq <= 5000; seq++)
 		lost += !produce((u64)who, seq, true);
 	return (void *)lost;
@@ -231,6 +236,8 @@ static pid_t start_producer(u64 who)
 {
 	pid_t pid = fork();
 
+	if (!pid)
+		sections_use(2);
 	if (!pid)
 		for (u64 seq = 1;; seq++)
 			produce(who, seq, true);
@@ -412,6 +419,7 @@ static void test_wild_page(void)
 
 int main(void)
 {
+	journals = sections_map_journals();
 	test_wrap_and_lost();
 	test_threads();
 	test_killed();

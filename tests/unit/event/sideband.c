@@ -76,11 +76,6 @@ static void test_wanted(void)
 	expect(!sideband_wanted(1, ~0u));
 	fd = fake_open(&attr, -1, 1, -1, 0);
 	expect(sideband_wanted(1, SB_COMM));
-	event_lock();
-	event_repair();
-	expect(!event_validate());
-	event_unlock();
-	expect(sideband_wanted(1, SB_COMM));
 	event_files_close(1, (u64)fd);
 	expect(!sideband_wanted(1, ~0u));
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "cpu/cpu.h"
+#include "event/after.h"
 #include "event/host.h"
 #include "event/pmu.h"
 #include "event/space.h"
@@ -174,6 +175,7 @@ static void fake_session(void)
 	if (mem == MAP_FAILED)
 		abort();
 	event_space_attach(mem);
+	section_host.after = event_after;
 }
 
 /* event/ refers to the drivers weakly, which does not link them from an archive: this does. */

@@ -15,6 +15,6 @@ int main(void)
 	expect_long(s.blocks, 5);
 	expect_long(stats_print(buf, sizeof(buf), &s), strlen(buf));
 	expect_str(buf, "               5  blocks translated\n"
-			"               7  locks taken over from dead members\n");
+			"               7  sections taken over from members that did not run\n");
 	return unit_result();
 }

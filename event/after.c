@@ -1,0 +1,18 @@
+/* See after.h. */
+#include "event/after.h"
+
+#include "event/ring.h"
+
+void event_after(u32 kind, u32 arg, u64 value, bool committed)
+{
+	if (kind == AFTER_RING && arg && arg < EVENT_RINGS)
+		ring_show(ring_slot(arg), committed);
+	if (!committed)
+		return;
+	if (kind == AFTER_FREE)
+		host_ring_free(arg, (u32)value);
+	else if (kind == AFTER_WAKE && arg < EVENT_SLOTS)
+		host_wake(arg, (u32)value);
+	else if (kind == AFTER_KICK && arg < EVENT_TASKS)
+		host_kick(arg);
+}

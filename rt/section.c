@@ -1,0 +1,475 @@
+/*
+ * See section.h.
+ *
+ *   owner, at the end                    waiter
+ *   stores                               CHALLENGED, fence, grace
+ *   state: T|BUSY -> T+1     (A)         state: T|BUSY|CHALLENGED -> |TAKEN   (A)
+ *                                        put back; state -> T+1               (B)
+ *   next section sees owner's turn (B)   acquires: lock.owner
+ *
+ * A: both are compare-and-swap on the same word, so either the section is committed or it is taken over.
+ * B: whoever finds a lock free by the turn has seen all stores of the section, or all that were put back.
+ */
+#include "rt/section.h"
+
+#include <linux/futex.h>
+#include <linux/time_types.h>
+#include "rt/lock.h"
+#include "rt/log.h"
+#include "rt/stats.h"
+#include "rt/sys.h"
+
+#define SPINS 100	   /* looks at a lock before sleeping: most are held for less than a microsecond */
+#define NAP_NS 1000000u	   /* before a challenge */
+#define CLOCK_MONOTONIC_ 1
+
+struct section_host section_host;
+
+/* rt/x86_64/section.S */
+u64 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top);
+u32 section_mark(struct section_regs *regs) __attribute__((returns_twice));
+void section_restart(struct section *s) __attribute__((noreturn));
+void section_resume(const struct section_regs *regs) __attribute__((noreturn));
+
+_Static_assert(sizeof(struct journal) + SECTION_NOTES * sizeof(struct section_note) <= LAYOUT_JOURNAL_SIZE, "a journal has its place");
+
+static bool cas(u64 *word, u64 old, u64 new)
+{
+	return __atomic_compare_exchange_n(word, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static u64 state_of(const struct journal *j)
+{
+	return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE);
+}
+
+static u64 turn_of(u64 state)
+{
+	return state >> SECTION_TURN_SHIFT;
+}
+
+static struct journal *journal_named(u64 name)
+{
+	return section_journal((u32)(name >> SECTION_OWNER_SHIFT));
+}
+
+static bool same_turn(u64 state, u64 name)
+{
+	return (state & SECTION_BUSY) && ((turn_of(state) ^ name) & ((1ul << SECTION_OWNER_SHIFT) - 1)) == 0;
+}
+
+/* The section with that name is over, or there was none. */
+static bool is_over(u64 name)
+{
+	return !name || !same_turn(state_of(journal_named(name)), name);
+}
+
+static void sleep_on(const u64 *state, u64 seen, u64 ns)
+{
+	const struct __kernel_timespec time = {0, (long long)ns};
+
+	sys4(__NR_futex, state, FUTEX_WAIT, (u32)seen, &time);
+}
+
+static void wake_all(const u64 *state)
+{
+	sys3(__NR_futex, state, FUTEX_WAKE, 0x7fffffff);
+}
+
+static u64 now_ns(void)
+{
+	struct __kernel_timespec time = {0, 0};
+
+	sys2(__NR_clock_gettime, CLOCK_MONOTONIC_, &time);
+	return (u64)time.tv_sec * 1000000000ul + (u64)time.tv_nsec;
+}
+
+/* ---- taking over ---- */
+
+static void put_back(const struct journal *j)
+{
+	for (u32 n = __atomic_load_n(&j->notes, __ATOMIC_ACQUIRE); n--;) {
+		const struct section_note *note = &j->note[n];
+		char *p = section_host.noted + note->at;
+
+		if (note->at >= section_host.noted_size)
+			continue;
+		switch (note->size) {
+		case 1:
+			__atomic_store_n((u8 *)p, (u8)note->old, __ATOMIC_RELAXED);
+			break;
+		case 2:
+			__atomic_store_n((u16 *)p, (u16)note->old, __ATOMIC_RELAXED);
+			break;
+		case 4:
+			__atomic_store_n((u32 *)p, (u32)note->old, __ATOMIC_RELAXED);
+			break;
+		default:
+			__atomic_store_n((u64 *)p, note->old, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+static void do_afters(const struct journal *j, bool committed)
+{
+	u32 n = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
+
+	for (u32 i = 0; i < n; i++)
+		section_host.after(j->after[i].kind, j->after[i].arg, j->after[i].value, committed);
+}
+
+/* The notes of a TAKEN section, or what it put off. May be begun again by another thread at any point: the same stores. */
+static void finish(struct section *s, struct journal *j, u64 state)
+{
+	bool done = state & SECTION_DONE;
+	u32 quiet = s->quiet;
+
+	s->quiet = 1;
+	if (done)
+		__atomic_store_n(&j->last_done, turn_of(state), __ATOMIC_RELEASE);
+	else
+		put_back(j);
+	do_afters(j, done);
+	s->quiet = quiet;
+	__atomic_store_n(&j->state, (turn_of(state) + 1) << SECTION_TURN_SHIFT, __ATOMIC_RELEASE); /* B */
+	wake_all(&j->state);
+	stat_inc(lock_takeovers);
+}
+
+/*
+ * Somebody has taken it, who may be stopped or dead by now: whoever may put its notes back is as whoever holds a lock. True: it is
+ * over, or may be; *taker: false, then the section to wait for.
+ */
+static bool finish_taken(struct section *s, struct journal *j, u64 state, u64 *taker)
+{
+	u64 seen = __atomic_load_n(&j->taker, __ATOMIC_ACQUIRE);
+
+	if (seen != s->name && !is_over(seen)) {
+		*taker = seen;
+		return false;
+	}
+	if (cas(&j->taker, seen, s->name) && state_of(j) == state)
+		finish(s, j, state);
+	return true;
+}
+
+static u64 next_serial(u64 state)
+{
+	return (state & ~SECTION_SERIALS) | ((state + SECTION_SERIAL) & SECTION_SERIALS);
+}
+
+/* Asks the section's thread whether it runs, and takes the section if there is no answer in time. True: look again at once. */
+static bool challenge(struct journal *j, u32 number, u64 state)
+{
+	u64 challenged = next_serial(state) | SECTION_CHALLENGED | SECTION_WAITERS, end;
+	enum section_fence fence;
+
+	if (!cas(&j->state, state, challenged))
+		return true;
+	fence = section_host.fence(number);
+	if (fence == FENCE_DEAD)
+		return cas(&j->state, challenged, challenged | SECTION_TAKEN);
+	if (fence == FENCE_FAILED)
+		return false;
+	end = now_ns() + SECTION_GRACE_NS;
+	for (u64 now = now_ns(); now < end && state_of(j) == challenged; now = now_ns())
+		sleep_on(&j->state, challenged, end - now);
+	return cas(&j->state, challenged, challenged | SECTION_TAKEN);
+}
+
+/* One attempt to see the end of the section with that name, or to bring it about. */
+static void wait_for(struct section *s, u64 name, u32 round)
+{
+	struct journal *j = journal_named(name);
+	u64 state = state_of(j), taker;
+
+	if (!same_turn(state, name))
+		return;
+	if (state & SECTION_TAKEN) {
+		if (!finish_taken(s, j, state, &taker))
+			wait_for(s, taker, round);
+		return;
+	}
+	if (round && challenge(j, (u32)(name >> SECTION_OWNER_SHIFT), state))
+		return;
+	state = state_of(j);
+	if (same_turn(state, name) && ((state & SECTION_WAITERS) || cas(&j->state, state, state | SECTION_WAITERS)))
+		sleep_on(&j->state, state | SECTION_WAITERS, NAP_NS);
+}
+
+/* ---- a section's beginning and end ---- */
+
+static void open_section(struct section *s)
+{
+	struct journal *j = s->journal;
+	u64 state;
+
+	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++) /* it was taken over, and is being put back */
+		wait_for(s, s->number << SECTION_OWNER_SHIFT | (turn_of(state) & ((1ul << SECTION_OWNER_SHIFT) - 1)), 0);
+	s->turn = turn_of(state);
+	s->name = s->number << SECTION_OWNER_SHIFT | (s->turn & ((1ul << SECTION_OWNER_SHIFT) - 1));
+	s->ending = s->quiet = s->after = 0;
+	j->notes = j->afters = 0;
+	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_SEQ_CST);
+}
+
+/* It was taken over: from the beginning. */
+static void begin_again(struct section *s)
+{
+	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	s->depth = 0;
+	lock_set_ranks(s->ranks);
+	stat_inc(section_restarts);
+	section_restart(s);
+}
+
+/* To another state of the same turn; false: it was taken over. */
+static bool change_state(struct section *s, u64 set, u64 *old)
+{
+	struct journal *j = s->journal;
+
+	do {
+		*old = state_of(j);
+		if ((*old & SECTION_TAKEN) || turn_of(*old) != s->turn || !(*old & SECTION_BUSY))
+			return false;
+	} while (!cas(&j->state, *old, set ? *old | set : (s->turn + 1) << SECTION_TURN_SHIFT));
+	return true;
+}
+
+static void do_what_was_put_off(struct section *s)
+{
+	u64 old;
+
+	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
+	if (!change_state(s, SECTION_DONE, &old))
+		begin_again(s);
+	if (section_mark(&s->end))
+		return; /* somebody else has done it */
+	s->quiet = s->after = 1;
+	__atomic_store_n(&s->ending, 0, __ATOMIC_RELEASE);
+	do_afters(s->journal, true);
+}
+
+static void close_section(struct section *s)
+{
+	u64 old;
+
+	if (s->journal->afters)
+		do_what_was_put_off(s);
+	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
+	if (!change_state(s, 0, &old)) { /* A */
+		if (!s->after)
+			begin_again(s);
+		old = 0;
+	}
+	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	if (old & SECTION_WAITERS)
+		wake_all(&s->journal->state);
+}
+
+bool section_interrupted(struct section *s, u64 *rip, u64 *first)
+{
+	u64 state;
+
+	if (!__atomic_load_n(&s->open, __ATOMIC_ACQUIRE) || s->ending)
+		return false;
+	state = state_of(s->journal);
+	while (turn_of(state) == s->turn && !(state & SECTION_TAKEN)) {
+		if (!(state & SECTION_CHALLENGED) || cas(&s->journal->state, state, state & ~SECTION_CHALLENGED))
+			return false;
+		state = state_of(s->journal);
+	}
+	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	stat_inc(section_restarts);
+	if (s->after) {
+		*rip = (u64)section_resume;
+		*first = (u64)&s->end;
+		return true;
+	}
+	s->depth = 0;
+	lock_set_ranks(s->ranks);
+	*rip = (u64)section_restart;
+	*first = (u64)s;
+	return true;
+}
+
+void section_settle(u32 number)
+{
+	struct section *s = section_self();
+	struct journal *j = section_journal(number);
+	u64 state = state_of(j);
+
+	if (!(state & SECTION_BUSY))
+		return;
+	while (!(state & SECTION_TAKEN) && !cas(&j->state, state, state | SECTION_TAKEN))
+		state = state_of(j);
+	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++)
+		wait_for(s, (u64)number << SECTION_OWNER_SHIFT | (turn_of(state) & ((1ul << SECTION_OWNER_SHIFT) - 1)), round);
+}
+
+/* ---- locks ---- */
+
+bool slock_is_held(const struct slock *l)
+{
+	const struct section *s = section_self();
+
+	return s->depth && __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == s->name;
+}
+
+static bool try_acquire(struct slock *l, u64 name, u64 *seen)
+{
+	*seen = __atomic_load_n(&l->owner, __ATOMIC_ACQUIRE);
+	return is_over(*seen) && cas(&l->owner, *seen, name);
+}
+
+/* Also after a wakeup, when whoever releases the lock often may have it again. */
+static bool spin_for(struct slock *l, u64 name, u64 *seen)
+{
+	for (int spin = 0; spin < SPINS; spin++) {
+		if (try_acquire(l, name, seen))
+			return true;
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+static void acquire_in_section(struct section *s, struct slock *l)
+{
+	u64 seen;
+
+	if (likely(try_acquire(l, s->name, &seen)))
+		return;
+	for (u32 round = 0; !spin_for(l, s->name, &seen); round++)
+		wait_for(s, seen, round);
+}
+
+/* Without a kept stack a section can be taken over, but not begin again: a thread that is not dead must not come back to it. */
+static inline __attribute__((always_inline)) void keep(struct section *s)
+{
+	if (!s->stack_top)
+		return;
+	check(s->stack_top - (u64)__builtin_frame_address(0) < SECTION_STACK);
+	s->restart.kept = section_save(&s->begin, s->kept_stack, s->stack_top);
+}
+
+void slock_acquire(struct slock *l)
+{
+	struct section *s = section_self();
+
+	if (!s->depth) {
+		s->restart.regs = &s->begin;
+		s->restart.stack = s->kept_stack;
+		s->ranks = lock_ranks();
+		keep(s);
+		open_section(s);
+	}
+	s->depth++;
+	if (s->depth > 1 && slock_is_held(l))
+		return;
+	lock_rank_acquired(l->rank);
+	acquire_in_section(s, l);
+}
+
+void slock_release(struct slock *l)
+{
+	struct section *s = section_self();
+
+	if (--s->depth)
+		return;
+	lock_set_ranks(s->ranks);
+	close_section(s);
+}
+
+/* ---- notes ---- */
+
+static void overfull(void)
+{
+	log_printf(0, "a change of the session is too large: more than %lu stores in one section", SECTION_NOTES);
+	check(!"the journal is full");
+}
+
+static inline void note(struct section *s, u64 at, u32 size, u64 old)
+{
+	struct journal *j = s->journal;
+	u32 n = j->notes;
+
+	if (unlikely(n >= SECTION_NOTES))
+		overfull();
+	j->note[n] = (struct section_note){.at = at, .size = size & 7, .old = old};
+	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
+}
+
+/* True if a store there is to be noted. */
+static inline bool is_noted(const struct section *s, u64 at)
+{
+	return at < section_host.noted_size && s->open && !s->quiet;
+}
+
+#define NOTE(bits, bytes)                                                                                                 \
+	void __asan_store##bytes##_noabort(const u##bits *p);                                                            \
+	void __asan_store##bytes##_noabort(const u##bits *p)                                                             \
+	{                                                                                                                \
+		u64 at = (u64)p - (u64)section_host.noted;                                                               \
+		struct section *s;                                                                                       \
+                                                                                                                         \
+		if (at < section_host.noted_size && is_noted(s = section_self(), at))                                    \
+			note(s, at, bytes, *p);                                                                          \
+	}
+
+/* The names that the compiler calls before each store: it takes them for the kernel's address sanitizer. */
+NOTE(8, 1)
+NOTE(16, 2)
+NOTE(32, 4)
+NOTE(64, 8)
+
+void section_note(const void *p, u64 size)
+{
+	struct section *s = section_self();
+	u64 at = (u64)p - (u64)section_host.noted;
+	const char *from = p;
+
+	if (!is_noted(s, at))
+		return;
+	for (; size >= 8; size -= 8, at += 8, from += 8)
+		note(s, at, 8, *(const u64 *)from);
+	for (; size; size--, at++, from++)
+		note(s, at, 1, *(const u8 *)from);
+}
+
+void __asan_storeN_noabort(const void *p, u64 size);
+void __asan_storeN_noabort(const void *p, u64 size)
+{
+	section_note(p, size);
+}
+
+void __asan_store16_noabort(const void *p);
+void __asan_store16_noabort(const void *p)
+{
+	section_note(p, 16);
+}
+
+void __asan_handle_no_return(void);
+void __asan_handle_no_return(void)
+{
+}
+
+void section_after(u32 kind, u32 arg, u64 value)
+{
+	struct section *s = section_self();
+	struct journal *j = s->journal;
+
+	if (!s->open || s->after) {
+		section_host.after(kind, arg, value, true);
+		return;
+	}
+	if (j->afters) {
+		const struct section_after *last = &j->after[j->afters - 1];
+
+		if (last->kind == kind && last->arg == arg && last->value == value)
+			return;
+	}
+	check(j->afters < SECTION_AFTERS);
+	j->after[j->afters] = (struct section_after){kind, arg, value};
+	__atomic_store_n(&j->afters, j->afters + 1, __ATOMIC_RELEASE);
+}

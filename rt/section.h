@@ -1,0 +1,164 @@
+/*
+ * Critical sections of memory that processes share, which a member may leave unfinished at any instruction.
+ *
+ * A struct slock guards shared memory. What a thread does from its first slock_acquire() to the matching slock_release() is one
+ * *section*. Before each store to noted memory the old value is written into the thread's *journal*, which is shared too. Whoever
+ * needs a lock of a section whose thread is dead, stopped, traced or starved puts the old values back, newest first, and goes on: the
+ * section has not happened. If its thread runs again, it begins the section anew. Nobody waits for a thread that does not run.
+ *
+ *   acquire   the first lock of a section: keep registers and stack, state = BUSY; each lock: owner = this section, by compare-and-swap
+ *   store     note {address, old value}; store                   (the compiler calls the note, see tools/build.mk)
+ *   release   of the last lock: state = next turn, by compare-and-swap: this one instruction commits, and frees all locks
+ *   take over CHALLENGED, fence, wait; TAKEN; put back; state = next turn
+ *
+ * A lock names the journal and the turn of the section that took it last: it is free once that journal is in another turn. So one
+ * store ends a section with all of its locks, wherever its thread is stopped.
+ *
+ * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal, either the owner has run its handler, which takes the
+ * challenge back (section_interrupted()), or it will run that handler before any other instruction: an inter-processor interrupt that was sent
+ * is taken in microseconds by a processor that runs, and at once by one that begins to. The handler finds out that the section was
+ * taken over and does not go back into it.
+ *
+ * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is committed
+ * (DONE); whoever takes over then does it instead.
+ *
+ * Rules:
+ *  1. A section stores only to its stack, to noted memory, and to private memory that beginning anew sets again.
+ *  2. It makes no system call that changes anything.
+ *  3. Locks are acquired in rising rank; a lock that the section holds may be acquired again. They are held to the section's end.
+ *  4. A section may wait for others' sections in slock_acquire() only.
+ *
+ * Hosted programs without a journal (section_self()->journal NULL) get plain locks, which cannot be taken over.
+ */
+#ifndef RT_SECTION_H
+#define RT_SECTION_H
+
+#include "abi/types.h"
+#include "rt/layout.h"
+#include "rt/lock.h"
+
+#define SECTION_JOURNALS 4096	    /* numbers from 1; task slots in pcl */
+#define SECTION_GRACE_NS 5000000ul  /* from a fence to the taking over */
+#define SECTION_STACK 0x8000	    /* bytes of stack that are kept, at most */
+
+/* Bits of journal.state, below the turn. */
+#define SECTION_BUSY 1ul
+#define SECTION_DONE 2ul	/* committed; what was put off is being done */
+#define SECTION_CHALLENGED 4ul	/* somebody waits, and asks whether its thread runs */
+#define SECTION_TAKEN 8ul	/* it is not its thread's any more */
+#define SECTION_WAITERS 16ul	/* sleep on the lower half of the state */
+#define SECTION_SERIAL 32ul	/* three bits: of the challenge */
+#define SECTION_SERIALS (7 * SECTION_SERIAL)
+#define SECTION_TURN_SHIFT 8
+
+#define SECTION_OWNER_SHIFT 48	/* a section's name: the journal's number, and below this its turn */
+
+/* In shared memory, zeroed: free. */
+struct slock {
+	u64 owner; /* name of the section that took it last; 0: none yet */
+	u32 rank;  /* enum lock_rank */
+};
+
+struct section_note {
+	u64 at : 60, size : 4; /* offset in the noted memory; 1, 2, 4 or 8 bytes, 8 written as 0 */
+	u64 old;
+};
+
+struct section_after {
+	u32 kind, arg;
+	u64 value;
+};
+
+#define SECTION_NOTES ((LAYOUT_JOURNAL_SIZE - 0x100000) / sizeof(struct section_note))
+#define SECTION_AFTERS (0x100000 / sizeof(struct section_after) - 16)
+
+/* One for each number, in shared memory at section_host.journals. Written by its thread while the section is not TAKEN. */
+struct journal {
+	u64 state;
+	u64 taker;     /* TAKEN: name of the section that puts this one's notes back; free as a lock is */
+	u64 last_done; /* the last turn that a taker ended when it was DONE */
+	u32 notes, afters;
+	struct section_after after[SECTION_AFTERS];
+	struct section_note note[];
+};
+
+/* Registers to go on with: rbx, rbp, r12 to r15, rsp, rip. */
+struct section_regs {
+	u64 reg[8];
+};
+
+/* A thread's own side, private. */
+struct section {
+	struct {
+		struct section_regs *regs;
+		char *stack;
+		u64 kept;
+	} restart;	     /* first: what section_restart() takes */
+	struct journal *journal; /* NULL: locks without notes */
+	u64 number;	     /* of the journal */
+	u64 name;	     /* of the present section */
+	u64 turn;
+	u32 open;	     /* in a section */
+	u32 ending;	     /* the next atomic operation on the state finds out whether it was taken over */
+	u32 quiet;	     /* stores are not noted */
+	u32 after;	     /* doing what was put off */
+	u32 depth;	     /* of slock_acquire() */
+	u64 stack_top;	     /* the stack above this does not change in sections */
+	u64 ranks;	     /* ranks held at the beginning, for rt/lock.h's check */
+	struct section_regs begin, end;
+	char *kept_stack;    /* SECTION_STACK bytes */
+};
+
+enum section_fence { FENCE_SENT, FENCE_DEAD, FENCE_FAILED };
+
+struct section_host {
+	char *journals;	     /* LAYOUT_JOURNAL_SIZE apart; number 0 is not used */
+	char *noted;	     /* the memory that notes are of */
+	u64 noted_size;
+	/* Makes the thread with that number run its handler; see above. */
+	enum section_fence (*fence)(u32 number);
+	/* What was put off. committed: false if the section was put back: nothing happened, but what lies about may be tidied. */
+	void (*after)(u32 kind, u32 arg, u64 value, bool committed);
+};
+
+extern struct section_host section_host;
+
+/* The calling thread's. */
+struct section *section_self(void);
+
+static inline void slock_init(struct slock *l, u32 rank)
+{
+	*l = (struct slock){0, rank};
+}
+
+void slock_acquire(struct slock *l);
+void slock_release(struct slock *l);
+/* The calling thread's section has it. */
+bool slock_is_held(const struct slock *l);
+
+/* In a section: done once it is committed, in the order of the calls. Outside of one: at once. */
+void section_after(u32 kind, u32 arg, u64 value);
+
+/* Before a store to noted memory that the compiler does not see. */
+void section_note(const void *p, u64 size);
+/* A store to noted memory that is not put back. */
+static inline void section_store(u64 *p, u64 value)
+{
+	__asm__ volatile("mov %1, %0" : "=m"(*p) : "r"(value));
+}
+
+/*
+ * By the thread's signal handler, before it returns: was it in a section that is not its own any more? Then regs says where it is to go on
+ * instead, and the first argument is to be `first`. False: back to where it was.
+ */
+bool section_interrupted(struct section *s, u64 *rip, u64 *first);
+
+/* A journal whose thread is gone, before its number is used again: a section that it left is put back. */
+void section_settle(u32 number);
+
+static inline struct journal *section_journal(u32 number)
+{
+	return (struct journal *)(section_host.journals + (u64)number * LAYOUT_JOURNAL_SIZE);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* Where a section begins anew; see rt/section.h and struct section. */
+#define REGS_RSP 48
+#define REGS_RIP 56
+
+	.text
+/*
+ * u32 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top)
+ *
+ * Keeps the callee's registers and the stack from the caller's frame up to stack_top; returns how many bytes that are. Goes on here
+ * again when section_restart() is called.
+ */
+	.globl	section_save
+	.type	section_save, @function
+section_save:
+	mov	%rbx, 0(%rdi)
+	mov	%rbp, 8(%rdi)
+	mov	%r12, 16(%rdi)
+	mov	%r13, 24(%rdi)
+	mov	%r14, 32(%rdi)
+	mov	%r15, 40(%rdi)
+	mov	(%rsp), %rax
+	mov	%rax, REGS_RIP(%rdi)
+	lea	8(%rsp), %rax
+	mov	%rax, REGS_RSP(%rdi)
+	mov	%rsi, %rdi
+	mov	%rax, %rsi
+	mov	%rdx, %rcx
+	sub	%rax, %rcx
+	mov	%rcx, %rax
+	shr	$3, %rcx
+	rep movsq
+	ret
+	.size	section_save, . - section_save
+
+/* u32 section_mark(struct section_regs *regs): 0, and 1 when section_resume() leads here again. Nothing of the stack is kept. */
+	.globl	section_mark
+	.type	section_mark, @function
+section_mark:
+	mov	%rbx, 0(%rdi)
+	mov	%rbp, 8(%rdi)
+	mov	%r12, 16(%rdi)
+	mov	%r13, 24(%rdi)
+	mov	%r14, 32(%rdi)
+	mov	%r15, 40(%rdi)
+	mov	(%rsp), %rax
+	mov	%rax, REGS_RIP(%rdi)
+	lea	8(%rsp), %rax
+	mov	%rax, REGS_RSP(%rdi)
+	xor	%eax, %eax
+	ret
+	.size	section_mark, . - section_mark
+
+/*
+ * void section_restart(struct section *s): by its first three words: regs, kept stack, bytes of it. The stack below the kept part is free, and so is the part
+ * itself: nothing is pushed until it is back in its place.
+ */
+	.globl	section_restart
+	.type	section_restart, @function
+section_restart:
+	mov	%rdi, %rdx
+	mov	0(%rdx), %rdx		/* regs */
+	mov	8(%rdi), %rsi
+	mov	16(%rdi), %rcx
+	mov	REGS_RSP(%rdx), %rdi
+	mov	%rcx, %r8
+	cld
+	shr	$3, %rcx
+	rep movsq
+	mov	%rdx, %rdi
+	mov	%r8, %rax
+	jmp	load
+	.size	section_restart, . - section_restart
+
+/* void section_resume(const struct section_regs *regs): section_mark() returns 1. */
+	.globl	section_resume
+	.type	section_resume, @function
+section_resume:
+	mov	$1, %eax
+load:	mov	0(%rdi), %rbx
+	mov	8(%rdi), %rbp
+	mov	16(%rdi), %r12
+	mov	24(%rdi), %r13
+	mov	32(%rdi), %r14
+	mov	40(%rdi), %r15
+	mov	REGS_RSP(%rdi), %rsp
+	jmp	*REGS_RIP(%rdi)
+	.size	section_resume, . - section_resume
+
+	.section .note.GNU-stack, "", @progbits

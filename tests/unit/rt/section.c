@@ -1,0 +1,287 @@
+/*
+ * Sections of shared memory: exclusion, and taking over from members that are killed, stopped or starved at any moment. The same work
+ * is done by all: some words are stored one after the other, and a section's work is there as a whole or not at all.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "rt/section.h"
+#include "tests/unit/unit.h"
+
+#define MEMBERS 8
+#define WORDS 16
+
+static struct shared {
+	struct slock first, second;
+	volatile u64 word[WORDS], done[MEMBERS + 1], in_second, shown;
+	volatile pid_t tid[MEMBERS + 1];
+	volatile u64 restarts, torn;
+	volatile int stop;
+} *shared;
+
+static __thread struct section self;
+
+struct section *section_self(void)
+{
+	return &self;
+}
+
+static enum section_fence fence(u32 number)
+{
+	pid_t tid = shared->tid[number];
+
+	return syscall(SYS_tkill, tid, SIGUSR1) ? FENCE_DEAD : FENCE_SENT;
+}
+
+static void after(u32 kind, u32 arg, u64 value, bool committed)
+{
+	if (committed && value > shared->shown)
+		shared->shown = value;
+}
+
+static void on_fence(int signo, siginfo_t *info, void *context)
+{
+	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (section_interrupted(&self, (u64 *)&g[REG_RIP], (u64 *)&g[REG_RDI]))
+		__atomic_fetch_add(&shared->restarts, 1, __ATOMIC_RELAXED);
+}
+
+static void store(volatile u64 *p, u64 value)
+{
+	section_note((const void *)p, sizeof(*p));
+	*p = value;
+}
+
+/* What any member finds: all words are the same, and so many as there were sections. */
+static bool is_whole(void)
+{
+	u64 sum = 0;
+
+	for (int i = 1; i < WORDS; i++)
+		if (shared->word[i] != shared->word[0])
+			return false;
+	for (int i = 0; i <= MEMBERS; i++)
+		sum += shared->done[i];
+	return sum == shared->word[0] && shared->shown <= sum;
+}
+
+static __attribute__((noinline)) void work(u32 number, bool twice)
+{
+	slock_acquire(&shared->first);
+	if (!is_whole())
+		__atomic_fetch_add(&shared->torn, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < WORDS / 2; i++)
+		store(&shared->word[i], shared->word[i] + 1);
+	if (twice) {
+		slock_acquire(&shared->second);
+		store(&shared->in_second, shared->in_second + 1);
+		slock_release(&shared->second);
+	}
+	for (int i = WORDS / 2; i < WORDS; i++)
+		store(&shared->word[i], shared->word[i] + 1);
+	store(&shared->done[number], shared->done[number] + 1);
+	section_after(1, 0, shared->word[0]);
+	slock_release(&shared->first);
+}
+
+static char *kept_stack(void)
+{
+	return mmap(NULL, SECTION_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static __attribute__((noinline)) void be_member(u32 number, void (*life)(u32 number))
+{
+	struct sigaction act = {.sa_sigaction = on_fence, .sa_flags = SA_SIGINFO};
+	char *stack = kept_stack();
+
+	shared->tid[number] = (pid_t)syscall(SYS_gettid);
+	sigaction(SIGUSR1, &act, NULL);
+	self = (struct section){.journal = section_journal(number), .number = number, .kept_stack = stack};
+	self.stack_top = (u64)__builtin_frame_address(0);
+	life(number);
+}
+
+static void always(u32 number)
+{
+	for (u64 n = 0; !shared->stop; n++)
+		work(number, n % 3 == 0);
+}
+
+static pid_t start(u32 number, void (*life)(u32 number))
+{
+	pid_t child = fork();
+
+	if (!child) {
+		shared->tid[number] = getpid();
+		be_member(number, life);
+		_exit(0);
+	}
+	shared->tid[number] = child;
+	return child;
+}
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+static void reset(void)
+{
+	struct shared *s = shared;
+
+	memset(s, 0, sizeof(*s));
+	slock_init(&s->first, RANK_SESSION);
+	slock_init(&s->second, RANK_EVENT);
+	be_member(MEMBERS, (void (*)(u32))section_settle);
+}
+
+/* Members that are stopped, go on or are killed at random moments, while this one works. Nobody waits for long. */
+static void test_storm(bool killing)
+{
+	pid_t pid[MEMBERS] = {0};
+	unsigned seed = 42;
+	u64 longest = 0;
+
+	reset();
+	for (u32 i = 1; i < 4; i++)
+		pid[i] = start(i, always);
+	for (int round = 0; round < 600; round++) {
+		u32 victim = 1 + (u32)rand_r(&seed) % 3;
+		u64 begin;
+
+		usleep((unsigned)rand_r(&seed) % 700);
+		kill(pid[victim], SIGSTOP);
+		begin = now_ms();
+		work(MEMBERS, round % 2);
+		longest = MAX(longest, now_ms() - begin);
+		if (killing && round % 4 == 0) {
+			kill(pid[victim], SIGKILL);
+			waitpid(pid[victim], NULL, 0);
+			section_settle(victim);
+			pid[victim] = start(victim, always);
+		} else {
+			kill(pid[victim], SIGCONT);
+		}
+	}
+	shared->stop = 1;
+	for (u32 i = 1; i < 4; i++)
+		kill(pid[i], SIGCONT), waitpid(pid[i], NULL, 0);
+	for (u32 i = 1; i < 4; i++)
+		section_settle(i);
+	expect(is_whole());
+	expect_long(shared->torn, 0);
+	expect_long(shared->done[MEMBERS], 600);
+	expect(longest < 500); /* on a machine that is shared */
+	fprintf(stderr, "storm: %lu sections, %lu begun again, longest wait %lu ms\n", (unsigned long)shared->word[0],
+		(unsigned long)shared->restarts, (unsigned long)longest);
+	expect(shared->restarts > 0 || killing);
+}
+
+/* Stopped with the lock: others go on at once; and when it runs again, its section begins anew. */
+static void stop_inside(u32 number)
+{
+	slock_acquire(&shared->first);
+	for (int i = 0; i < WORDS; i++)
+		store(&shared->word[i], shared->word[i] + 1);
+	if (!shared->in_second) /* the first time: not put back, it is not noted */
+		raise(SIGSTOP);
+	store(&shared->done[number], shared->done[number] + 1);
+	slock_release(&shared->first);
+}
+
+static void test_stopped(void)
+{
+	pid_t child;
+	int status;
+
+	reset();
+	child = start(1, stop_inside);
+	waitpid(child, &status, WUNTRACED);
+	expect(WIFSTOPPED(status));
+	shared->in_second = 1;
+	work(MEMBERS, false);
+	expect_long(shared->word[0], 1);
+	kill(child, SIGCONT);
+	waitpid(child, &status, 0);
+	expect_long(status, 0);
+	expect_long(shared->word[0], 2);
+	expect(is_whole());
+	expect_long(shared->restarts, 1);
+}
+
+/* A zombie that holds the lock, and one that was waited for. */
+static void die_inside(u32 number)
+{
+	slock_acquire(&shared->first);
+	store(&shared->word[0], 77);
+	raise(SIGKILL);
+}
+
+static void test_dead(void)
+{
+	siginfo_t info;
+	pid_t child;
+
+	for (int waited = 0; waited < 2; waited++) {
+		reset();
+		child = start(1, die_inside);
+		waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+		if (waited)
+			waitpid(child, NULL, 0);
+		work(MEMBERS, true);
+		expect(is_whole());
+		expect_long(shared->word[0], 1);
+		if (!waited)
+			waitpid(child, NULL, 0);
+	}
+}
+
+static void *thread_life(void *arg)
+{
+	u32 number = (u32)(u64)arg;
+
+	be_member(number, always);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t t[3];
+
+	reset();
+	for (u64 i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, thread_life, (void *)(i + 1));
+	usleep(200000);
+	shared->stop = 1;
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	expect(is_whole());
+	expect_long(shared->torn, 0);
+	expect(shared->word[0] > 1000);
+}
+
+int main(void)
+{
+	u64 size = (MEMBERS + 1) * LAYOUT_JOURNAL_SIZE;
+	char *journals = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	alarm(80);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	section_host = (struct section_host){journals, (char *)shared, sizeof(*shared), fence, after};
+	test_threads();
+	test_stopped();
+	test_dead();
+	test_storm(false);
+	test_storm(true);
+	return unit_result();
+}
