@@ -32,6 +32,7 @@ struct round {
 	const struct shot *shot;
 	struct overflow_result *out;
 	u64 time; /* perf clock; 0: not asked yet */
+	u64 waking; /* task clock before the first overflow that wakes somebody; 0: there was none */
 	bool any; /* something overflowed */
 	u32 nr_sources;
 	struct source_now source[SOURCES_MAX];
@@ -92,15 +93,16 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
-	u64 begin = throttles && throttle_is_waker(root) ? host_task_clock(r->task) : 0;
 	bool last, woke;
 
+	if (!r->waking && throttles && throttle_is_waker(e))
+		r->waking = host_task_clock(r->task);
 	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
 		return;
 	last = root->limit == 1; /* it stays so until all are disabled: whoever dies before that leaves it to the next overflow */
 	root->limit -= root->limit && !last;
-	if (throttle_is_rated(e) && throttle_too_often(r->task, e, root, round_time(r)) && throttles)
-		throttle_group(r->task, e);
+	if (throttle_is_rated(e))
+		throttle_count(r->task, e, root, round_time(r), throttles);
 	root->pending_kill = last ? POLL_HUP : POLL_IN;
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->shot, period);
@@ -109,10 +111,8 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 		root->pending_kill = 0;
 		woke = true;
 	}
-	if (woke && !throttle_is_rated(e) && throttle_too_often(r->task, e, root, round_time(r)) && throttles)
-		throttle_group(r->task, e);
-	if (begin) /* waking is dear: a tick is of what the task does besides */
-		e->tick_clock += host_task_clock(r->task) - begin;
+	if (woke && !throttle_is_rated(e))
+		throttle_count(r->task, e, root, round_time(r), throttles);
 	if (!last)
 		return;
 	event_disable_family(root);
@@ -185,7 +185,7 @@ static void tick(struct round *r)
 	for_each_in_ctx(e, r->ctx) {
 		if (!overflow_active(e))
 			continue;
-		if (e->throttled && clock >= event_leader(e)->throttled_until)
+		if (e->throttled && throttle_may_end(r->task, e, clock))
 			unthrottle(r, e);
 		if (e->attr.freq)
 			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock);
@@ -306,7 +306,7 @@ static void round_begin(struct round *r, task_id task, const struct shot *shot, 
 	r->ctx = event_ctx(task);
 	r->shot = shot;
 	r->out = out;
-	r->time = 0;
+	r->time = r->waking = 0;
 	r->any = false;
 	r->nr_sources = 0;
 	if (out)
@@ -359,6 +359,8 @@ void event_overflow(task_id task, const struct shot *shot, struct overflow_resul
 			continue;
 		reach(&r, e, e->source.clock ? event_source_now(e) : round_source(&r, e)->now);
 	}
+	if (unlikely(r.waking))
+		throttle_spent(task, r.waking, host_task_clock(task));
 	arm(&r, !r.any);
 	event_unlock();
 }

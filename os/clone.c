@@ -232,6 +232,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->sighand->refs = 1;
 	memset(t->held, 0, sizeof(t->held));
 	timer_after_fork(t);
+	t->sigtime.cause = 0;
 	breakpoints_forked(t);
 	perf_mmap_after_fork();
 	thread_list_keep_only(t);

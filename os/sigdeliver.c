@@ -7,6 +7,7 @@
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "os/sigtime.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -84,6 +85,7 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 	t->sigmask = mask & ~SIG_UNBLOCKABLE;
 	t->call_mask_on = 0;
 	t->host_blocked = 1;
+	sigtime_entered(t);
 }
 
 /* A fault of the current instruction: blocked or ignored it kills, as in the kernel's force_sig_info(). */
@@ -99,8 +101,11 @@ static void deliver_fault(struct thread *t, const struct taken_signal *sig)
 
 static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 {
+	u32 cause = sigtime_cause(t, sig);
 	struct ksigaction act;
 
+	if (unlikely(cause))
+		sigtime_begin(t, cause);
 	if (!notify_signal_taken(t, sig))
 		return;
 	sighand_get_action(t->sighand, sig->signo, &act);
@@ -172,14 +177,19 @@ void signal_deliver(struct thread *t)
 			signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 		}
 	} while (t->attention);
+	sigtime_look(t);
 }
 
 long sys_rt_sigreturn(struct thread *t, const u64 *a)
 {
-	int ret = sigframe_pop(t);
+	int ret;
 
+	sigtime_returns(t);
+	ret = sigframe_pop(t);
 	if (ret == SYSCALL_AGAIN)
 		return ret;
+	if (!t->attention)
+		sigtime_look(t);
 	t->regs_replaced = 1;
 	if (ret)
 		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, 0, 0);

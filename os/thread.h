@@ -76,6 +76,13 @@ struct thread {
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
 
+	/* The handler of a signal of events that it is in, see os/sigtime.h; the outermost. */
+	struct {
+		u32 cause;	  /* the task that is charged, 0: it is in none */
+		u64 begin, since; /* task clock and perf clock when its delivery began */
+		u64 frame, stack; /* the stack pointer that it began with, and the lowest of that stack; frame 0: not entered yet, or left */
+	} sigtime;
+
 	/* The system call being served. */
 	u64 nr, args[6];
 	struct refusal refusal;
