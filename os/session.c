@@ -342,6 +342,7 @@ struct task *session_task_new(struct task *parent)
 	task->exec_sigmask = task->exec_sigign = 0;
 	task->exec_tgid = 0;
 	task->in_cache = 0;
+	task->fences = 0;
 	task->cputime_at_exit = 0;
 	return task;
 }

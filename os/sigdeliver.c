@@ -55,7 +55,8 @@ void signal_die(struct thread *t, int signo)
 	group_quiesce(t);
 	session_group_end(t->task);
 	sys4(__NR_rt_sigaction, signo, &dfl, 0, 8);
-	sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo);
+	if (sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo) == -EAGAIN)
+		sys2(__NR_kill, sys0(__NR_getpid), signo); /* which needs no place in the queue */
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
 	/* Only the first process of a pid namespace survives that. */
 	for (;;)
@@ -115,14 +116,19 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 		signal_die(t, sig->signo);
 }
 
-/* Gives a signal that has become blocked since it was taken back to the kernel, for this thread. */
+/*
+ * Gives a signal that has become blocked since it was taken back to the kernel, for this thread. If another one has taken its place in the
+ * queue, it is held here.
+ */
 static void give_back(struct thread *t, struct taken_signal *sig)
 {
 	long ret = sys4(__NR_rt_tgsigqueueinfo, sys0(__NR_getpid), t->tid, sig->signo, sig->info);
 
-	if (ret)
+	if (ret == -EAGAIN && !t->held[SIG_HELD_BACK].signo)
+		t->held[SIG_HELD_BACK] = *sig;
+	else if (ret)
 		ret = sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, sig->signo);
-	curious(ret == 0);
+	curious(ret == 0 || ret == -EAGAIN);
 }
 
 /* The next thing to deliver, moved into *out; false if there is none. */

@@ -186,6 +186,8 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 	bool again = t->clock_fired;
 
 	t->cpu->pending = 1;
+	if (t->stepping) /* a fence, which nothing blocks: it is on its way out */
+		return;
 	if (info->code == SI_TIMER)
 		t->clock_fired = comes_from_kernel(t, uc->greg[GREG_RIP]) ? CLOCK_FIRED_IN_CALL : CLOCK_FIRED;
 	if (uc->greg[GREG_RIP] == (u64)window_end) {
@@ -199,19 +201,13 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 	leave_cache(t, uc);
 }
 
-static bool is_kick(int signo, const struct ksiginfo *info)
-{
-	return signo == SIG_KICK && (info->code == SIG_KICK_CODE || info->code == SI_TIMER) &&
-	       info->value == arena()->session_id;
-}
-
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 {
 	struct thread *t = thread_current();
 
 	if ((SIG_SYNC & SIG_BIT(signo)) && info->code > 0 && uc->greg[GREG_RIP] != (u64)window_end)
 		take_exception(t, signo, info, uc);
-	else if (is_kick(signo, info))
+	else if (signal_is_kick(t, signo, info))
 		take_kick(t, info, uc);
 	else
 		take_asynchronous(t, signo, info, uc);

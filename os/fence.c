@@ -1,0 +1,88 @@
+/*
+ * Interrupting a thread whatever its signal queue holds; see signal_fence() in os/signal.h.
+ *
+ * SIG_KICK is a real-time signal: where the user may queue no more, sending it fails. SIG_FENCE is a standard one, which the kernel always
+ * accepts, but then without its siginfo: it arrives as SI_USER of process 0. So the sender counts it in the target's slot first, and the
+ * handler takes such a signal for a fence while that is not 0. Two that the kernel merges leave the count one too high: one signal
+ * SIG_FENCE that another process sends to the guest, later and while the queue is full too, is lost.
+ */
+#include <asm/errno.h>
+#include <asm/siginfo.h>
+#include "os/session.h"
+#include "os/signal.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* linux/membarrier.h */
+#define GLOBAL_EXPEDITED 2
+#define REGISTER_GLOBAL_EXPEDITED 4
+
+static long send(const struct task *task, s32 signo)
+{
+	struct ksiginfo info;
+
+	memset(&info, 0, sizeof(info));
+	info.signo = signo;
+	info.code = SIG_KICK_CODE;
+	info.value = arena()->session_id;
+	return sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, signo, &info);
+}
+
+static bool take_count(u32 *fences)
+{
+	u32 n = __atomic_load_n(fences, __ATOMIC_RELAXED);
+
+	while (n && !__atomic_compare_exchange_n(fences, &n, n - 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+	return n;
+}
+
+static bool send_fence(struct task *task)
+{
+	__atomic_fetch_add(&task->fences, 1, __ATOMIC_ACQ_REL);
+	if (!send(task, SIG_FENCE))
+		return true;
+	take_count(&task->fences);
+	return false;
+}
+
+void signal_kick(struct task *task)
+{
+	if (send(task, SIG_KICK) == -EAGAIN)
+		send_fence(task);
+}
+
+bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
+{
+	bool known = info->value == arena()->session_id;
+
+	if (signo == SIG_KICK)
+		return known && (info->code == SIG_KICK_CODE || info->code == SI_TIMER);
+	if (signo != SIG_FENCE)
+		return false;
+	if (info->code == SIG_KICK_CODE && known) {
+		take_count(&t->task->fences);
+		return true;
+	}
+	return info->code == SI_USER && !info->addr && take_count(&t->task->fences);
+}
+
+void signal_fence_init(void)
+{
+	sys2(__NR_membarrier, REGISTER_GLOBAL_EXPEDITED, 0);
+}
+
+/*
+ * The kernel has marked the thread when the signal is sent, but if it runs on another processor it goes on until it is interrupted. The
+ * barrier interrupts all processors that run members, and waits; on the way back to user mode each looks for signals.
+ */
+bool signal_fence(s32 pid, s32 tid)
+{
+	for (u32 slot = 1; slot < arena()->tasks_high; slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task->tid == tid && task->pid == pid && __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_ALIVE)
+			return send_fence(task) && !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0);
+	}
+	return false;
+}
