@@ -16,6 +16,7 @@
 #include "rt/refuse.h"
 
 #define SOURCES_MAX 32 /* that drivers can limit, for one task */
+#define UNTIMED 1000000 /* of a source's units: how often a task whose ticks no timer brings is stopped for them */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
 
 /* The task's sources as they stand: each is read once per round. */
@@ -261,7 +262,7 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	ctx->timer_refused = !host_clock_limit(now, coarse);
 }
 
-static void arm(struct round *r, bool again)
+static void arm_once(struct round *r, bool again)
 {
 	bool ticks = false, timer = false, coarse = false, timed;
 	u64 at = ~0ul;
@@ -276,14 +277,14 @@ static void arm(struct round *r, bool again)
 		ticks |= needs_ticks(e);
 		timer |= needs_timer(e);
 		coarse |= needs_coarse_timer(e);
-		if (e->throttled || has_no_limit(e))
+		if ((e->throttled && !r->ctx->timer_refused) || has_no_limit(e))
 			continue;
 		if (e->source.clock) {
-			at = MIN(at, e->next);
+			at = MIN(at, e->throttled ? ~0ul : e->next);
 			continue;
 		}
 		s = round_source(r, e);
-		s->next = MIN(s->next, e->next);
+		s->next = MIN(s->next, e->throttled ? s->now + UNTIMED : e->next);
 		s->movable &= e->attr.freq && !r->ctx->timer_refused;
 	}
 	tell_drivers(r);
@@ -295,6 +296,15 @@ static void arm(struct round *r, bool again)
 	if (timer || coarse)
 		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
 	set_timer(r, at, !timed, again);
+}
+
+static void arm(struct round *r, bool again)
+{
+	bool refused = r->ctx->timer_refused;
+
+	arm_once(r, again);
+	if (unlikely(r->ctx->timer_refused && !refused))
+		arm_once(r, false);
 }
 
 /* ---- what the task calls ---- */
