@@ -12,12 +12,13 @@
 #include "event/event.h"
 #include "event/period.h"
 #include "event/sideband.h"
+#include "event/throttle.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 
 #define SOURCES_MAX 32 /* that drivers can limit, for one task */
+#define UNTIMED 1000000 /* of a source's units: how often a task whose ticks no timer brings is stopped for them */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
-#define SIGNAL_INTERRUPTS 16 /* a signal, its return, and a handler in which other events have samples may cost the task 100 us */
 
 /* The task's sources as they stand: each is read once per round. */
 struct source_now {
@@ -33,6 +34,7 @@ struct round {
 	const struct shot *shot;
 	struct overflow_result *out;
 	u64 time; /* perf clock; 0: not asked yet */
+	u64 waking; /* task clock before the first overflow that wakes somebody; 0: there was none */
 	bool any; /* something overflowed */
 	u32 nr_sources;
 	struct source_now source[SOURCES_MAX];
@@ -64,74 +66,11 @@ static bool has_no_limit(const struct event *e)
 	return e->source.polled || e->source.hits;
 }
 
-/* ---- throttling ---- */
-
-/* The kernel's perf_event_throttle_group() and its counterpart: the record is the leader's. */
-static void set_throttled(struct event *e, bool on)
-{
-	if (!overflow_active(e) && !event_is_leader(e))
-		return;
-	e->throttled = on && overflow_active(e);
-	if (!on)
-		e->interrupts = 0;
-	if (event_is_leader(e))
-		sideband_throttle_locked(e, on);
-}
-
-/*
- * By an overflow of e, until the next tick; but if those of this tick, with what they led to, have taken several, until as much time has
- * passed again: or a task that is signalled all the time would do nothing else. (Linux lowers the rate: perf_cpu_time_max_percent.)
- */
-static void throttle_group(task_id task, struct event *e)
-{
-	struct event *leader = event_leader(e), *s;
-	u64 clock = host_task_clock(task), taken = clock - e->tick_begin;
-
-	leader->throttled_until = taken > 2 * PERIOD_TICK ? clock + taken : 0;
-	set_throttled(leader, true);
-	for_each_sibling(s, leader)
-		set_throttled(s, true);
-}
-
-/*
- * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for frequencies, and if
- * someone has set the rate; else for those overflows that wake somebody. So what is only looked at later has a sample for each period.
- */
-static bool is_rated(const struct event *e)
-{
-	return e->attr.freq || event_space->rate_set;
-}
-
-/* A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the perf clock. */
-static void count_from_tick(struct event *e, task_id task, u64 now)
-{
-	u64 clock = host_task_clock(task), used = clock - e->tick_clock;
-
-	if (used < PERIOD_TICK) {
-		e->tick_stamp = now - used;
-		return;
-	}
-	e->tick_stamp = now;
-	e->tick_clock = e->tick_begin = clock;
-	e->interrupts = 0;
-}
-
-/* Counts an overflow of the present tick. One that signals counts for several: or a task might do nothing else at the highest rate. */
-static bool too_often(struct round *r, struct event *e, const struct event *root)
-{
-	u64 now = round_time(r);
-
-	if (now - e->tick_stamp >= PERIOD_TICK)
-		count_from_tick(e, r->task, now);
-	e->interrupts += root->async_pid || e->attr.sigtrap ? SIGNAL_INTERRUPTS : 1;
-	return e->interrupts * (u64)PERIOD_TICKS_PER_SECOND >= (u64)event_sysctl()->max_sample_rate;
-}
-
 static void unthrottle(struct round *r, struct event *e)
 {
 	u64 now = event_source_now(e);
 
-	set_throttled(e, false);
+	throttle_set(e, false);
 	if (e->next <= now)
 		period_advance(e, now);
 }
@@ -152,25 +91,20 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 	};
 }
 
-/* An event whose overflows are there to wake somebody, each of them or every few. */
-static bool is_waker(const struct event *root)
-{
-	return !is_rated(root) && (root->async_pid || (!root->attr.watermark && root->attr.wakeup_events));
-}
-
 /* throttles: it counts against the rate that is allowed. */
 static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
-	u64 begin = throttles && is_waker(root) ? host_task_clock(r->task) : 0;
 	bool last, woke;
 
+	if (!r->waking && throttles && throttle_is_waker(e))
+		r->waking = host_task_clock(r->task);
 	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
 		return;
 	last = root->limit == 1; /* it stays so until all are disabled: whoever dies before that leaves it to the next overflow */
 	root->limit -= root->limit && !last;
-	if (is_rated(e) && too_often(r, e, root) && throttles)
-		throttle_group(r->task, e);
+	if (throttle_is_rated(e))
+		throttle_count(r->task, e, root, round_time(r), throttles);
 	root->pending_kill = last ? POLL_HUP : POLL_IN;
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->shot, period);
@@ -179,10 +113,8 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 		root->pending_kill = 0;
 		woke = true;
 	}
-	if (woke && !is_rated(e) && too_often(r, e, root) && throttles)
-		throttle_group(r->task, e);
-	if (begin) /* waking is dear: a tick is of what the task does besides */
-		e->tick_clock += host_task_clock(r->task) - begin;
+	if (woke && !throttle_is_rated(e))
+		throttle_count(r->task, e, root, round_time(r), throttles);
 	if (!last)
 		return;
 	event_disable_family(root);
@@ -255,7 +187,7 @@ static void tick(struct round *r)
 	for_each_in_ctx(e, r->ctx) {
 		if (!overflow_active(e))
 			continue;
-		if (e->throttled && clock >= event_leader(e)->throttled_until)
+		if (e->throttled && throttle_may_end(r->task, e, clock))
 			unthrottle(r, e);
 		if (e->attr.freq)
 			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock);
@@ -331,7 +263,7 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	ctx->timer_refused = !host_clock_limit(now, coarse);
 }
 
-static void arm(struct round *r, bool again)
+static void arm_once(struct round *r, bool again)
 {
 	bool ticks = false, timer = false, coarse = false, timed;
 	u64 at = ~0ul;
@@ -346,14 +278,14 @@ static void arm(struct round *r, bool again)
 		ticks |= needs_ticks(e);
 		timer |= needs_timer(e);
 		coarse |= needs_coarse_timer(e);
-		if (e->throttled || has_no_limit(e))
+		if ((e->throttled && !r->ctx->timer_refused) || has_no_limit(e))
 			continue;
 		if (e->source.clock) {
-			at = MIN(at, e->next);
+			at = MIN(at, e->throttled ? ~0ul : e->next);
 			continue;
 		}
 		s = round_source(r, e);
-		s->next = MIN(s->next, e->next);
+		s->next = MIN(s->next, e->throttled ? s->now + UNTIMED : e->next);
 		s->movable &= e->attr.freq && !r->ctx->timer_refused;
 	}
 	tell_drivers(r);
@@ -367,6 +299,15 @@ static void arm(struct round *r, bool again)
 	set_timer(r, at, !timed, again);
 }
 
+static void arm(struct round *r, bool again)
+{
+	bool refused = r->ctx->timer_refused;
+
+	arm_once(r, again);
+	if (unlikely(r->ctx->timer_refused && !refused))
+		arm_once(r, false);
+}
+
 /* ---- what the task calls ---- */
 
 /* Not all of it is cleared: this is done for every sample. */
@@ -376,7 +317,7 @@ static void round_begin(struct round *r, task_id task, const struct shot *shot, 
 	r->ctx = event_ctx(task);
 	r->shot = shot;
 	r->out = out;
-	r->time = 0;
+	r->time = r->waking = 0;
 	r->any = false;
 	r->nr_sources = 0;
 	if (out)
@@ -428,6 +369,11 @@ void event_overflow(task_id task, const struct shot *shot, struct overflow_resul
 		if (!overflow_active(e) || has_no_limit(e) || (!e->source.clock && !shot->exact))
 			continue;
 		reach(&r, e, e->source.clock ? event_source_now(e) : round_source(&r, e)->now);
+	}
+	if (unlikely(r.waking)) {
+		event_unlock(); /* the wakeups were put off up to here */
+		event_lock();
+		throttle_spent(task, r.waking, host_task_clock(task));
 	}
 	arm(&r, !r.any);
 	event_unlock();
@@ -551,7 +497,7 @@ static void change_period(struct event *e, u64 value)
 {
 	period_change(e, value, event_tally(e)->state == PERF_STATE_ACTIVE ? event_source_now(e) : 0);
 	if (e->throttled)
-		set_throttled(e, false);
+		throttle_set(e, false);
 	if (e->task && overflow_active(e))
 		limits_changed(e->task);
 }

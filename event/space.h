@@ -79,8 +79,6 @@ struct event {
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
-	u64 tick_begin;		     /* task clock when that tick began; tick_clock leaves out what waking took */
-	u64 throttled_until;	     /* task clock */
 	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
 	u32 pending_kill;	     /* POLL_IN or POLL_HUP for the next wakeup */
 	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
@@ -94,6 +92,7 @@ struct event {
 	u32 async_signo;	     /* F_SETSIG's number, 0: SIGIO */
 	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */
 	s32 async_owner;	     /* and which; 0: nobody */
+	u32 async_by;		     /* the task whose overflow signalled last */
 	u32 async_in, async_hup;     /* wakeups signalled that are not known to be taken: POLL_IN's, and whether POLL_HUP too */
 
 	/* Derived. */
@@ -127,6 +126,9 @@ struct event_ctx {
 	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
 	u64 timer_stamp;  /* perf clock before which that cannot be */
 	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
+	u64 debt, debt_clock; /* ns that signals of its events took and it has not had for itself since, at that task clock; see throttle.h */
+	u64 charged;	  /* [any] ns that they took of other tasks, on its way to debt */
+	u32 handling;	  /* it is in a handler of such a signal */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 };

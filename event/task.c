@@ -94,6 +94,7 @@ void event_task_exec(task_id task)
 	event_lock();
 	ctx->mm = event_mm_new_locked();
 	event_mm_gone_locked(old_mm);
+	ctx->handling = 0;
 	for_each_in_ctx(e, ctx) {
 		if (!e->attr.enable_on_exec || event_follows_cpu(e))
 			continue;

@@ -37,6 +37,7 @@ struct task {
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
 	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
+	u32 fences;	     /* signals that were sent by os/fence.c and not taken yet; atomic, by everyone */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
 	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */

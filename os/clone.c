@@ -234,6 +234,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->sighand->refs = 1;
 	memset(t->held, 0, sizeof(t->held));
 	timer_after_fork(t);
+	t->sigtime.cause = 0;
 	breakpoints_forked(t);
 	perf_mmap_after_fork();
 	thread_list_keep_only(t);
@@ -285,7 +286,7 @@ static long clone_any(struct thread *t, struct request *rq)
 		return -EINVAL;
 	if (rq->args.flags & CLONE_NEWPID)
 		return refuse(EPERM, NO_PID_NAMESPACES);
-	mask = SIG_ALL_ASYNC;
+	mask = ~SIG_SYNC;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
 		t->host_blocked = 1;

@@ -4,7 +4,6 @@
  * The calling thread asks the kernel directly; about others /proc knows. What a task left at its end is in its slot.
  */
 #include <asm/errno.h>
-#include <asm/siginfo.h>
 #include <linux/capability.h>
 #include <linux/time.h>
 #include "event/host.h"
@@ -14,7 +13,6 @@
 #include "os/signal.h"
 #include "os/thread.h"
 #include "rt/fmt.h"
-#include "rt/string.h"
 #include "rt/sys.h"
 
 #define RUSAGE_THREAD_	1
@@ -322,14 +320,9 @@ u32 host_task_cpu(task_id id)
 void host_kick(task_id id)
 {
 	struct task *task = session_task(id);
-	struct ksiginfo info;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* A */
 	if (!task || id == host_current() || !__atomic_load_n(&task->in_cache, __ATOMIC_RELAXED))
 		return;
-	memset(&info, 0, sizeof(info));
-	info.signo = SIG_KICK;
-	info.code = SIG_KICK_CODE;
-	info.value = arena()->session_id;
-	sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, SIG_KICK, &info);
+	signal_kick(task);
 }

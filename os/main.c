@@ -153,7 +153,7 @@ static void attach_events(void)
 		.journals = (char *)LAYOUT_JOURNALS,
 		.noted = (char *)&a->lock,
 		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
-		.fence = session_fence,
+		.fence = signal_fence,
 		.after = event_after,
 	};
 	if (!a->events_ready) {

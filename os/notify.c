@@ -161,6 +161,8 @@ void host_wake(u32 root, u32 pending_kill)
 	bool waited = __atomic_load_n(&e->waiters, __ATOMIC_RELAXED);
 	bool async = e->async_pid && e->async_owner && pending_kill;
 
+	if (async)
+		e->async_by = host_current();
 	if (!waited && (!async || signal_self(e, pending_kill)))
 		return;
 	if (!send_datagram(root) || !async)
@@ -275,7 +277,7 @@ static void taken_of_any(struct thread *t)
 	}
 }
 
-static bool has_descriptor(const struct ksiginfo *info)
+bool notify_names_descriptor(const struct ksiginfo *info)
 {
 	if (has_own_codes((u32)info->signo))
 		return info->code == SI_SIGIO;
@@ -288,7 +290,7 @@ bool notify_signal_taken(struct thread *t, struct taken_signal *sig)
 
 	if (likely(!event_space->opened))
 		return true;
-	if (has_descriptor(info))
+	if (notify_names_descriptor(info))
 		return taken_of(t, (s32)info->value, info);
 	if (sig->signo == SIGIO && info->code == SIG_CODE_KERNEL)
 		taken_of_any(t);

@@ -38,5 +38,8 @@ void notify_set_owner(struct thread *t, s32 fd);
  * not meant for the guest.
  */
 bool notify_signal_taken(struct thread *t, struct taken_signal *sig);
+/* A signal with this siginfo is of a descriptor, which si_fd names. */
+struct ksiginfo;
+bool notify_names_descriptor(const struct ksiginfo *info);
 
 #endif

@@ -6,6 +6,7 @@
 #include "os/sampling.h"
 #include "os/shot.h"
 #include "os/signal.h"
+#include "os/sigtime.h"
 #include "os/timer.h"
 #include "rt/stats.h"
 #include "rt/string.h"
@@ -59,6 +60,7 @@ static void overflow(struct thread *t, struct shot *shot, bool in_call)
 {
 	struct overflow_result result = {0};
 
+	sigtime_look(t);
 	event_overflow(t->cpu->slot, shot, &result);
 	sampling_result(t, &result, in_call);
 }

@@ -94,18 +94,6 @@ bool session_task_exists(const struct task *task)
 	return sys3(__NR_tgkill, task->pid, task->tid, 0) != -ESRCH;
 }
 
-enum section_fence session_fence(u32 slot)
-{
-	const struct task *task = &arena()->tasks[slot];
-	struct ksiginfo info = {.signo = SIG_KICK, .code = SIG_KICK_CODE, .value = arena()->session_id};
-	long ret;
-
-	if (slot >= ARENA_TASKS || !task->pid)
-		return FENCE_FAILED;
-	ret = sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, SIG_KICK, &info);
-	return !ret ? FENCE_SENT : ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
-}
-
 static void task_fill(struct task *task)
 {
 	task->pid = (s32)sys0(__NR_getpid);
@@ -351,6 +339,7 @@ struct task *session_task_new(struct task *parent)
 	task->exec_sigmask = task->exec_sigign = 0;
 	task->exec_tgid = 0;
 	task->in_cache = 0;
+	task->fences = 0;
 	task->cputime_at_exit = 0;
 	return task;
 }

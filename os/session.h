@@ -19,9 +19,6 @@ struct task *session_find_self(void);
 /* After exec: the other threads of the task's group are gone, and with them their tasks. */
 void session_end_others(const struct task *self);
 
-/* section_host.fence */
-enum section_fence session_fence(u32 slot);
-
 /* The slot with that number, NULL if there is none with it; any state but FREE. */
 struct task *session_task(u32 slot);
 /* The live slot of a kernel thread id, 0 if it is no task of the session. */

@@ -92,7 +92,7 @@ static int host_action_locked(struct sighand *sh, int signo)
 		else if (act->handler > ACTION_IGN)
 			host.flags |= act->flags & SA_RESETHAND;
 		host.restorer = (u64)signal_restorer;
-		host.mask = SIG_ALL_ASYNC | SIG_BIT(SIG_KICK);
+		host.mask = SIG_IN_HANDLERS;
 	}
 	return sys4(__NR_rt_sigaction, signo, &host, 0, 8);
 }
@@ -155,6 +155,7 @@ int signal_init(struct thread *t)
 		host_action_locked(sh, signo);
 	}
 	signal_thread_begin(t, false);
+	signal_fence_init();
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	return 0;
 }
@@ -183,7 +184,7 @@ void signal_exec_state(struct thread *t)
 	int signo;
 
 	t->executing = 1;
-	host_block(SIG_BLOCK, SIG_BIT(SIG_KICK));
+	host_block(SIG_BLOCK, SIG_BIT(SIG_KICK) | SIG_BIT(SIG_FENCE));
 
 	lock_acquire(&t->sighand->lock);
 	for (signo = 1; signo <= SIG_NUMBERS; signo++)
@@ -198,8 +199,7 @@ void signal_exec_state(struct thread *t)
 void signal_exec_failed(struct thread *t)
 {
 	t->executing = 0;
-	if (!t->host_blocked)
-		host_block(SIG_UNBLOCK, SIG_BIT(SIG_KICK));
+	host_block(SIG_UNBLOCK, SIG_BIT(SIG_FENCE) | (t->host_blocked ? 0 : SIG_BIT(SIG_KICK)));
 }
 
 void signal_thread_begin(struct thread *t, bool clear_sighand)

@@ -7,6 +7,7 @@
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "os/sigtime.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -54,7 +55,8 @@ void signal_die(struct thread *t, int signo)
 	group_quiesce(t);
 	session_group_end(t->task);
 	sys4(__NR_rt_sigaction, signo, &dfl, 0, 8);
-	sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo);
+	if (sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo) == -EAGAIN)
+		sys2(__NR_kill, sys0(__NR_getpid), signo); /* which needs no place in the queue */
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
 	/* Only the first process of a pid namespace survives that. */
 	for (;;)
@@ -84,6 +86,7 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 	t->sigmask = mask & ~SIG_UNBLOCKABLE;
 	t->call_mask_on = 0;
 	t->host_blocked = 1;
+	sigtime_entered(t);
 }
 
 /* A fault of the current instruction: blocked or ignored it kills, as in the kernel's force_sig_info(). */
@@ -99,8 +102,11 @@ static void deliver_fault(struct thread *t, const struct taken_signal *sig)
 
 static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 {
+	u32 cause = sigtime_cause(t, sig);
 	struct ksigaction act;
 
+	if (unlikely(cause))
+		sigtime_begin(t, cause);
 	if (!notify_signal_taken(t, sig))
 		return;
 	sighand_get_action(t->sighand, sig->signo, &act);
@@ -110,14 +116,19 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 		signal_die(t, sig->signo);
 }
 
-/* Gives a signal that has become blocked since it was taken back to the kernel, for this thread. */
+/*
+ * Gives a signal that has become blocked since it was taken back to the kernel, for this thread. If another one has taken its place in the
+ * queue, it is held here.
+ */
 static void give_back(struct thread *t, struct taken_signal *sig)
 {
 	long ret = sys4(__NR_rt_tgsigqueueinfo, sys0(__NR_getpid), t->tid, sig->signo, sig->info);
 
-	if (ret)
+	if (ret == -EAGAIN && !t->held[SIG_HELD_BACK].signo)
+		t->held[SIG_HELD_BACK] = *sig;
+	else if (ret)
 		ret = sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, sig->signo);
-	curious(ret == 0);
+	curious(ret == 0 || ret == -EAGAIN);
 }
 
 /* The next thing to deliver, moved into *out; false if there is none. */
@@ -172,14 +183,19 @@ void signal_deliver(struct thread *t)
 			signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 		}
 	} while (t->attention);
+	sigtime_look(t);
 }
 
 long sys_rt_sigreturn(struct thread *t, const u64 *a)
 {
-	int ret = sigframe_pop(t);
+	int ret;
 
+	sigtime_returns(t);
+	ret = sigframe_pop(t);
 	if (ret == SYSCALL_AGAIN)
 		return ret;
+	if (!t->attention)
+		sigtime_look(t);
 	t->regs_replaced = 1;
 	if (ret)
 		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, 0, 0);

@@ -185,11 +185,9 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 {
 	bool again = t->clock_fired;
 
-	if (t->stepping && info->code != SI_TIMER) {
-		t->cpu->pending = 1; /* the step leads out */
-		return;
-	}
 	t->cpu->pending = 1;
+	if (t->stepping) /* a fence, which nothing blocks: it is on its way out */
+		return;
 	if (info->code == SI_TIMER)
 		t->clock_fired = comes_from_kernel(t, uc->greg[GREG_RIP]) ? CLOCK_FIRED_IN_CALL : CLOCK_FIRED;
 	if (uc->greg[GREG_RIP] == (u64)window_end) {
@@ -201,12 +199,6 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 	if (info->code == SI_TIMER && t->clock_coarse && !again && dbt_leave_soon(t->cpu, uc->greg))
 		return;
 	leave_cache(t, uc);
-}
-
-static bool is_kick(int signo, const struct ksiginfo *info)
-{
-	return signo == SIG_KICK && (info->code == SIG_KICK_CODE || info->code == SI_TIMER) &&
-	       info->value == arena()->session_id;
 }
 
 /* Not in another handler, which will itself ask what is asked below. */
@@ -221,7 +213,7 @@ void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 
 	if ((SIG_SYNC & SIG_BIT(signo)) && info->code > 0 && uc->greg[GREG_RIP] != (u64)window_end)
 		take_exception(t, signo, info, uc);
-	else if (is_kick(signo, info))
+	else if (signal_is_kick(t, signo, info))
 		take_kick(t, info, uc);
 	else
 		take_asynchronous(t, signo, info, uc);

@@ -5,8 +5,7 @@
  * with the guest's SA_RESTART, SA_NOCLDSTOP, SA_NOCLDWAIT and SA_RESETHAND. Three groups are exceptions:
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
  *     translator needs them.
- *  2. SIG_KICK always has our handler and is never blocked outside of handlers, for host_kick(), os/timer.c and as the fence of
- *     rt/section.h. It is a number that C libraries keep to
+ *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and os/timer.c. It is a number that C libraries keep to
  *     themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
  *     code at an instruction boundary and then lets the kernel's default action happen, so counts stay exact.
@@ -26,6 +25,7 @@
 #define SIG_BIT(signo) (1ul << ((signo)-1))
 #define SIG_KICK 33
 #define SIG_KICK_CODE (-0x70636c) /* si_code of a kick */
+#define SIG_FENCE SIGILL /* does what SIG_KICK does where the queue is full, see os/fence.c */
 #define SIG_NUMBERS 64
 
 /* Signals that the CPU raises. */
@@ -105,9 +105,22 @@ void signal_end_begins(struct thread *t);
 /* The kernel's default action of a signal, which ends the process. */
 void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
+/* os/fence.c */
+/* Interrupts the task's thread if it is in translated code, and makes it look at cpu->want and the like. */
+void signal_kick(struct task *task);
+/*
+ * section_host.fence: after FENCE_SENT the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,
+ * before it has run pcl's handler for the fence, which does what it does for a kick. Works with a full signal queue; the guest does not notice.
+ */
+enum section_fence signal_fence(u32 slot);
+void signal_fence_init(void);
+/* In the handler: the signal is one of these. Once for each. */
+bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info);
+
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
-#define SIG_ALL_ASYNC (~SIG_NEVER_BLOCKED)
+#define SIG_ALL_ASYNC (~SIG_SYNC)
+#define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE)) /* blocked in the runtime's handlers */
 
 /* os/sigact.c */
 void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);
@@ -121,6 +134,8 @@ static inline int sig_held_index(int signo)
 {
 	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : 5;
 }
+
+#define SIG_HELD_BACK 6 /* index of one of any other number that had to be given back when the kernel's queue was full */
 
 /* os/sigframe.c */
 int sigframe_init(void); /* 0, or -errno if the CPU's vector state is unsupported */

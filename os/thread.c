@@ -254,7 +254,7 @@ static void group_put(struct thread *t)
 
 void thread_exit(struct thread *t, int status)
 {
-	signal_host_mask(~SIG_BIT(SIG_KICK)); /* a section's fence */
+	signal_host_mask(~SIG_BIT(SIG_FENCE));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	session_task_end(t->task);
 	signal_host_mask(~0ul);

@@ -71,12 +71,19 @@ struct thread {
 	} altstack;	      /* the guest's */
 	struct taken_signal fault;   /* raised by the instruction at cpu->rip */
 	struct taken_signal pending; /* asynchronous; the host mask blocks all others until it is delivered */
-	struct taken_signal held[6]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index() */
+	struct taken_signal held[7]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
 	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
 	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
+
+	/* The handler of a signal of events that it is in, see os/sigtime.h; the outermost. */
+	struct {
+		u32 cause;	  /* the task that is charged, 0: it is in none */
+		u64 begin, since; /* task clock and perf clock when its delivery began */
+		u64 frame, stack; /* the stack pointer that it began with, and the lowest of that stack; frame 0: not entered yet, or left */
+	} sigtime;
 
 	/* The system call being served. */
 	u64 nr, args[6];

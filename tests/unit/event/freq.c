@@ -1,4 +1,5 @@
 /* sample_freq: how fast the period follows what the task does; and throttling. */
+#include "event/throttle.h"
 #include "tests/unit/event/sampling.h"
 
 #define MS 1000000ul
@@ -214,19 +215,62 @@ static void test_throttle_wakeups(void)
 	take_samples(fd);
 	expect_between("samples whose signals take long", nr_samples, 24, 26);
 	expect_long(nr_throttles, 1);
+	fake_wakes.ns = 0;
 	expect_empty();
-	/* So long that several ticks have passed: then the task has as much time to itself. */
+}
+
+/* However long signals take, two thirds of the time are the task's own. Events that wake nobody have all their samples. */
+static void test_own_time(u64 ns)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 10), b = sampling_attr(PERF_TYPE_RAW, 0, 1000);
+	u64 begin, own;
+	long fd, calm;
+
+	sampling_session();
+	fd = open_sampling(&a, -1);
+	calm = open_sampling(&b, -1);
+	event_of(fd)->async_pid = 1001;
+	fake_wakes.ns = ns;
+	begin = executed[1];
+	run_for(1, 200 * MS, 200);
+	own = (executed[1] - begin) * 200;
+	expect_between("own time", own, 200 * MS * 2 / 3 - THROTTLE_DEBT - ns, 200 * MS * 9 / 10);
+	take_samples(fd);
+	expect(nr_throttles >= 3 && nr_throttles - nr_unthrottles <= 1);
+	take_samples(calm);
+	expect_long(nr_samples, (executed[1] - begin) / 1000);
+	expect_long(nr_throttles, 0);
+	fake_wakes.ns = 0;
+	expect_empty();
+}
+
+/* The handler's time counts, with that of handlers in other tasks. */
+static void test_handlers(bool elsewhere)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 1000);
+	long fd;
+
+	sampling_session();
 	fd = open_sampling(&a, -1);
 	event_of(fd)->async_pid = 1001;
-	fake_wakes.ns = 400000;
-	run_for(1, 19 * MS, 200);
+	run_for(1, MS, 200);
+	if (elsewhere) {
+		throttle_charge(1, 20 * MS);
+	} else {
+		throttle_handling(1, fake[1].clock, true);
+		fake[1].clock += 20 * MS;
+		fake_mono += 20 * MS;
+		throttle_handling(1, fake[1].clock, false);
+	}
 	take_samples(fd);
-	expect_between("samples whose signals take all the time", nr_samples, 24, 26);
-	expect_long(nr_throttles - nr_unthrottles, 1);
+	run_for(1, 39 * MS, 200);
+	take_samples(fd);
+	expect_long(nr_samples, 1);
+	expect_long(nr_throttles, 1);
 	run_for(1, 10 * MS, 200);
 	take_samples(fd);
-	expect(nr_unthrottles >= 1);
-	fake_wakes.ns = 0;
+	expect_long(nr_unthrottles, 1);
+	expect(nr_samples >= 5);
 	expect_empty();
 }
 
@@ -278,6 +322,11 @@ int main(void)
 	test_long_period_ends();
 	test_throttle();
 	test_throttle_wakeups();
+	test_own_time(400000);
+	test_own_time(20000);
+	test_own_time(5 * MS);
+	test_handlers(false);
+	test_handlers(true);
 	test_throttled_group();
 	test_throttle_sigtraps();
 	return unit_result();

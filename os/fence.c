@@ -1,0 +1,93 @@
+/*
+ * Interrupting a thread whatever its signal queue holds; see signal_fence() in os/signal.h.
+ *
+ * SIG_KICK is a real-time signal: where the user may queue no more, sending it fails. SIG_FENCE is a standard one, which the kernel always
+ * accepts, but then without its siginfo: it arrives as SI_USER of process 0. So the sender counts it in the target's slot first, and the
+ * handler takes such a signal for a fence while that is not 0. Two that the kernel merges leave the count one too high: one signal
+ * SIG_FENCE that another process sends to the guest, later and while the queue is full too, is lost.
+ */
+#include <asm/errno.h>
+#include <asm/siginfo.h>
+#include "os/session.h"
+#include "os/signal.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* linux/membarrier.h */
+#define GLOBAL_EXPEDITED 2
+#define REGISTER_GLOBAL_EXPEDITED 4
+
+static long send(const struct task *task, s32 signo)
+{
+	struct ksiginfo info;
+
+	memset(&info, 0, sizeof(info));
+	info.signo = signo;
+	info.code = SIG_KICK_CODE;
+	info.value = arena()->session_id;
+	return sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, signo, &info);
+}
+
+static bool take_count(u32 *fences)
+{
+	u32 n = __atomic_load_n(fences, __ATOMIC_RELAXED);
+
+	while (n && !__atomic_compare_exchange_n(fences, &n, n - 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+	return n;
+}
+
+static long send_fence(struct task *task)
+{
+	long ret;
+
+	__atomic_fetch_add(&task->fences, 1, __ATOMIC_ACQ_REL);
+	ret = send(task, SIG_FENCE);
+	if (ret)
+		take_count(&task->fences);
+	return ret;
+}
+
+void signal_kick(struct task *task)
+{
+	if (send(task, SIG_KICK) == -EAGAIN)
+		send_fence(task);
+}
+
+bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
+{
+	bool known = info->value == arena()->session_id;
+
+	if (signo == SIG_KICK)
+		return known && (info->code == SIG_KICK_CODE || info->code == SI_TIMER);
+	if (signo != SIG_FENCE)
+		return false;
+	if (info->code == SIG_KICK_CODE && known) {
+		take_count(&t->task->fences);
+		return true;
+	}
+	return info->code == SI_USER && !info->addr && take_count(&t->task->fences);
+}
+
+void signal_fence_init(void)
+{
+	sys2(__NR_membarrier, REGISTER_GLOBAL_EXPEDITED, 0);
+}
+
+/*
+ * The kernel has marked the thread when the signal is sent, but if it runs on another processor it goes on until it is interrupted. The
+ * barrier interrupts all processors that run members, and waits; on the way back to user mode each looks for signals. Where a
+ * filter forbids the barrier, it is the time that sections grant (rt/section.h): an interrupt was sent with the signal, too.
+ */
+enum section_fence signal_fence(u32 slot)
+{
+	struct task *task = slot < ARENA_TASKS ? &arena()->tasks[slot] : NULL;
+	long ret;
+
+	if (!task || !task->pid)
+		return FENCE_FAILED;
+	ret = send_fence(task);
+	if (!ret)
+		sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0);
+	return !ret ? FENCE_SENT : ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
+}
