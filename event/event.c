@@ -436,7 +436,7 @@ struct event *event_alloc(void)
 
 	if (nr)
 		elist_del(&s->free, nr, LINK_CTX);
-	else if (s->slots_high < EVENT_SLOTS)
+	else if (s->slots_high < s->limits.slots)
 		nr = new_slot(s);
 	else
 		return NULL;

@@ -46,7 +46,7 @@ static struct ring *find_slot(void)
 
 	while (nr < event_space->rings_high && ring_slot(nr)->slot != SLOT_FREE)
 		nr++;
-	if (nr == EVENT_RINGS)
+	if (nr == event_space->limits.rings)
 		return NULL;
 	if (nr == event_space->rings_high)
 		event_space->rings_high++;

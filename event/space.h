@@ -22,14 +22,15 @@
 #include "event/pmu.h"
 #include "rt/lock.h"
 
-#define EVENT_SLOTS 16384
-#define EVENT_TASKS 4096 /* task slots; os/ checks that it is ARENA_TASKS */
-#define EVENT_FILES 4096 /* descriptor tables */
+/* The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are. */
+#define EVENT_SLOTS (8u << 20)
+#define EVENT_TASKS 65536 /* task slots; os/ checks that it is ARENA_TASKS */
+#define EVENT_FILES 16384 /* descriptor tables */
 #define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
-#define EVENT_RINGS 4096	 /* ring buffers */
-#define EVENT_MAPS 8192		 /* mappings of events, in all processes */
-#define EVENT_WATCHES 4096	 /* registrations of events with epoll instances */
-#define EVENT_FILTER_NODES 65536
+#define EVENT_RINGS 65536	 /* ring buffers */
+#define EVENT_MAPS 262144	 /* mappings of events, in all processes */
+#define EVENT_WATCHES (1u << 20) /* registrations of events with epoll instances */
+#define EVENT_FILTER_NODES (4u << 20)
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -199,6 +200,11 @@ struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
 };
 
+/* How much of a table is used, at most: all of it, but in tests of what happens then. */
+struct event_limits {
+	u32 slots, rings, watches;
+};
+
 struct event_space {
 	struct slock lock; /* RANK_EVENT */
 	u32 opened;	   /* [any] an event was opened in this session */
@@ -208,6 +214,7 @@ struct event_space {
 	u32 files_hint;	   /* where to look for a free one first */
 	u32 rings_high, maps_high; /* the same of rings and mappings */
 	u32 watches_high;  /* [any] registrations ever used + 1 */
+	struct event_limits limits; /* set once */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */

@@ -32,7 +32,7 @@ static u32 find_free(void)
 
 	while (nr < event_space->watches_high && watched(slot(nr)))
 		nr++;
-	if (nr == EVENT_WATCHES)
+	if (nr == event_space->limits.watches)
 		return 0;
 	if (nr == event_space->watches_high)
 		__atomic_store_n(&event_space->watches_high, nr + 1, __ATOMIC_RELAXED);

@@ -18,7 +18,7 @@
 #include "rt/stats.h"
 
 #define ARENA_MAGIC 0x306c6370u /* "pcl0" */
-#define ARENA_TASKS 4096
+#define ARENA_TASKS 65536
 #define ARENA_PATH 4096
 
 enum task_state {
