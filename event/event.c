@@ -3,6 +3,7 @@
 
 #include "event/attr.h"
 #include "event/fold.h"
+#include "event/lineage.h"
 #include "event/overflow.h"
 #include "event/ready.h"
 #include "event/ring.h"
@@ -126,8 +127,11 @@ static u32 wanted_units(const struct event_ctx *ctx)
 void event_sync_units(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
-	u32 units = wanted_units(ctx);
+	u32 units;
 
+	if (ctx->quiet)
+		return;
+	units = wanted_units(ctx);
 	if (units == ctx->units)
 		return;
 	ctx->units = units;
@@ -229,7 +233,7 @@ static bool on_its_cpu(const struct event *e)
 
 void event_see_cpu(task_id task)
 {
-	if (!event_ctx(task)->cpu_bound)
+	if (!event_is_followed(task))
 		event_ctx(task)->cpu = (s32)host_task_cpu(task);
 }
 
@@ -330,11 +334,14 @@ void event_enable_family(struct event *e)
 {
 	struct event *c;
 
+	if (!e->lineage_on)
+		lineage_settle(e);
 	event_enable(e);
 	if (!e->task) {
 		sched_system_group(e);
 		return;
 	}
+	lineage_switched(e, true);
 	for_each_child(c, e)
 		event_enable(c);
 }
@@ -343,11 +350,14 @@ void event_disable_family(struct event *e)
 {
 	struct event *c;
 
+	if (e->lineage_on)
+		lineage_settle(e);
 	event_disable(e);
 	if (!e->task) {
 		sched_system_group(e);
 		return;
 	}
+	lineage_switched(e, false);
 	for_each_child(c, e)
 		event_disable(c);
 }
@@ -410,6 +420,7 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 		own_times(e, out);
 		out->enabled += event_tally(e)->child_enabled;
 		out->running += event_tally(e)->child_running;
+		out->enabled += lineage_enabled(e);
 	}
 	for_each_child(c, e) {
 		if (!event_counts_alone(e))
@@ -540,6 +551,17 @@ void event_fold(struct event *e)
 	tally_commit(parent);
 }
 
+void event_fold_pending(struct event *root, u64 id, u64 enabled)
+{
+	struct event_tally *to = tally_begin(root);
+
+	if (to->last_fold == id)
+		return;
+	to->child_enabled += enabled;
+	to->last_fold = id;
+	tally_commit(root);
+}
+
 static void remove_child(struct event *e, enum event_slot_state how)
 {
 	u64 now = event_clock(e);
@@ -580,6 +602,7 @@ void event_release(struct event *e)
 	u64 now = event_clock(e);
 	struct event *c;
 
+	lineage_close(e);
 	for_each_child(c, e)
 		remove_child(c, SLOT_DYING);
 	ring_attach(e, NULL);

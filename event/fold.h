@@ -7,6 +7,9 @@
 /* Adds a SLOT_FOLDING child to its parent; once, wherever the last one who tried was stopped. */
 void event_fold(struct event *e);
 
+/* The same of a child that was never made, and has been enabled for so long. id: as of no other child. */
+void event_fold_pending(struct event *root, u64 id, u64 enabled);
+
 /* Its source is what host_task_count() tells. */
 static inline bool event_is_measured(const struct event *e)
 {

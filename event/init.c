@@ -12,7 +12,7 @@ int event_space_init(void *mem)
 	s->files_hint = 1;
 	s->next_id = 1;
 	s->rings_high = s->maps_high = 1;
-	s->watches_high = 1;
+	s->watches_high = s->lineages_high = 1;
 	s->next_mm = s->next_ring_id = 1;
 	s->limits = (struct event_limits){EVENT_SLOTS, EVENT_RINGS, EVENT_WATCHES};
 	s->sysctl = (struct event_sysctl){

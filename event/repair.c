@@ -8,6 +8,7 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/fold.h"
+#include "event/lineage.h"
 #include "event/map.h"
 #include "event/overflow.h"
 #include "event/ready.h"
@@ -131,6 +132,7 @@ static void clear_lists(void)
 		s->ctx[task].events = (struct elist){0, 0};
 		s->ctx[task].cpu_bound = s->ctx[task].measured = 0;
 		s->ctx[task].hits_changed = 1;
+		s->ctx[task].quiet = 0;
 		memset(s->ctx[task].unit_users, 0, sizeof(s->ctx[task].unit_users));
 	}
 	for (u32 nr = 1; nr < s->slots_high; nr++) {
@@ -174,6 +176,7 @@ static void rebuild_lists(void)
 		else
 			elist_add(&event_space->free, nr, LINK_CTX);
 	}
+	lineage_rebuild();
 	for (u32 task = 0; task < event_space->ctx_high; task++)
 		sideband_sync_locked(task);
 }
@@ -253,5 +256,6 @@ void event_repair(void)
 	rebuild_rings();
 	tell_drivers();
 	reschedule();
+	lineage_finish();
 	event_ready_repair();
 }

@@ -31,6 +31,8 @@
 #define EVENT_MAPS 262144	 /* mappings of events, in all processes */
 #define EVENT_WATCHES (1u << 20) /* registrations of events with epoll instances */
 #define EVENT_FILTER_NODES (4u << 20)
+#define EVENT_LINEAGES 65536
+#define EVENT_CPUS 1024 /* children of events of CPUs above that are made at once; a multiple of 64 */
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -73,6 +75,8 @@ struct event {
 	u32 pmu;
 	struct event_source source;
 	u64 inode;		     /* which file its descriptors are; roots only */
+	u32 lineage, lineage_seq;    /* see lineage.h; 0: none. Roots only, changes by one store */
+	u32 lineage_on;		     /* its pending children are enabled */
 	struct perf_attr attr;	     /* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
 
@@ -108,7 +112,7 @@ struct event {
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
 	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
-	struct elink in_group, in_family, in_ring;
+	struct elink in_group, in_family, in_ring, in_lineage;
 };
 
 /* One per task slot: the kernel's task context, and which descriptor table the task has. */
@@ -118,6 +122,17 @@ struct event_ctx {
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
 	s32 cpu;	  /* where it was seen last */
 	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
+	u32 quiet;	  /* it begins or ends: derived words are brought up to date when that is done */
+	u32 lineage;	  /* [any] whose CPU-bound events it inherits, 0: nobody's; see lineage.h */
+	u32 lineage_seq;  /* of those, the ones that had joined before */
+	u32 lineage_sideband; /* SB_* that those want to hear of */
+	u32 own_lineage;  /* that of its own CPU-bound events */
+	u32 making;	  /* 1 + the CPU whose events are being made on it */
+	u32 leaving;	  /* it is leaving its lineage */
+	u32 next_heir, prev_heir; /* derived */
+	u64 fold_id;	  /* by which its pending children are told from the last child that was added to their root */
+	u64 clock_read;	  /* the task clock as it was read last for those */
+	u64 seen[EVENT_CPUS / 64]; /* CPUs whose events it has */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
 	u32 units;	  /* [any] derived: what the drivers were told */
@@ -200,6 +215,16 @@ struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
 };
 
+/* See lineage.h; free: no roots. */
+struct event_lineage {
+	u32 owner;	/* the task whose events the roots are; it may have ended */
+	u32 next_seq;
+	u32 sideband;	/* SB_* that roots want, or wanted, to hear of */
+	u32 next_free;	/* derived, as those that follow */
+	struct elist roots;
+	u32 heirs;	/* the first task; ctx.next_heir */
+};
+
 /* How much of a table is used, at most: all of it, but in tests of what happens then. */
 struct event_limits {
 	u32 slots, rings, watches;
@@ -214,6 +239,8 @@ struct event_space {
 	u32 files_hint;	   /* where to look for a free one first */
 	u32 rings_high, maps_high; /* the same of rings and mappings */
 	u32 watches_high;  /* [any] registrations ever used + 1 */
+	u32 lineages_high; /* lineages ever used + 1 */
+	u32 lineage_free;  /* derived: the first one */
 	struct event_limits limits; /* set once */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
@@ -225,6 +252,7 @@ struct event_space {
 	struct elist system;	/* derived: per-CPU events */
 	struct event_sysctl sysctl; /* [any] */
 	struct event_ctx ctx[EVENT_TASKS];
+	struct event_lineage lineage[EVENT_LINEAGES];
 	struct event event[EVENT_SLOTS];
 	struct ring ring[EVENT_RINGS];
 	struct event_map map[EVENT_MAPS];
@@ -285,6 +313,7 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_GROUP offsetof(struct event, in_group)
 #define LINK_FAMILY offsetof(struct event, in_family)
 #define LINK_RING offsetof(struct event, in_ring)
+#define LINK_LINEAGE offsetof(struct event, in_lineage)
 
 /* Iteration in which the present event may leave the list. */
 #define for_each_linked(e, nr, next_, list, link)                                                                      \

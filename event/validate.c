@@ -1,6 +1,7 @@
 /* Does everything derived agree with the slot tables? For debug builds and tests; see event_validate() in space.h. */
 #include "event/event.h"
 #include "event/fold.h"
+#include "event/lineage.h"
 #include "event/overflow.h"
 #include "event/sideband.h"
 #include "event/space.h"
@@ -178,6 +179,7 @@ const char *event_validate(void)
 
 	if (!why && list_length(&event_space->free, LINK_CTX) == ~0u)
 		why = "the free list is broken";
+	why = why ? why : lineage_validate();
 	why = why ? why : check_rings(&maps);
 	return why ? why : check_files(maps);
 }

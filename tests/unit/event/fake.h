@@ -330,6 +330,8 @@ static inline int fake_fork(task_id parent, task_id child, u64 flags)
 	fake[child].cpu = fake[parent].cpu;
 	err = event_task_fork(parent, child, flags);
 	fake[child].alive = !err;
+	if (!err)
+		event_task_moved(child); /* as its first step */
 	return err;
 }
 
