@@ -89,6 +89,7 @@ static bool has_child(task_id task, const struct event *root)
 	return false;
 }
 
+/* again: some may be there already. */
 static void make_all(task_id task, s32 cpu, bool again)
 {
 	struct event_ctx *ctx = event_ctx(task);
@@ -105,6 +106,11 @@ static void make_all(task_id task, s32 cpu, bool again)
 	curious(!all);
 }
 
+static void set_seen(struct event_ctx *ctx, s32 cpu)
+{
+	ctx->seen[cpu / 64] |= 1ul << cpu % 64;
+}
+
 void lineage_see(task_id task, s32 cpu)
 {
 	struct event_ctx *ctx = event_ctx(task);
@@ -112,7 +118,7 @@ void lineage_see(task_id task, s32 cpu)
 	if (cpu < 0 || lineage_has_seen(task, cpu))
 		return;
 	__atomic_store_n(&ctx->making, cpu + 1, __ATOMIC_RELEASE);
-	ctx->seen[cpu / 64] |= 1ul << cpu % 64;
+	set_seen(ctx, cpu);
 	make_all(task, cpu, false);
 	__atomic_store_n(&ctx->making, 0, __ATOMIC_RELEASE);
 }
@@ -306,7 +312,7 @@ static void find_different(task_id parent, struct event_ctx *ctx)
 
 	for_each_in_ctx(e, event_ctx(parent))
 		if (event_is_leader(e) && has_inherited(ctx, root_of(e)) && !group_matches(e, ctx))
-			ctx->seen[e->cpu / 64] |= 1ul << e->cpu % 64;
+			set_seen(ctx, e->cpu);
 }
 
 void lineage_fork(task_id parent, task_id child)
@@ -441,10 +447,12 @@ void lineage_finish(void)
 	for (task_id task = 1; task < event_space->ctx_high; task++) {
 		struct event_ctx *ctx = event_ctx(task);
 
+		if (ctx->live && ctx->making) {
+			set_seen(ctx, (s32)ctx->making - 1);
+			make_all(task, (s32)ctx->making - 1, true);
+		}
 		if (ctx->live && ctx->leaving && ctx->lineage)
 			lineage_exit(task);
-		else if (ctx->live && ctx->making)
-			make_all(task, ctx->making - 1, true);
 		ctx->making = ctx->leaving = 0;
 	}
 }

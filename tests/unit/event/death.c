@@ -30,6 +30,7 @@ static void copy_world(void)
 
 	memcpy(copy, world, head);
 	memcpy(copy->event, world->event, 40 * sizeof(struct event));
+	memcpy(copy->lineage, world->lineage, 4 * sizeof(struct event_lineage));
 	memcpy(copy->ring, world->ring, 4 * sizeof(struct ring));
 	memcpy(copy->map, world->map, 4 * sizeof(struct event_map));
 	memcpy(copy->files, world->files, sizeof(world->files));
@@ -98,6 +99,7 @@ static bool step_through(const char *name, void (*operation)(void))
 
 /* Task 1 watches (slot 1, inherited by task 2 with 30 counted); task 2 does things and dies. */
 static long watched, group[2];
+static long bound[2]; /* on CPU 0 and 1; the tasks are on CPU 0 */
 
 static long open_sampling(u64 period)
 {
@@ -124,6 +126,8 @@ static void setup(void)
 	world = event_space;
 	attr.inherit = 1;
 	watched = fake_open(&attr, 0, -1, -1, 0);
+	for (s32 cpu = 0; cpu < 2; cpu++)
+		bound[cpu] = fake_open(&attr, 0, cpu, -1, 0);
 	run(1, 100);
 	fake_fork(1, 2, 0);
 	fake_fork(1, 3, CLONE_FILES);
@@ -145,6 +149,11 @@ static void expect_watched(void)
 	expect(nr);
 	event_read_total(event_slot(nr), false, &total);
 	expect_long(total.count, 141);
+	for (u32 cpu = 0; cpu < 2; cpu++) {
+		event_read_total(event_slot(event_space->fd[event_ctx(1)->files][bound[cpu]]), true, &total);
+		expect_long(total.count, cpu ? 0 : 141);
+		expect_long(total.enabled, 141);
+	}
 }
 
 static void op_open(void)
@@ -181,6 +190,19 @@ static void op_fork(void)
 static void op_exit(void)
 {
 	event_task_exit(2);
+}
+
+/* To a CPU that the task has not seen. */
+static void op_move(void)
+{
+	fake[2].cpu = 1;
+	event_task_moved(2);
+}
+
+static void op_toggle_bound(void)
+{
+	control(bound[1], PERF_EVENT_IOC_DISABLE, 0);
+	control(bound[1], PERF_EVENT_IOC_ENABLE, 0);
 }
 
 static void op_exit_thread(void)
@@ -282,6 +304,7 @@ int main(void)
 		{"mmap", op_map, expect_watched},	     {"munmap", op_unmap, expect_watched},
 		{"SET_OUTPUT", op_redirect, expect_watched}, {"a record", op_record, expect_watched},
 		{"exec", op_exec, expect_watched},
+		{"move", op_move, expect_watched},	     {"toggle", op_toggle_bound, expect_watched},
 		{"close of an inherited event", op_close_watched, NULL},
 	};
 
