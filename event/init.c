@@ -28,6 +28,7 @@ int event_space_init(void *mem)
 	s->ctx[1].files = 1;
 	s->ctx[1].cpu = -1;
 	s->ctx[1].mm = s->next_mm++;
+	s->mm[s->ctx[1].mm].tasks = 1;
 	s->files[1].users = 1;
 	return 0;
 }

@@ -89,16 +89,16 @@ static void count_maps(void)
 {
 	struct event_space *s = event_space;
 
+	event_mm_rebuild_locked();
 	for (u32 nr = 1; nr < s->rings_high; nr++)
 		ring_slot(nr)->maps = 0;
 	for (u32 i = 1; i < s->maps_high; i++) {
 		struct event_map *m = &s->map[i];
 		struct ring *r = ring_slot(m->ring);
 
-		if (!m->ring)
-			continue;
-		if (r->slot != SLOT_LIVE || r->id != m->ring_check || !live(m->event, m->event_id) ||
-		    !event_mm_alive_locked(m->mm)) {
+		if (m->ring && (r->slot != SLOT_LIVE || r->id != m->ring_check || !live(m->event, m->event_id)))
+			m->ring = 0;
+		if (!event_map_rebuild_locked(m)) {
 			m->ring = 0;
 			continue;
 		}

@@ -32,6 +32,7 @@
 #define EVENT_WATCHES (1u << 20) /* registrations of events with epoll instances */
 #define EVENT_FILTER_NODES (4u << 20)
 #define EVENT_LINEAGES 65536
+#define EVENT_MM_BUCKETS 4096
 #define EVENT_CPUS 1024 /* children of events of CPUs above that are made at once; a multiple of 64 */
 
 enum event_slot_state {
@@ -135,6 +136,8 @@ struct event_ctx {
 	u64 seen[EVENT_CPUS / 64]; /* CPUs whose events it has */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
+	u32 next_mm, prev_mm; /* derived: live tasks of the same bucket */
+	u32 unmapping;	  /* some of its mappings are leaving */
 	u32 units;	  /* [any] derived: what the drivers were told */
 	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
@@ -200,6 +203,12 @@ struct event_map {
 	gva addr;
 	u32 pages;	/* with the first one */
 	u32 leaving;	/* the task that is unmapping it, 0: none */
+	u32 next, prev;	/* derived: of its address space's bucket; of the free ones (next) */
+};
+
+/* Derived: tasks and mappings by address space, mm % EVENT_MM_BUCKETS. */
+struct event_mm_bucket {
+	u32 tasks, maps; /* the first ones */
 };
 
 /* An event's registration with an epoll instance; see watch.h. */
@@ -242,6 +251,7 @@ struct event_space {
 	u32 lineages_high; /* lineages ever used + 1 */
 	u32 lineage_free;  /* derived: the first one */
 	struct event_limits limits; /* set once */
+	u32 maps, maps_free; /* derived: mappings there are; the first free one */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
@@ -256,6 +266,7 @@ struct event_space {
 	struct event event[EVENT_SLOTS];
 	struct ring ring[EVENT_RINGS];
 	struct event_map map[EVENT_MAPS];
+	struct event_mm_bucket mm[EVENT_MM_BUCKETS];
 	struct event_watch watch[EVENT_WATCHES];
 	struct filter_node filter[EVENT_FILTER_NODES]; /* of live events' filters; what none of them names is free */
 	struct event_files files[EVENT_FILES];

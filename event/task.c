@@ -42,9 +42,8 @@ static void task_gone(task_id task)
 		event_exit(e);
 	quiet_end(task);
 	event_files_exit_locked(task);
-	event_map_task_gone_locked(task);
 	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
-	event_mm_gone_locked(ctx->mm);
+	event_mm_leave_locked(task);
 }
 
 static void ctx_begin(task_id task)
@@ -65,12 +64,12 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	task_gone(child); /* an earlier task of this slot that nobody told us about */
 	ctx_begin(child);
 	ctx->forked_by = parent;
-	ctx->mm = clone_flags & CLONE_VM ? event_ctx(parent)->mm : event_mm_new_locked();
 	err = event_files_fork_locked(parent, child, clone_flags & CLONE_FILES);
 	if (err) {
 		event_unlock();
 		return refuse(ENOMEM, "more processes than the session has descriptor tables");
 	}
+	event_mm_join_locked(child, clone_flags & CLONE_VM ? event_ctx(parent)->mm : 0);
 	__atomic_store_n(&ctx->live, 1, __ATOMIC_RELEASE);
 	quiet_begin(child);
 	err = inherit_task(parent, child, clone_flags);
@@ -108,12 +107,11 @@ void event_task_undo_fork(task_id child)
 void event_task_exec(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
-	u32 old_mm = ctx->mm;
 	struct event *e;
 
 	event_lock();
-	ctx->mm = event_mm_new_locked();
-	event_mm_gone_locked(old_mm);
+	event_mm_leave_locked(task);
+	event_mm_join_locked(task, 0);
 	for_each_in_ctx(e, ctx) {
 		if (!e->attr.enable_on_exec || event_follows_cpu(e))
 			continue;

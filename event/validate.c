@@ -112,6 +112,17 @@ static const char *check_members(void)
 	return children == n_children ? NULL : "a child is in no family, or in too many";
 }
 
+static u32 count_maps(void)
+{
+	const struct event_space *s = event_space;
+	u32 n = 0;
+
+	for (u32 i = 0; i < EVENT_MM_BUCKETS && s->maps; i++)
+		for (u32 nr = s->mm[i].maps; nr && n <= EVENT_MAPS; nr = s->map[nr].next)
+			n += s->map[nr].ring != 0;
+	return n;
+}
+
 static const char *check_rings(u64 *maps)
 {
 	struct event_space *s = event_space;
@@ -124,6 +135,8 @@ static const char *check_rings(u64 *maps)
 		if (m->ring && (ring_slot(m->ring)->id != m->ring_check || event_slot(m->event)->id != m->event_id))
 			return "a mapping is of a ring or an event that is gone";
 	}
+	if (*maps != s->maps || count_maps() != s->maps)
+		return "mappings of address spaces are miscounted";
 	for (u32 nr = 1; nr < s->rings_high; nr++) {
 		const struct ring *r = ring_slot(nr);
 

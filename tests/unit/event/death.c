@@ -33,6 +33,7 @@ static void copy_world(void)
 	memcpy(copy->lineage, world->lineage, 4 * sizeof(struct event_lineage));
 	memcpy(copy->ring, world->ring, 4 * sizeof(struct ring));
 	memcpy(copy->map, world->map, 4 * sizeof(struct event_map));
+	memcpy(copy->mm, world->mm, sizeof(world->mm));
 	memcpy(copy->files, world->files, sizeof(world->files));
 	for (u32 f = 0; f < 8; f++)
 		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
