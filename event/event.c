@@ -9,6 +9,7 @@
 #include "event/ring.h"
 #include "event/sideband.h"
 #include "event/userpage.h"
+#include "event/watch.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 
@@ -603,6 +604,7 @@ void event_release(struct event *e)
 	struct event *c;
 
 	lineage_close(e);
+	event_watch_closed_locked(e);
 	for_each_child(c, e)
 		remove_child(c, SLOT_DYING);
 	ring_attach(e, NULL);

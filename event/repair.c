@@ -16,6 +16,7 @@
 #include "event/sideband.h"
 #include "event/space.h"
 #include "event/userpage.h"
+#include "event/watch.h"
 #include "rt/string.h"
 
 static bool live(u32 nr, u64 id)
@@ -254,6 +255,7 @@ void event_repair(void)
 	fix_leaders();
 	rebuild_lists();
 	rebuild_rings();
+	event_watch_rebuild_locked();
 	tell_drivers();
 	reschedule();
 	lineage_finish();

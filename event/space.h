@@ -110,6 +110,7 @@ struct event {
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
+	u32 watches;		     /* the first of its registrations; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
 	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
@@ -218,6 +219,7 @@ struct event_watch {
 	u64 event_id, data;
 	u32 files;	/* the descriptor table of who registered it, and both descriptors there */
 	s32 epfd, fd;
+	u32 next, prev; /* derived: of its event, event.watches; of the free ones (next) */
 };
 
 struct event_sysctl {
@@ -250,6 +252,7 @@ struct event_space {
 	u32 watches_high;  /* [any] registrations ever used + 1 */
 	u32 lineages_high; /* lineages ever used + 1 */
 	u32 lineage_free;  /* derived: the first one */
+	u32 watches_free;  /* the same of registrations */
 	struct event_limits limits; /* set once */
 	u32 maps, maps_free; /* derived: mappings there are; the first free one */
 	u32 next_mm, next_ring_id;
