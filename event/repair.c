@@ -13,6 +13,7 @@
 #include "event/overflow.h"
 #include "event/ready.h"
 #include "event/ring.h"
+#include "event/ring_memory.h"
 #include "event/sideband.h"
 #include "event/space.h"
 #include "event/userpage.h"
@@ -194,6 +195,7 @@ static void rebuild_rings(void)
 {
 	struct event_space *s = event_space;
 
+	ring_memory_rebuild();
 	for (u32 nr = 1; nr < s->rings_high; nr++)
 		ring_slot(nr)->feeders = (struct elist){0, 0};
 	for (u32 nr = 1; nr < s->slots_high; nr++) {

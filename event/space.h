@@ -190,6 +190,7 @@ struct ring {
 	u32 poll;	   /* [any] EPOLLIN | EPOLLRDNORM since the last poll(2), which takes it */
 
 	/* Derived. */
+	u32 next_free;
 	u32 maps;	   /* mappings, in all processes */
 	struct elist feeders; /* root events whose records go here */
 };
@@ -254,6 +255,9 @@ struct event_space {
 	u32 lineage_free;  /* derived: the first one */
 	u32 watches_free;  /* the same of registrations */
 	struct event_limits limits; /* set once */
+	u32 rings, rings_bare;	/* derived: rings there are; the first free slot without pages, */
+	u32 rings_free[32];	/* those with pages, by how many: 0 and powers of 2 */
+	u32 ring_pages_high;	/* pages of the ring memory that belong to slots */
 	u32 maps, maps_free; /* derived: mappings there are; the first free one */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
