@@ -9,7 +9,7 @@ int event_space_init(void *mem)
 	s->slots_high = 1;
 	s->ctx_high = 2;
 	s->files_high = 2;
-	s->files_hint = 1;
+	s->fds_high = 1;
 	s->next_id = 1;
 	s->rings_high = s->maps_high = 1;
 	s->watches_high = s->lineages_high = 1;

@@ -72,18 +72,19 @@ static void count_files(void)
 		event_slot(nr)->refs = 0;
 	for (u32 f = 1; f < s->files_high; f++) {
 		for (u32 fd = 0; fd < s->files[f].high; fd++) {
-			u32 nr = s->fd[f][fd];
+			u32 *entry = event_fd_entry(f, fd), nr = *entry;
 
 			if (!nr)
 				continue;
-			if (!s->files[f].users || event_slot(nr)->slot != SLOT_LIVE || event_slot(nr)->parent)
-				s->fd[f][fd] = 0;
+			if (!s->files[f].users || nr >= s->slots_high || event_slot(nr)->slot != SLOT_LIVE || event_slot(nr)->parent)
+				*entry = 0;
 			else
 				event_slot(nr)->refs++;
 		}
 		if (!s->files[f].users)
 			s->files[f].high = 0;
 	}
+	event_files_rebuild_locked();
 }
 
 /* Mappings of address spaces that are gone; those that stay are references to their events and rings. */

@@ -25,8 +25,10 @@
 /* The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are. */
 #define EVENT_SLOTS (8u << 20)
 #define EVENT_TASKS 65536 /* task slots; os/ checks that it is ARENA_TASKS */
-#define EVENT_FILES 16384 /* descriptor tables */
-#define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
+#define EVENT_FILES 65536 /* descriptor tables */
+#define EVENT_FDS (1u << 20) /* highest descriptor number of an event + 1 */
+#define EVENT_FD_CHUNK 1024  /* descriptor numbers that a table gets at a time */
+#define EVENT_FD_CHUNKS 131072
 #define EVENT_RINGS 65536	 /* ring buffers */
 #define EVENT_MAPS 262144	 /* mappings of events, in all processes */
 #define EVENT_WATCHES (1u << 20) /* registrations of events with epoll instances */
@@ -161,6 +163,13 @@ struct event_ctx {
 struct event_files {
 	u32 users;	/* derived: live contexts with this table; 0: free */
 	u32 high;	/* [any] no descriptor at or above this is an event */
+	u32 next_free;	/* derived */
+	u32 chunk[EVENT_FDS / EVENT_FD_CHUNK]; /* [any] where its entries are, 0: it has none there */
+};
+
+/* Events of descriptors, 0: none; all are when it is free. Chunk 0 stays so. */
+struct event_fds {
+	u32 fd[EVENT_FD_CHUNK];
 };
 
 /*
@@ -248,7 +257,8 @@ struct event_space {
 	u32 slots_high;	   /* event slots ever used + 1 */
 	u32 ctx_high;	   /* task slots ever used + 1 */
 	u32 files_high;	   /* descriptor tables ever used + 1 */
-	u32 files_hint;	   /* where to look for a free one first */
+	u32 files_free;	   /* derived: the first free one; so is that of chunks, by their first entry */
+	u32 fds_free, fds_high; /* chunks ever used + 1 */
 	u32 rings_high, maps_high; /* the same of rings and mappings */
 	u32 watches_high;  /* [any] registrations ever used + 1 */
 	u32 lineages_high; /* lineages ever used + 1 */
@@ -277,7 +287,7 @@ struct event_space {
 	struct event_watch watch[EVENT_WATCHES];
 	struct filter_node filter[EVENT_FILTER_NODES]; /* of live events' filters; what none of them names is free */
 	struct event_files files[EVENT_FILES];
-	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
+	struct event_fds fds[EVENT_FD_CHUNKS]; /* [any, to look; the lock to be sure] */
 };
 
 extern struct event_space *event_space;
@@ -310,6 +320,14 @@ static inline struct event *event_slot(u32 nr)
 static inline u32 event_nr(const struct event *e)
 {
 	return (u32)(e - event_space->event);
+}
+
+/* The entry of a descriptor below EVENT_FDS; not to be written where the table has no chunk. */
+static inline u32 *event_fd_entry(u32 files, u64 fd)
+{
+	u32 chunk = __atomic_load_n(&event_space->files[files].chunk[fd / EVENT_FD_CHUNK], __ATOMIC_RELAXED);
+
+	return &event_space->fds[chunk].fd[fd % EVENT_FD_CHUNK];
 }
 
 static inline struct ring *ring_slot(u32 nr)

@@ -169,7 +169,7 @@ static const char *check_files(u64 maps)
 	for (u32 f = 1; f < s->files_high; f++) {
 		users += s->files[f].users;
 		for (u32 fd = 0; fd < s->files[f].high; fd++) {
-			u32 nr = s->fd[f][fd];
+			u32 nr = *event_fd_entry(f, fd);
 
 			entries += !!nr;
 			if (nr && (event_slot(nr)->slot != SLOT_LIVE || !s->files[f].users))

@@ -34,9 +34,9 @@ static void copy_world(void)
 	memcpy(copy->ring, world->ring, 4 * sizeof(struct ring));
 	memcpy(copy->map, world->map, 4 * sizeof(struct event_map));
 	memcpy(copy->mm, world->mm, sizeof(world->mm));
-	memcpy(copy->files, world->files, sizeof(world->files));
-	for (u32 f = 0; f < 8; f++)
-		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
+	memcpy(copy->files, world->files, 8 * sizeof(struct event_files));
+	for (u32 i = 0; i < 8; i++)
+		memcpy(&copy->fds[i], &world->fds[i], 64 * sizeof(u32));
 }
 
 /* What every survivor must find, whatever the dead was doing. Set by the test. */
@@ -145,13 +145,13 @@ static void setup(void)
 static void expect_watched(void)
 {
 	struct event_total total;
-	u32 nr = event_space->fd[event_ctx(1)->files][watched];
+	u32 nr = *event_fd_entry(event_ctx(1)->files, (u64)watched);
 
 	expect(nr);
 	event_read_total(event_slot(nr), false, &total);
 	expect_long(total.count, 141);
 	for (u32 cpu = 0; cpu < 2; cpu++) {
-		event_read_total(event_slot(event_space->fd[event_ctx(1)->files][bound[cpu]]), true, &total);
+		event_read_total(event_slot(*event_fd_entry(event_ctx(1)->files, (u64)bound[cpu])), true, &total);
 		expect_long(total.count, cpu ? 0 : 141);
 		expect_long(total.enabled, 141);
 	}

@@ -201,7 +201,7 @@ static bool test_costs(void)
 		if (!few)
 			return false;
 		printf("%s: %u instructions with %u threads, %u with %u\n", ops[op].name, few, FEW, many, MANY);
-		expect(many < few + few / 10 + 100);
+		expect(many < few + few / 4 + 100); /* a mapping adds up what its user has locked: that is a few for each ring */
 	}
 	return true;
 }
