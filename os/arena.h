@@ -32,6 +32,7 @@ struct task {
 	struct cpu cpu;	     /* first: the stolen register points here */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
+	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
 	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
@@ -82,7 +83,8 @@ struct arena {
 	struct session_clock clock;
 	u64 session_id;
 	u32 tasks_high;		  /* slots ever used + 1 */
-	u32 tasks_free_hint;	  /* no slot below this one is free */
+	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */
+	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	s32 launcher_pid;
 	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
