@@ -486,8 +486,7 @@ void event_attach(struct event *e)
 	join_ctx(e);
 	if (!event_is_leader(e))
 		join_group(e, event_leader(e));
-	if (e->parent)
-		elist_add(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
+	elist_add(e->parent ? &event_slot(e->parent)->children : &event_space->roots, event_nr(e), LINK_FAMILY);
 }
 
 static void leave_ctx(struct event *e)
@@ -614,5 +613,6 @@ void event_release(struct event *e)
 	__atomic_store_n(&e->slot, SLOT_DYING, __ATOMIC_RELEASE);
 	if (in_ctx)
 		leave_ctx(e);
+	elist_del(&event_space->roots, event_nr(e), LINK_FAMILY);
 	free_slot(e);
 }

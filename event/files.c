@@ -136,13 +136,13 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd)
 
 void event_files_adopt(task_id task, u64 fd, u64 inode)
 {
+	struct event *e;
+
 	if (!event_space->opened || !inode || fd >= EVENT_FDS)
 		return;
 	event_lock();
-	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
-		struct event *e = event_slot(nr);
-
-		if (e->slot == SLOT_LIVE && !e->parent && e->inode == inode) {
+	for_each_opened(e) {
+		if (e->inode == inode) {
 			(void)event_files_install_locked(task, fd, e);
 			break;
 		}

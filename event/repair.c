@@ -130,7 +130,7 @@ static void clear_lists(void)
 {
 	struct event_space *s = event_space;
 
-	s->free = s->system = (struct elist){0, 0};
+	s->free = s->system = s->roots = (struct elist){0, 0};
 	for (u32 task = 0; task < s->ctx_high; task++) {
 		s->ctx[task].events = (struct elist){0, 0};
 		s->ctx[task].cpu_bound = s->ctx[task].measured = 0;
@@ -156,8 +156,7 @@ static void link_event(struct event *e)
 			s->ctx[e->task].measured += event_is_measured(e);
 		}
 	}
-	if (e->parent)
-		elist_add_by_id(&event_slot(e->parent)->children, nr, LINK_FAMILY);
+	elist_add(e->parent ? &event_slot(e->parent)->children : &s->roots, nr, LINK_FAMILY); /* there are many; their order is no matter */
 	if (e->leader != nr) {
 		elist_add_by_id(&event_slot(e->leader)->siblings, nr, LINK_GROUP);
 		event_slot(e->leader)->nr_siblings++;

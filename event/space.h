@@ -277,6 +277,7 @@ struct event_space {
 	u64 next_id;
 	struct elist free;	/* derived */
 	struct elist system;	/* derived: per-CPU events */
+	struct elist roots;	/* derived: all of them, by their in_family */
 	struct event_sysctl sysctl; /* [any] */
 	struct event_ctx ctx[EVENT_TASKS];
 	struct event_lineage lineage[EVENT_LINEAGES];
@@ -357,6 +358,7 @@ static inline struct event_sysctl *event_sysctl(void)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
+#define for_each_opened(e) for_each_linked(e, nr_o_, next_o_, event_space->roots, in_family)
 #define for_each_child(e, parent) for_each_linked(e, nr_f_, next_f_, (parent)->children, in_family)
 
 #endif

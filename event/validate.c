@@ -86,6 +86,7 @@ static const char *check_members(void)
 	u32 in_ctx = 0, siblings = 0, children = 0, n_ctx, n_siblings = 0, n_children = 0;
 	const char *why = NULL;
 
+	n_children = list_length(&event_space->roots, LINK_FAMILY);
 	n_ctx = list_length(&event_space->system, LINK_CTX);
 	for (u32 task = 1; task < event_space->ctx_high && !why; task++)
 		why = check_ctx(task, &n_ctx);
@@ -97,7 +98,7 @@ static const char *check_members(void)
 			continue;
 		in_ctx += event_in_ctx(e);
 		siblings += !event_is_leader(e);
-		children += !!e->parent;
+		children++; /* roots are in a list like that */
 		n_siblings += list_length(&e->siblings, LINK_GROUP);
 		n_children += list_length(&e->children, LINK_FAMILY);
 		if (list_length(&e->siblings, LINK_GROUP) != e->nr_siblings)
