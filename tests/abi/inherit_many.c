@@ -4,6 +4,7 @@
  * Run by hand: inherit_many EVENTS THREADS prints what it takes to make and to end a thread.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -14,16 +15,16 @@
 #define STACK (64 * 1024)
 #define WORK 1000 /* instructions at least */
 
-static pthread_barrier_t all_live, all_may_end;
-static char *pages; /* one for each thread */
+static pthread_barrier_t all_live;
+static char *pages; /* two for each thread: its semaphore, by which it may end, and one that it touches */
 
 static void *in_thread(void *page)
 {
-	*(volatile char *)page = 1;
+	((volatile char *)page)[4096] = 1;
 	for (volatile int i = 0; i < WORK; i++)
 		;
 	pthread_barrier_wait(&all_live);
-	pthread_barrier_wait(&all_may_end);
+	sem_wait((sem_t *)page + 1);
 	return NULL;
 }
 
@@ -62,21 +63,25 @@ static void start_all(pthread_t *threads, int n)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	for (i = 0; i < n; i++)
+		sem_init((sem_t *)(pages + i * 8192L) + 1, 0, 0);
 	for (i = 0; i < n && !err; i++)
-		err = pthread_create(&threads[i], &attr, in_thread, pages + i * 4096L);
+		err = pthread_create(&threads[i], &attr, in_thread, pages + i * 8192L);
 	if (!err)
 		return;
 	printf("thread %d: %s\n", i, strerror(err));
 	exit(1);
 }
 
-/* A joined thread may still be on its way out. */
+/* One after the other. A joined thread may still be on its way out. */
 static void end_all(pthread_t *threads, int n)
 {
 	struct stat st;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		sem_post((sem_t *)(pages + i * 8192L) + 1);
 		pthread_join(threads[i], NULL);
+	}
 	while (!stat("/proc/self/task", &st) && st.st_nlink > 3)
 		usleep(1000);
 }
@@ -105,10 +110,9 @@ int main(int argc, char **argv)
 	int *hardware = calloc(events + 1, sizeof(*hardware));
 	double begin, made, ended;
 
-	pages = mmap(NULL, n * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(pages, n * 4096L, MADV_NOHUGEPAGE);
+	pages = mmap(NULL, n * 8192L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(pages, n * 8192L, MADV_NOHUGEPAGE);
 	pthread_barrier_init(&all_live, NULL, n + 1);
-	pthread_barrier_init(&all_may_end, NULL, n + 1);
 	for (int i = 0; i < events; i++) {
 		fd[i] = open_inherited(i & 1, &hardware[i]);
 		expect(fd[i] >= 0, 1);
@@ -118,7 +122,6 @@ int main(int argc, char **argv)
 	start_all(threads, n);
 	pthread_barrier_wait(&all_live);
 	made = now();
-	pthread_barrier_wait(&all_may_end);
 	end_all(threads, n);
 	ended = now();
 	prctl(PR_TASK_PERF_EVENTS_DISABLE);
