@@ -246,14 +246,13 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 void event_switch_owned(task_id task, bool enable)
 {
 	u32 generation = event_ctx(task)->generation;
+	struct event *e;
 
 	if (!event_space->opened)
 		return;
 	event_lock();
-	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
-		struct event *e = event_slot(nr);
-
-		if (e->slot != SLOT_LIVE || e->parent || e->owner != task || e->owner_generation != generation)
+	for_each_opened(e) {
+		if (e->owner != task || e->owner_generation != generation)
 			continue;
 		if (enable)
 			event_enable_family(e);

@@ -4,11 +4,13 @@
 #include "event/after.h"
 #include "event/attr.h"
 #include "event/fold.h"
+#include "event/lineage.h"
 #include "event/overflow.h"
 #include "event/ready.h"
 #include "event/ring.h"
 #include "event/sideband.h"
 #include "event/userpage.h"
+#include "event/watch.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 
@@ -111,8 +113,11 @@ static u32 wanted_units(const struct event_ctx *ctx)
 void event_sync_units(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
-	u32 units = wanted_units(ctx);
+	u32 units;
 
+	if (ctx->quiet)
+		return;
+	units = wanted_units(ctx);
 	if (units == ctx->units)
 		return;
 	ctx->units = units;
@@ -211,7 +216,7 @@ static bool on_its_cpu(const struct event *e)
 
 void event_see_cpu(task_id task)
 {
-	if (!event_ctx(task)->cpu_bound)
+	if (!event_is_followed(task))
 		event_ctx(task)->cpu = (s32)host_task_cpu(task);
 }
 
@@ -311,11 +316,14 @@ void event_enable_family(struct event *e)
 {
 	struct event *c;
 
+	if (!e->lineage_on)
+		lineage_settle(e);
 	event_enable(e);
 	if (!e->task) {
 		sched_system_group(e);
 		return;
 	}
+	lineage_switched(e, true);
 	for_each_child(c, e)
 		event_enable(c);
 }
@@ -324,11 +332,14 @@ void event_disable_family(struct event *e)
 {
 	struct event *c;
 
+	if (e->lineage_on)
+		lineage_settle(e);
 	event_disable(e);
 	if (!e->task) {
 		sched_system_group(e);
 		return;
 	}
+	lineage_switched(e, false);
 	for_each_child(c, e)
 		event_disable(c);
 }
@@ -389,6 +400,7 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 		own_times(e, out);
 		out->enabled += event_tally(e)->child_enabled;
 		out->running += event_tally(e)->child_running;
+		out->enabled += lineage_enabled(e);
 	}
 	for_each_child(c, e) {
 		if (!event_counts_alone(e))
@@ -415,12 +427,12 @@ struct event *event_alloc(void)
 
 	if (nr)
 		elist_del(&s->free, nr, LINK_CTX);
-	else if (s->slots_high < EVENT_SLOTS)
+	else if (s->slots_high < s->limits.slots)
 		nr = new_slot(s);
 	else
 		return NULL;
 	e = event_slot(nr);
-	memset(e, 0, sizeof(*e));
+	(memset)(e, 0, sizeof(*e)); /* it means nothing until it is live */
 	e->id = s->next_id++;
 	e->leader = nr;
 	e->leader_id = e->id;
@@ -458,8 +470,7 @@ void event_attach(struct event *e)
 	join_ctx(e);
 	if (!event_is_leader(e))
 		join_group(e, event_leader(e));
-	if (e->parent)
-		elist_add(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
+	elist_add(e->parent ? &event_slot(e->parent)->children : &event_space->roots, event_nr(e), LINK_FAMILY);
 }
 
 static void leave_ctx(struct event *e)
@@ -521,6 +532,11 @@ static void fold(struct event *e)
 	}
 }
 
+void event_fold_pending(struct event *root, u64 enabled)
+{
+	root->tally.child_enabled += enabled;
+}
+
 static void remove_child(struct event *e, bool counts)
 {
 	u64 now = event_clock(e);
@@ -560,6 +576,8 @@ void event_release(struct event *e)
 	u64 now = event_clock(e);
 	struct event *c;
 
+	lineage_close(e);
+	event_watch_closed_locked(e);
 	for_each_child(c, e)
 		remove_child(c, false);
 	ring_attach(e, NULL);
@@ -568,5 +586,6 @@ void event_release(struct event *e)
 	leave_group(e, now);
 	if (in_ctx)
 		leave_ctx(e);
+	elist_del(&event_space->roots, event_nr(e), LINK_FAMILY);
 	free_slot(e);
 }

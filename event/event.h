@@ -63,6 +63,14 @@ u64 event_clock(const struct event *e);
  * that led to it, so that no time is enabled but not running.
  */
 void event_sched_group(struct event *leader, u64 now);
+/* Where the task is matters: event_task_moved() follows it. */
+static inline bool event_is_followed(task_id task)
+{
+	const struct event_ctx *ctx = event_ctx(task);
+
+	return __atomic_load_n(&ctx->cpu_bound, __ATOMIC_RELAXED) | __atomic_load_n(&ctx->lineage, __ATOMIC_RELAXED) |
+	       __atomic_load_n(&event_space->system.first, __ATOMIC_RELAXED);
+}
 /* Before the first CPU-bound event of a task: where it is. From then on event_task_moved() follows it. */
 void event_see_cpu(task_id task);
 /* For a root per-CPU event: its children follow its state. */

@@ -3,35 +3,71 @@
 
 #include <asm-generic/errno.h>
 #include "event/event.h"
+#include "rt/string.h"
+
+#define FREE_CHUNK 0x80000000u /* in a first entry, which is a link then */
 
 static void drop(u32 files, u64 fd)
 {
-	struct event *e = event_slot(event_space->fd[files][fd]);
+	u32 *entry = event_fd_entry(files, fd);
+	struct event *e = event_slot(*entry);
 
-	__atomic_store_n(&event_space->fd[files][fd], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(entry, 0, __ATOMIC_RELEASE);
 	if (!--e->refs)
 		event_release(e);
 }
 
-static void drop_range(u32 files, u64 first, u64 last)
+/* The first descriptor from fd on that is an event, ~0: there is none. */
+static u64 next_entry(u32 files, u64 fd)
 {
-	u64 high = event_space->files[files].high;
+	const struct event_files *f = &event_space->files[files];
 
-	for (u64 fd = first; fd < high && fd <= last; fd++)
-		if (event_space->fd[files][fd])
-			drop(files, fd);
+	for (; fd < f->high; fd++) {
+		if (!f->chunk[fd / EVENT_FD_CHUNK])
+			fd |= EVENT_FD_CHUNK - 1;
+		else if (*event_fd_entry(files, fd))
+			return fd;
+	}
+	return ~0ul;
 }
 
-static void enter(u32 files, u64 fd, struct event *e)
+#define for_each_fd(fd, files) for (u64 fd = next_entry(files, 0); fd != ~0ul; fd = next_entry(files, fd + 1))
+
+static void drop_range(u32 files, u64 first, u64 last)
+{
+	for (u64 fd = next_entry(files, first); fd != ~0ul && fd <= last; fd = next_entry(files, fd + 1))
+		drop(files, fd);
+}
+
+/* False: the session has none left. */
+static bool add_chunk(u32 *where)
+{
+	struct event_space *s = event_space;
+	u32 nr = s->fds_free;
+
+	if (nr) {
+		s->fds_free = s->fds[nr].fd[0];
+		s->fds[nr].fd[0] = 0;
+	} else if (s->fds_high < EVENT_FD_CHUNKS) {
+		nr = s->fds_high++;
+	}
+	__atomic_store_n(where, nr, __ATOMIC_RELEASE);
+	return nr;
+}
+
+static bool enter(u32 files, u64 fd, struct event *e)
 {
 	struct event_files *f = &event_space->files[files];
 
-	if (event_space->fd[files][fd])
+	if (!f->chunk[fd / EVENT_FD_CHUNK] && !add_chunk(&f->chunk[fd / EVENT_FD_CHUNK]))
+		return false;
+	if (*event_fd_entry(files, fd))
 		drop(files, fd);
 	if (f->high <= fd)
 		__atomic_store_n(&f->high, (u32)fd + 1, __ATOMIC_RELEASE);
 	e->refs++;
-	__atomic_store_n(&event_space->fd[files][fd], event_nr(e), __ATOMIC_RELEASE);
+	__atomic_store_n(event_fd_entry(files, fd), event_nr(e), __ATOMIC_RELEASE);
+	return true;
 }
 
 struct event *event_files_get_locked(task_id task, u64 fd)
@@ -45,18 +81,18 @@ s32 event_files_find(task_id task, u32 nr)
 {
 	const struct event_files *files = &event_space->files[event_ctx(task)->files];
 
-	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++)
-		if (event_files_lookup(task, fd) == nr)
+	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++) {
+		if (!files->chunk[fd / EVENT_FD_CHUNK])
+			fd |= EVENT_FD_CHUNK - 1;
+		else if (event_files_lookup(task, fd) == nr)
 			return (s32)fd;
+	}
 	return -1;
 }
 
 int event_files_install_locked(task_id task, u64 fd, struct event *e)
 {
-	if (fd >= EVENT_FDS)
-		return -EMFILE;
-	enter(event_ctx(task)->files, fd, e);
-	return 0;
+	return fd < EVENT_FDS && enter(event_ctx(task)->files, fd, e) ? 0 : -EMFILE;
 }
 
 void event_files_uninstall_locked(task_id task, u64 fd)
@@ -100,44 +136,64 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd)
 
 void event_files_adopt(task_id task, u64 fd, u64 inode)
 {
+	struct event *e;
+
 	if (!event_space->opened || !inode || fd >= EVENT_FDS)
 		return;
 	event_lock();
-	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
-		struct event *e = event_slot(nr);
-
-		if (e->slot == SLOT_LIVE && !e->parent && e->inode == inode) {
-			enter(event_ctx(task)->files, fd, e);
+	for_each_opened(e) {
+		if (e->inode == inode) {
+			(void)event_files_install_locked(task, fd, e);
 			break;
 		}
 	}
 	event_unlock();
 }
 
-/* A free table, still free: it is the task that refers to it that makes it taken. 0: none. */
-static u32 find_free(void)
+/* Its chunks are free when its entries are. */
+static void make_free(u32 files)
 {
 	struct event_space *s = event_space;
+	struct event_files *f = &s->files[files];
 
-	if (s->files[s->files_hint].users) {
-		for (s->files_hint = 1; s->files_hint < s->files_high; s->files_hint++)
-			if (!s->files[s->files_hint].users)
-				break;
+	for (u32 i = 0; i * EVENT_FD_CHUNK < f->high; i++) {
+		u32 nr = f->chunk[i];
+
+		if (!nr)
+			continue;
+		f->chunk[i] = 0;
+		s->fds[nr].fd[0] = s->fds_free;
+		s->fds_free = nr;
 	}
-	if (s->files_hint == EVENT_FILES) {
-		s->files_hint = 1;
-		return 0;
-	}
-	if (s->files_hint == s->files_high)
-		s->files_high++;
-	return s->files_hint;
+	f->high = 0;
+	f->next_free = s->files_free;
+	s->files_free = files;
 }
 
-static void copy_table(u32 to, u32 from)
+/* 0: there is none. */
+static u32 take_free(void)
 {
-	for (u32 fd = 0; fd < event_space->files[from].high; fd++)
-		if (event_space->fd[from][fd])
-			enter(to, fd, event_slot(event_space->fd[from][fd]));
+	struct event_space *s = event_space;
+	u32 files = s->files_free;
+
+	if (files)
+		s->files_free = s->files[files].next_free;
+	else if (s->files_high < EVENT_FILES)
+		files = s->files_high++;
+	return files;
+}
+
+/* False: the new one is free again. */
+static bool copy_table(u32 to, u32 from)
+{
+	for_each_fd(fd, from) {
+		if (enter(to, fd, event_slot(*event_fd_entry(from, fd))))
+			continue;
+		drop_range(to, 0, ~0ul);
+		make_free(to);
+		return false;
+	}
+	return true;
 }
 
 static void use_table(task_id task, u32 files)
@@ -151,19 +207,16 @@ static void unuse_table(u32 files)
 	if (--event_space->files[files].users)
 		return;
 	drop_range(files, 0, ~0ul);
-	event_space->files[files].high = 0;
-	event_space->files_hint = files;
+	make_free(files);
 }
 
 int event_files_fork_locked(task_id parent, task_id child, bool share)
 {
 	u32 from = event_ctx(parent)->files;
-	u32 to = share ? from : find_free();
+	u32 to = share ? from : take_free();
 
-	if (!to)
+	if (!to || (!share && !copy_table(to, from)))
 		return -ENOMEM;
-	if (!share)
-		copy_table(to, from);
 	use_table(child, to);
 	return 0;
 }
@@ -174,10 +227,9 @@ static int unshare_locked(task_id task)
 
 	if (event_space->files[from].users == 1)
 		return 0;
-	to = find_free();
-	if (!to)
+	to = take_free();
+	if (!to || !copy_table(to, from))
 		return -ENOMEM;
-	copy_table(to, from);
 	use_table(task, to);
 	unuse_table(from);
 	return 0;
@@ -203,12 +255,9 @@ int event_files_exec(task_id task, u64 (*inode_of)(u64 fd))
 	event_lock();
 	err = unshare_locked(task);
 	files = event_ctx(task)->files;
-	for (u64 fd = 0; !err && fd < event_space->files[files].high; fd++) {
-		u32 nr = event_space->fd[files][fd];
-
-		if (nr && inode_of(fd) != event_slot(nr)->inode)
+	for_each_fd(fd, files)
+		if (!err && inode_of(fd) != event_slot(*event_fd_entry(files, fd))->inode)
 			drop(files, fd);
-	}
 	event_unlock();
 	return err;
 }

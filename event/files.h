@@ -20,7 +20,7 @@ static inline u32 event_files_lookup(task_id task, u64 fd)
 	files = event_space->ctx[task].files;
 	if (fd >= __atomic_load_n(&event_space->files[files].high, __ATOMIC_RELAXED))
 		return 0;
-	return __atomic_load_n(&event_space->fd[files][fd], __ATOMIC_RELAXED);
+	return __atomic_load_n(event_fd_entry(files, fd), __ATOMIC_RELAXED);
 }
 
 /* The same, for good. With the lock held; NULL: none. */
@@ -29,7 +29,7 @@ struct event *event_files_get_locked(task_id task, u64 fd);
 /* A descriptor of the task that is event number nr; -1: it has none. Takes no lock. */
 s32 event_files_find(task_id task, u32 nr);
 
-/* Enters a descriptor; whatever was there is closed. 0 or -EMFILE. */
+/* Enters a descriptor; whatever was there is closed. 0 or -EMFILE, and nothing was closed. */
 int event_files_install_locked(task_id task, u64 fd, struct event *e);
 void event_files_uninstall_locked(task_id task, u64 fd);
 

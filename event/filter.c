@@ -464,17 +464,22 @@ bool filter_passes(const struct filter_node *filter, u32 n, const struct filter_
 
 static bool overlaps(u32 at, u32 n, const struct event *e)
 {
-	return e->slot == SLOT_LIVE && e->filter.n && at < e->filter.at + e->filter.n && e->filter.at < at + n;
+	return e->filter.n && at < e->filter.at + e->filter.n && e->filter.at < at + n;
 }
 
 /* Where n nodes are free from `at` on. */
 static u32 find_free(u32 at, u32 n)
 {
-	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
-		if (!overlaps(at, n, event_slot(nr)))
-			continue;
-		at = event_slot(nr)->filter.at + event_slot(nr)->filter.n;
-		nr = 0;
+	const struct event *e;
+
+	for (bool moved = true; moved;) {
+		moved = false;
+		for_each_opened(e) {
+			if (!overlaps(at, n, e))
+				continue;
+			at = e->filter.at + e->filter.n;
+			moved = true;
+		}
 	}
 	return at;
 }
@@ -482,11 +487,11 @@ static u32 find_free(u32 at, u32 n)
 /* Many events have the same one, as a rule. */
 static bool find_same(const struct filter_node *filter, u32 n, struct event_filter *out)
 {
-	for (u32 nr = 1; nr < event_space->slots_high; nr++) {
-		const struct event *e = event_slot(nr);
+	const struct event *e;
 
+	for_each_opened(e) {
 		*out = e->filter;
-		if (e->slot == SLOT_LIVE && out->n == n && !memcmp(&event_space->filter[out->at], filter, n * sizeof(*filter)))
+		if (out->n == n && !memcmp(&event_space->filter[out->at], filter, n * sizeof(*filter)))
 			return true;
 	}
 	return false;
@@ -517,7 +522,7 @@ int filter_attach(struct event *root, const struct filter_node *filter, u32 n)
 		where = (struct event_filter){find_free(0, n), n};
 		if (where.at + n > EVENT_FILTER_NODES)
 			return refuse(ENOMEM, "the filters of the session take all memory for them");
-		memcpy(&event_space->filter[where.at], filter, n * sizeof(*filter));
+		(memcpy)(&event_space->filter[where.at], filter, n * sizeof(*filter));
 	}
 	memcpy(&word, &where, sizeof(word));
 	__atomic_store_n((u64 *)&root->filter, word, __ATOMIC_RELEASE);

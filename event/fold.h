@@ -4,6 +4,9 @@
 
 #include "event/space.h"
 
+/* A child that was never made, and has been enabled for so long, is added to its root. */
+void event_fold_pending(struct event *root, u64 enabled);
+
 /* Its source is what host_task_count() tells. */
 static inline bool event_is_measured(const struct event *e)
 {

@@ -5,13 +5,14 @@
 #include <linux/sched.h>
 #include "event/attr.h"
 #include "event/event.h"
+#include "event/lineage.h"
 #include "event/period.h"
 
 /*
  * A child of the root event that `from` is or belongs to. Its state follows that of `from`, not attr.disabled; its
  * clock and sources stand at 0 when the task is new.
  */
-static struct event *make_child(struct event *from, task_id task, s64 state, u64 now)
+struct event *inherit_child(struct event *from, task_id task, s64 state, u64 now)
 {
 	struct event *root = from->parent ? event_slot(from->parent) : from;
 	struct event *e = event_alloc();
@@ -44,13 +45,13 @@ static bool is_inherited(const struct event *leader, u64 clone_flags)
 
 static int inherit_group(struct event *leader, task_id child)
 {
-	struct event *e = make_child(leader, child, event_tally(leader)->state, 0), *new_leader = e, *s;
+	struct event *e = inherit_child(leader, child, event_tally(leader)->state, 0), *new_leader = e, *s;
 
 	if (!e)
 		return -ENOMEM;
 	event_attach(e);
 	for_each_sibling(s, leader) {
-		e = make_child(s, child, event_tally(s)->state, 0);
+		e = inherit_child(s, child, event_tally(s)->state, 0);
 		if (!e)
 			return -ENOMEM;
 		e->leader = event_nr(new_leader);
@@ -68,7 +69,7 @@ int inherit_system_event(struct event *e, task_id task)
 
 	if (e->source.per_cpu && !attr_is_sampling(&e->attr))
 		return 0;
-	c = make_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);
+	c = inherit_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);
 	if (!c)
 		return -ENOMEM;
 	c->tally.stamp = event_clock(c);
@@ -82,15 +83,16 @@ int inherit_task(task_id parent, task_id child, u64 clone_flags)
 	struct event *e;
 	int err = 0;
 
+	lineage_fork(parent, child);
 	for_each_in_ctx(e, event_ctx(parent)) {
 		/* Children of per-CPU events get sisters from their parent, below. */
 		if (err || !event_is_leader(e) || event_follows_cpu(e))
 			continue;
-		if (is_inherited(e, clone_flags))
+		if (is_inherited(e, clone_flags) && !lineage_is_later(e, child))
 			err = inherit_group(e, child);
 	}
 	for_each_linked(e, nr, next, event_space->system, in_ctx)
-		if (!err)
+		if (!err && lineage_has_seen(child, e->cpu))
 			err = inherit_system_event(e, child);
 	return err;
 }

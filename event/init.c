@@ -9,11 +9,12 @@ int event_space_init(void *mem)
 	s->slots_high = 1;
 	s->ctx_high = 2;
 	s->files_high = 2;
-	s->files_hint = 1;
+	s->fds_high = 1;
 	s->next_id = 1;
 	s->rings_high = s->maps_high = 1;
-	s->watches_high = 1;
+	s->watches_high = s->lineages_high = 1;
 	s->next_mm = s->next_ring_id = 1;
+	s->limits = (struct event_limits){EVENT_SLOTS, EVENT_RINGS, EVENT_WATCHES};
 	s->sysctl = (struct event_sysctl){
 		.paranoid = 2,
 		.max_sample_rate = 100000,
@@ -27,6 +28,7 @@ int event_space_init(void *mem)
 	s->ctx[1].files = 1;
 	s->ctx[1].cpu = -1;
 	s->ctx[1].mm = s->next_mm++;
+	s->mm[s->ctx[1].mm].tasks = 1;
 	s->files[1].users = 1;
 	return 0;
 }

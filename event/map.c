@@ -7,6 +7,7 @@
 #include "event/ring.h"
 #include "event/userpage.h"
 #include "rt/refuse.h"
+#include "rt/string.h"
 
 /* The numbers of asm-generic/mman.h, whose names sys/mman.h has too. */
 #define PROT_WRITE_ 2
@@ -166,19 +167,66 @@ static int find_ring(const struct event *e, struct event_map_request *rq, struct
 	for (struct event_map *m = &event_space->map[1]; m < &event_space->map[event_space->maps_high]; m++)            \
 		if (m->ring)
 
+/* Under the lock: those of one address space. The present one may go. */
+#define for_each_map_of(m, mm_)                                                                                        \
+	for (u32 nr_m_ = bucket_of(mm_)->maps, next_m_; nr_m_ && (m = &event_space->map[nr_m_], next_m_ = m->next, true);   \
+	     nr_m_ = next_m_)                                                                                          \
+		if (m->mm == (mm_))
+
+static struct event_mm_bucket *bucket_of(u32 mm)
+{
+	return &event_space->mm[mm % EVENT_MM_BUCKETS];
+}
+
+static u32 nr_of(const struct event_map *m)
+{
+	return (u32)(m - event_space->map);
+}
+
+static void link_map(struct event_map *m)
+{
+	u32 *first = &bucket_of(m->mm)->maps;
+
+	m->prev = 0;
+	m->next = *first;
+	if (*first)
+		event_space->map[*first].prev = nr_of(m);
+	*first = nr_of(m);
+	event_space->maps++;
+}
+
+static void unlink_map(struct event_map *m)
+{
+	if (m->prev)
+		event_space->map[m->prev].next = m->next;
+	else
+		bucket_of(m->mm)->maps = m->next;
+	if (m->next)
+		event_space->map[m->next].prev = m->prev;
+	event_space->maps--;
+}
+
+static void make_free(struct event_map *m)
+{
+	m->next = event_space->maps_free;
+	event_space->maps_free = nr_of(m);
+}
+
 static u32 find_slot(void)
 {
-	u32 nr = 1;
+	u32 nr = event_space->maps_free;
 
-	while (nr < event_space->maps_high && event_space->map[nr].ring)
-		nr++;
-	return nr < EVENT_MAPS ? nr : 0;
+	return nr ? nr : event_space->maps_high < EVENT_MAPS ? event_space->maps_high : 0;
 }
 
 static void enter(u32 nr, task_id task, struct event *e, struct ring *r, u32 pages)
 {
 	struct event_map *m = &event_space->map[nr];
 
+	if (nr == event_space->maps_high)
+		event_space->maps_high++;
+	else
+		event_space->maps_free = m->next;
 	*m = (struct event_map){
 		.ring_check = r->id,
 		.mm = event_ctx(task)->mm,
@@ -186,8 +234,7 @@ static void enter(u32 nr, task_id task, struct event *e, struct ring *r, u32 pag
 		.event_id = e->id,
 		.pages = pages,
 	};
-	if (nr == event_space->maps_high)
-		event_space->maps_high++;
+	link_map(m);
 	__atomic_store_n(&m->ring, (u32)(r - event_space->ring), __ATOMIC_RELEASE);
 	r->maps++;
 	e->refs++;
@@ -198,15 +245,19 @@ static void drop(struct event_map *m)
 	struct ring *r = ring_slot(m->ring);
 	struct event *e = event_slot(m->event);
 
+	unlink_map(m);
 	__atomic_store_n(&m->ring, 0, __ATOMIC_RELEASE);
+	make_free(m);
 	if (!--r->maps) {
 		ring_detach_all(r);
 		ring_put(r);
 	}
 	if (!--e->refs)
 		event_release(e);
-	while (event_space->maps_high > 1 && !event_space->map[event_space->maps_high - 1].ring)
-		event_space->maps_high--;
+	if (event_space->maps)
+		return;
+	event_space->maps_high = 1;
+	event_space->maps_free = 0;
 }
 
 static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
@@ -298,9 +349,11 @@ bool event_map_rdpmc(task_id task)
 void event_map_remove_begin(task_id task, gva start, gva end)
 {
 	u32 mm = event_ctx(task)->mm;
+	struct event_map *m;
 
 	event_lock();
-	for_each_map(m)
+	event_ctx(task)->unmapping = 1;
+	for_each_map_of(m, mm)
 		if (is_in(m, mm, start, end))
 			__atomic_store_n(&m->leaving, task, __ATOMIC_RELAXED);
 	event_unlock();
@@ -308,55 +361,92 @@ void event_map_remove_begin(task_id task, gva start, gva end)
 
 void event_map_remove_end(task_id task, gva start, gva end, bool done)
 {
+	struct event_map *m;
+
 	event_lock();
-	for_each_map(m) {
+	for_each_map_of(m, event_ctx(task)->mm) {
 		if (m->leaving != task || m->addr >= end || end_of(m) <= start)
 			continue;
 		__atomic_store_n(&m->leaving, 0, __ATOMIC_RELAXED);
 		if (done)
 			drop(m);
 	}
+	event_ctx(task)->unmapping = 0;
 	event_unlock();
-}
-
-void event_map_task_gone_locked(task_id task)
-{
-	for_each_map(m)
-		if (m->leaving == task)
-			__atomic_store_n(&m->leaving, 0, __ATOMIC_RELAXED);
 }
 
 void event_map_moved(task_id task, gva from, gva to)
 {
-	u32 mm = event_ctx(task)->mm;
+	struct event_map *m;
 
 	event_lock();
-	for_each_map(m)
-		if (m->mm == mm && m->addr == from)
+	for_each_map_of(m, event_ctx(task)->mm)
+		if (m->addr == from)
 			__atomic_store_n(&m->addr, to, __ATOMIC_RELEASE);
 	event_unlock();
 }
 
 /* ---- address spaces ---- */
 
-u32 event_mm_new_locked(void)
+static void link_task(task_id task)
 {
-	return event_space->next_mm++;
+	struct event_ctx *ctx = event_ctx(task);
+	u32 *first = &bucket_of(ctx->mm)->tasks;
+
+	ctx->prev_mm = 0;
+	ctx->next_mm = *first;
+	if (*first)
+		event_ctx(*first)->prev_mm = task;
+	*first = task;
 }
 
-bool event_mm_alive_locked(u32 mm)
+static void unlink_task(task_id task)
 {
-	for (u32 task = 1; task < event_space->ctx_high; task++)
-		if (event_ctx(task)->live && event_ctx(task)->mm == mm)
+	struct event_ctx *ctx = event_ctx(task);
+
+	if (ctx->prev_mm)
+		event_ctx(ctx->prev_mm)->next_mm = ctx->next_mm;
+	else
+		bucket_of(ctx->mm)->tasks = ctx->next_mm;
+	if (ctx->next_mm)
+		event_ctx(ctx->next_mm)->prev_mm = ctx->prev_mm;
+	ctx->next_mm = ctx->prev_mm = 0;
+}
+
+static bool is_alive(u32 mm)
+{
+	for (u32 task = bucket_of(mm)->tasks; task; task = event_ctx(task)->next_mm)
+		if (event_ctx(task)->mm == mm)
 			return true;
 	return false;
 }
 
-void event_mm_gone_locked(u32 mm)
+void event_mm_join_locked(task_id task, u32 mm)
 {
-	if (event_space->maps_high == 1 || event_mm_alive_locked(mm))
+	event_ctx(task)->mm = mm ? mm : event_space->next_mm++;
+	link_task(task);
+}
+
+static void stop_unmapping(task_id task)
+{
+	struct event_map *m;
+
+	for_each_map_of(m, event_ctx(task)->mm)
+		if (m->leaving == task)
+			__atomic_store_n(&m->leaving, 0, __ATOMIC_RELAXED);
+	event_ctx(task)->unmapping = 0;
+}
+
+void event_mm_leave_locked(task_id task)
+{
+	u32 mm = event_ctx(task)->mm;
+	struct event_map *m;
+
+	if (event_ctx(task)->unmapping)
+		stop_unmapping(task);
+	unlink_task(task);
+	if (!event_space->maps || is_alive(mm))
 		return;
-	for_each_map(m)
-		if (m->mm == mm)
-			drop(m);
+	for_each_map_of(m, mm)
+		drop(m);
 }

@@ -48,11 +48,11 @@ bool event_map_any(task_id task, gva start, gva end);
 /* The task's address space has a mapped event that rdpmc can read. Takes no lock. */
 bool event_map_rdpmc(task_id task);
 
-/* With the event lock, for event/task.c and the repair: a new address space; the mappings of one that no live task has go. */
-u32 event_mm_new_locked(void);
-void event_mm_gone_locked(u32 mm);
-/* The same: what the task was unmapping when it ended stays. */
-void event_map_task_gone_locked(task_id task);
-bool event_mm_alive_locked(u32 mm);
+/*
+ * With the event lock, for event/task.c: the task has the address space mm, 0: a new one. It has it no more: the mappings go with the last
+ * task that has it; and what the task was unmapping when it ended stays.
+ */
+void event_mm_join_locked(task_id task, u32 mm);
+void event_mm_leave_locked(task_id task);
 
 #endif

@@ -7,6 +7,7 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
+#include "event/lineage.h"
 #include "event/period.h"
 #include "event/ring.h"
 #include "rt/refuse.h"
@@ -252,6 +253,29 @@ static struct event *fill(const struct opening *o, u64 inode)
 	return e;
 }
 
+/* On tasks that are, or were, on its CPU. */
+static int install_children(struct event *e)
+{
+	int err = 0;
+
+	for (u32 task = 1; !err && task < event_space->ctx_high; task++) {
+		if (!event_ctx(task)->live)
+			continue;
+		if (lineage_has_seen(task, e->cpu))
+			err = inherit_system_event(e, task);
+		else if (event_ctx(task)->cpu == e->cpu)
+			lineage_see(task, e->cpu);
+	}
+	return err;
+}
+
+static void see_cpus(void)
+{
+	for (u32 task = 1; task < event_space->ctx_high; task++)
+		if (event_ctx(task)->live)
+			event_see_cpu(task);
+}
+
 static int install(struct opening *o, u64 fd, u64 inode)
 {
 	struct event *e;
@@ -262,19 +286,17 @@ static int install(struct opening *o, u64 fd, u64 inode)
 	e = fill(o, inode);
 	if (!e)
 		return refuse(ENOMEM, "all event slots of the session are taken");
-	if (o->task && e->cpu >= 0)
+	if (!o->task)
+		see_cpus();
+	else if (e->cpu >= 0)
 		event_see_cpu(o->task);
 	event_attach(e);
 	event_files_install_locked(o->r->caller, fd, e);
 	if (o->output)
 		ring_attach(e, ring_of(o->output));
 	event_sched_group(event_leader(e), e->tally.stamp);
-	for (u32 task = 1; !e->task && !err && task < event_space->ctx_high; task++) {
-		if (!event_ctx(task)->live)
-			continue;
-		event_see_cpu(task);
-		err = inherit_system_event(e, task);
-	}
+	if (!e->task)
+		err = install_children(e);
 	if (err) {
 		event_files_uninstall_locked(o->r->caller, fd);
 		return refuse(ENOMEM, "all event slots of the session are taken");

@@ -10,6 +10,7 @@
 #include "event/after.h"
 #include "event/attr.h"
 #include "event/event.h"
+#include "event/lineage.h"
 #include "event/period.h"
 #include "event/sideband.h"
 #include "event/throttle.h"
@@ -471,6 +472,8 @@ void overflow_sync(task_id task)
 {
 	struct overflow_wants w;
 
+	if (event_ctx(task)->quiet)
+		return;
 	overflow_wants(task, &w);
 	set_wants(event_ctx(task), &w);
 	limits_changed(task);
@@ -514,6 +517,7 @@ int overflow_set_period(struct event *root, u64 value)
 		return refuse(EINVAL, "the frequency is above perf_event_max_sample_rate");
 	if (!root->attr.freq && value >> 63)
 		return refuse(EINVAL, "the period has bit 63 set");
+	lineage_settle(root);
 	change_period(root, value);
 	/* Linux quirk: inherited events keep theirs. */
 	if (!root->task)

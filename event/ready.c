@@ -5,14 +5,20 @@
 #include "event/after.h"
 #include "event/event.h"
 #include "event/files.h"
+#include "event/lineage.h"
 #include "event/ring.h"
+
+static bool is_over(const struct event *e)
+{
+	return event_tally(e)->state == PERF_STATE_EXIT && !e->children.first && !lineage_has_heirs(e);
+}
 
 /* What no look takes away; 0: nothing. */
 static u32 stays(struct event *e)
 {
 	s64 state = event_tally(e)->state;
 
-	if (state == PERF_STATE_EXIT && !e->children.first)
+	if (is_over(e))
 		return EPOLLHUP;
 	if (state == PERF_STATE_ERROR)
 		return EPOLLERR;
@@ -45,7 +51,7 @@ task_id event_ready_by_end_of(task_id task, u64 fd)
 
 	event_lock();
 	e = event_files_get_locked(task, fd);
-	ended = e && event_tally(e)->state == PERF_STATE_EXIT && !e->children.first ? e->task : 0;
+	ended = e && is_over(e) ? e->task : 0;
 	event_unlock();
 	return ended;
 }
@@ -53,7 +59,7 @@ task_id event_ready_by_end_of(task_id task, u64 fd)
 bool event_ready_far_locked(const struct event *e)
 {
 	if (event_tally(e)->state == PERF_STATE_EXIT)
-		return e->children.first;
+		return !is_over(e);
 	return e->task && host_task_tgid(e->task) != host_task_tgid(host_current());
 }
 

@@ -4,6 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm-generic/errno.h>
 #include "event/after.h"
+#include "event/ring_memory.h"
 #include "event/userpage.h"
 #include "event/sample.h"
 #include "rt/refuse.h"
@@ -14,56 +15,16 @@
 
 /* ---- buffers ---- */
 
-/* The first ring that uses some of [page, page + n). */
-static struct ring *ring_at(u32 page, u32 n)
-{
-	for (u32 nr = 1; nr < event_space->rings_high; nr++) {
-		struct ring *r = ring_slot(nr);
-
-		if (r->slot != SLOT_FREE && r->page < page + n && page < r->page + 1 + r->pages)
-			return r;
-	}
-	return NULL;
-}
-
-/* Room for n pages in the ring memory, first fit. False: there is none. */
-static bool find_pages(u32 n, u32 *page)
-{
-	struct ring *r;
-
-	if (n > host_ring_pages())
-		return false;
-	for (*page = 0; *page <= host_ring_pages() - n; *page = r->page + 1 + r->pages) {
-		r = ring_at(*page, n);
-		if (!r)
-			return true;
-	}
-	return false;
-}
-
-static struct ring *find_slot(void)
-{
-	u32 nr = 1;
-
-	while (nr < event_space->rings_high && ring_slot(nr)->slot != SLOT_FREE)
-		nr++;
-	if (nr == EVENT_RINGS)
-		return NULL;
-	if (nr == event_space->rings_high)
-		event_space->rings_high++;
-	return ring_slot(nr);
-}
-
 struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 {
-	struct ring *r = find_slot();
-	u32 page;
+	struct ring *r = ring_memory_find(pages);
 
-	if (!r || !find_pages(pages + 1, &page))
+	if (!r)
 		return NULL;
 	*r = (struct ring){
 		.id = event_space->next_ring_id++,
-		.page = page,
+		.page = r->page,
+		.next_free = r->next_free,
 		.pages = pages,
 		.overwrite = overwrite,
 		.paused = !pages,
@@ -71,6 +32,7 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 	};
 	if (!r->watermark)
 		r->watermark = ring_size(r) / 2;
+	ring_memory_taken(r);
 	__atomic_store_n(&r->slot, SLOT_NEW, __ATOMIC_RELEASE);
 	userpage_init(r);
 	__atomic_store_n(&r->slot, SLOT_LIVE, __ATOMIC_RELEASE);
@@ -83,8 +45,7 @@ void ring_put(struct ring *r)
 		return;
 	section_after(AFTER_FREE, r->page, 1 + r->pages);
 	__atomic_store_n(&r->slot, SLOT_FREE, __ATOMIC_RELEASE);
-	while (event_space->rings_high > 1 && ring_slot(event_space->rings_high - 1)->slot == SLOT_FREE)
-		event_space->rings_high--;
+	ring_memory_give(r);
 }
 
 /* ---- who writes where ---- */
@@ -227,9 +188,9 @@ void ring_write(struct ring_out *o, const void *p, u32 n)
 	u64 at = o->at & o->mask;
 	u64 first = MIN(n, o->mask + 1 - at);
 
-	memcpy(o->data + at, p, first);
+	(memcpy)(o->data + at, p, first); /* a record means nothing until it is published */
 	if (unlikely(first < n))
-		memcpy(o->data, (const char *)p + first, n - first);
+		(memcpy)(o->data, (const char *)p + first, n - first);
 	o->at += n;
 }
 

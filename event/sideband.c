@@ -7,6 +7,7 @@
 #include "event/sideband.h"
 
 #include "event/event.h"
+#include "event/lineage.h"
 #include "event/sample_parts.h"
 #include "rt/string.h"
 
@@ -60,7 +61,7 @@ u32 sideband_of(const struct perf_attr *attr)
 
 u32 sideband_of_ctx(task_id task)
 {
-	u32 what = 0;
+	u32 what = task ? event_ctx(task)->lineage_sideband : 0;
 	struct event *e;
 
 	for_each_linked(e, nr, next, task ? event_ctx(task)->events : event_space->system, in_ctx)
@@ -73,6 +74,8 @@ void sideband_sync_locked(task_id task)
 {
 	u32 *word = task ? &event_ctx(task)->sideband : &event_space->sideband;
 
+	if (task && event_ctx(task)->quiet)
+		return;
 	__atomic_store_n(word, sideband_of_ctx(task), __ATOMIC_RELAXED);
 }
 
@@ -100,6 +103,7 @@ static void tell_own_locked(const struct news *n)
 {
 	struct event *e;
 
+	lineage_see(n->teller, n->cpu);
 	for_each_in_ctx(e, event_ctx(n->teller))
 		if (hears(e, n))
 			n->write(e, n);

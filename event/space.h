@@ -20,14 +20,20 @@
 #include "event/pmu.h"
 #include "rt/section.h"
 
-#define EVENT_SLOTS 16384
-#define EVENT_TASKS 4096 /* task slots; os/ checks that it is ARENA_TASKS */
-#define EVENT_FILES 4096 /* descriptor tables */
-#define EVENT_FDS 16384	 /* highest descriptor number of an event + 1 */
-#define EVENT_RINGS 4096	 /* ring buffers */
-#define EVENT_MAPS 8192		 /* mappings of events, in all processes */
-#define EVENT_WATCHES 4096	 /* registrations of events with epoll instances */
-#define EVENT_FILTER_NODES 65536
+/* The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are. */
+#define EVENT_SLOTS (8u << 20)
+#define EVENT_TASKS 65536 /* task slots; os/ checks that it is ARENA_TASKS */
+#define EVENT_FILES 65536 /* descriptor tables */
+#define EVENT_FDS (1u << 20) /* highest descriptor number of an event + 1 */
+#define EVENT_FD_CHUNK 1024  /* descriptor numbers that a table gets at a time */
+#define EVENT_FD_CHUNKS 131072
+#define EVENT_RINGS 65536	 /* ring buffers */
+#define EVENT_MAPS 262144	 /* mappings of events, in all processes */
+#define EVENT_WATCHES (1u << 20) /* registrations of events with epoll instances */
+#define EVENT_FILTER_NODES (4u << 20)
+#define EVENT_LINEAGES 65536
+#define EVENT_MM_BUCKETS 4096
+#define EVENT_CPUS 1024 /* children of events of CPUs above that are made at once; a multiple of 64 */
 
 enum event_slot_state {
 	SLOT_FREE,
@@ -66,6 +72,8 @@ struct event {
 	u32 pmu;
 	struct event_source source;
 	u64 inode;		     /* which file its descriptors are; roots only */
+	u32 lineage, lineage_seq;    /* see lineage.h; 0: none. Roots only, changes by one store */
+	u32 lineage_on;		     /* its pending children are enabled */
 	struct perf_attr attr;	     /* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
 
@@ -97,10 +105,11 @@ struct event {
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
+	u32 watches;		     /* the first of its registrations; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
 	struct elink in_ctx;	     /* also the free list (next) and the list of per-CPU events */
-	struct elink in_group, in_family, in_ring;
+	struct elink in_group, in_family, in_ring, in_lineage;
 };
 
 /* One per task slot: the kernel's task context, and which descriptor table the task has. */
@@ -110,8 +119,18 @@ struct event_ctx {
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
 	s32 cpu;	  /* where it was seen last */
 	u32 cpu_bound;	  /* [any] derived: events here that count on one CPU only */
+	u32 quiet;	  /* it begins or ends: derived words are brought up to date when that is done */
+	u32 lineage;	  /* [any] whose CPU-bound events it inherits, 0: nobody's; see lineage.h */
+	u32 lineage_seq;  /* of those, the ones that had joined before */
+	u32 lineage_sideband; /* SB_* that those want to hear of */
+	u32 own_lineage;  /* that of its own CPU-bound events */
+	u32 next_heir, prev_heir; /* derived */
+	u64 clock_read;	  /* the task clock as it was read last for those */
+	u64 seen[EVENT_CPUS / 64]; /* CPUs whose events it has */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
+	u32 next_mm, prev_mm; /* derived: live tasks of the same bucket */
+	u32 unmapping;	  /* some of its mappings are leaving */
 	u32 units;	  /* [any] derived: what the drivers were told */
 	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
@@ -137,6 +156,13 @@ struct event_ctx {
 struct event_files {
 	u32 users;	/* derived: live contexts with this table; 0: free */
 	u32 high;	/* [any] no descriptor at or above this is an event */
+	u32 next_free;	/* derived */
+	u32 chunk[EVENT_FDS / EVENT_FD_CHUNK]; /* [any] where its entries are, 0: it has none there */
+};
+
+/* Events of descriptors, 0: none; all are when it is free. Chunk 0 stays so. */
+struct event_fds {
+	u32 fd[EVENT_FD_CHUNK];
 };
 
 /*
@@ -165,6 +191,7 @@ struct ring {
 	u32 poll;	   /* [any] EPOLLIN | EPOLLRDNORM since the last poll(2), which takes it */
 
 	/* Derived. */
+	u32 next_free;
 	u32 maps;	   /* mappings, in all processes */
 	struct elist feeders; /* root events whose records go here */
 };
@@ -179,6 +206,12 @@ struct event_map {
 	gva addr;
 	u32 pages;	/* with the first one */
 	u32 leaving;	/* the task that is unmapping it, 0: none */
+	u32 next, prev;	/* derived: of its address space's bucket; of the free ones (next) */
+};
+
+/* Derived: tasks and mappings by address space, mm % EVENT_MM_BUCKETS. */
+struct event_mm_bucket {
+	u32 tasks, maps; /* the first ones */
 };
 
 /* An event's registration with an epoll instance; see watch.h. */
@@ -188,10 +221,26 @@ struct event_watch {
 	u64 event_id, data;
 	u32 files;	/* the descriptor table of who registered it, and both descriptors there */
 	s32 epfd, fd;
+	u32 next, prev; /* derived: of its event, event.watches; of the free ones (next) */
 };
 
 struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
+};
+
+/* See lineage.h; free: no roots. */
+struct event_lineage {
+	u32 owner;	/* the task whose events the roots are; it may have ended */
+	u32 next_seq;
+	u32 sideband;	/* SB_* that roots want, or wanted, to hear of */
+	u32 next_free;	/* derived, as those that follow */
+	struct elist roots;
+	u32 heirs;	/* the first task; ctx.next_heir */
+};
+
+/* How much of a table is used, at most: all of it, but in tests of what happens then. */
+struct event_limits {
+	u32 slots, rings, watches;
 };
 
 struct event_space {
@@ -200,9 +249,18 @@ struct event_space {
 	u32 slots_high;	   /* event slots ever used + 1 */
 	u32 ctx_high;	   /* task slots ever used + 1 */
 	u32 files_high;	   /* descriptor tables ever used + 1 */
-	u32 files_hint;	   /* where to look for a free one first */
+	u32 files_free;	   /* derived: the first free one; so is that of chunks, by their first entry */
+	u32 fds_free, fds_high; /* chunks ever used + 1 */
 	u32 rings_high, maps_high; /* the same of rings and mappings */
 	u32 watches_high;  /* [any] registrations ever used + 1 */
+	u32 lineages_high; /* lineages ever used + 1 */
+	u32 lineage_free;  /* derived: the first one */
+	u32 watches_free;  /* the same of registrations */
+	struct event_limits limits; /* set once */
+	u32 rings, rings_bare;	/* derived: rings there are; the first free slot without pages, */
+	u32 rings_free[32];	/* those with pages, by how many: 0 and powers of 2 */
+	u32 ring_pages_high;	/* pages of the ring memory that belong to slots */
+	u32 maps, maps_free; /* derived: mappings there are; the first free one */
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
@@ -211,15 +269,18 @@ struct event_space {
 	u64 next_id;
 	struct elist free;	/* derived */
 	struct elist system;	/* derived: per-CPU events */
+	struct elist roots;	/* derived: all of them, by their in_family */
 	struct event_sysctl sysctl; /* [any] */
 	struct event_ctx ctx[EVENT_TASKS];
+	struct event_lineage lineage[EVENT_LINEAGES];
 	struct event event[EVENT_SLOTS];
 	struct ring ring[EVENT_RINGS];
 	struct event_map map[EVENT_MAPS];
+	struct event_mm_bucket mm[EVENT_MM_BUCKETS];
 	struct event_watch watch[EVENT_WATCHES];
 	struct filter_node filter[EVENT_FILTER_NODES]; /* of live events' filters; what none of them names is free */
 	struct event_files files[EVENT_FILES];
-	u32 fd[EVENT_FILES][EVENT_FDS]; /* [any, to look; the lock to be sure] event of each descriptor, 0: none */
+	struct event_fds fds[EVENT_FD_CHUNKS]; /* [any, to look; the lock to be sure] */
 };
 
 extern struct event_space *event_space;
@@ -251,6 +312,14 @@ static inline u32 event_nr(const struct event *e)
 	return (u32)(e - event_space->event);
 }
 
+/* The entry of a descriptor below EVENT_FDS; not to be written where the table has no chunk. */
+static inline u32 *event_fd_entry(u32 files, u64 fd)
+{
+	u32 chunk = __atomic_load_n(&event_space->files[files].chunk[fd / EVENT_FD_CHUNK], __ATOMIC_RELAXED);
+
+	return &event_space->fds[chunk].fd[fd % EVENT_FD_CHUNK];
+}
+
 static inline struct ring *ring_slot(u32 nr)
 {
 	return &event_space->ring[nr];
@@ -270,6 +339,7 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_GROUP offsetof(struct event, in_group)
 #define LINK_FAMILY offsetof(struct event, in_family)
 #define LINK_RING offsetof(struct event, in_ring)
+#define LINK_LINEAGE offsetof(struct event, in_lineage)
 
 /* Iteration in which the present event may leave the list. */
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
@@ -277,6 +347,7 @@ static inline struct event_sysctl *event_sysctl(void)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
+#define for_each_opened(e) for_each_linked(e, nr_o_, next_o_, event_space->roots, in_family)
 #define for_each_child(e, parent) for_each_linked(e, nr_f_, next_f_, (parent)->children, in_family)
 
 #endif

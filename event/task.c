@@ -6,9 +6,25 @@
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
+#include "event/lineage.h"
 #include "event/map.h"
+#include "event/overflow.h"
 #include "event/sideband.h"
 #include "rt/refuse.h"
+
+/* While all of a task's events come or go, its derived words are wrong, and nobody looks: the task does not run. */
+static void quiet_begin(task_id task)
+{
+	event_ctx(task)->quiet = 1;
+}
+
+static void quiet_end(task_id task)
+{
+	event_ctx(task)->quiet = 0;
+	sideband_sync_locked(task);
+	overflow_sync(task);
+	event_sync_units(task);
+}
 
 /* Takes the task out of everything. With the lock held; nothing happens the second time. */
 static void task_gone(task_id task)
@@ -20,12 +36,14 @@ static void task_gone(task_id task)
 		return;
 	if (!ctx->forked_by)
 		sideband_exit_locked(task);
+	lineage_exit(task);
+	quiet_begin(task);
 	for_each_in_ctx(e, ctx)
 		event_exit(e);
+	quiet_end(task);
 	event_files_exit_locked(task);
-	event_map_task_gone_locked(task);
 	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
-	event_mm_gone_locked(ctx->mm);
+	event_mm_leave_locked(task);
 }
 
 static void ctx_begin(task_id task)
@@ -45,16 +63,17 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	event_lock();
 	task_gone(child); /* an earlier task of this slot that nobody told us about */
 	ctx_begin(child);
-	ctx->cpu = event_ctx(parent)->cpu;
 	ctx->forked_by = parent;
-	ctx->mm = clone_flags & CLONE_VM ? event_ctx(parent)->mm : event_mm_new_locked();
 	err = event_files_fork_locked(parent, child, clone_flags & CLONE_FILES);
 	if (err) {
 		event_unlock();
 		return refuse(ENOMEM, "more processes than the session has descriptor tables");
 	}
+	event_mm_join_locked(child, clone_flags & CLONE_VM ? event_ctx(parent)->mm : 0);
 	__atomic_store_n(&ctx->live, 1, __ATOMIC_RELEASE);
+	quiet_begin(child);
 	err = inherit_task(parent, child, clone_flags);
+	quiet_end(child);
 	if (err) {
 		task_gone(child);
 		refuse(ENOMEM, "more inherited events than the session has slots");
@@ -88,12 +107,11 @@ void event_task_undo_fork(task_id child)
 void event_task_exec(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
-	u32 old_mm = ctx->mm;
 	struct event *e;
 
 	event_lock();
-	ctx->mm = event_mm_new_locked();
-	event_mm_gone_locked(old_mm);
+	event_mm_leave_locked(task);
+	event_mm_join_locked(task, 0);
 	ctx->handling = 0;
 	for_each_in_ctx(e, ctx) {
 		if (!e->attr.enable_on_exec || event_follows_cpu(e))
@@ -129,6 +147,7 @@ void event_task_moved_slow(task_id task)
 		return;
 	event_lock();
 	ctx->cpu = cpu;
+	lineage_see(task, cpu);
 	for_each_in_ctx(e, ctx)
 		if (e->cpu >= 0 && event_is_leader(e))
 			event_sched_group(e, event_clock(e));

@@ -9,12 +9,12 @@
 #ifndef EVENT_TASK_H
 #define EVENT_TASK_H
 
-#include "event/space.h"
+#include "event/event.h"
 
 /*
  * child: a slot whose generation is set and whose cells and clocks stand at 0. clone_flags as in clone(2): CLONE_FILES,
- * CLONE_THREAD and CLONE_CLEAR_SIGHAND matter. Inherited events count from the child's first instruction. 0, or
- * -ENOMEM: the child must not come to be, nothing is left of it here.
+ * CLONE_THREAD and CLONE_CLEAR_SIGHAND matter. Inherited events count from the child's first instruction, if it
+ * calls event_task_moved() before that. 0, or -ENOMEM: the child must not come to be, nothing is left of it here.
  */
 int event_task_fork(task_id parent, task_id child, u64 clone_flags);
 /*
@@ -38,8 +38,14 @@ void event_task_reap(task_id task);
 void event_task_moved_slow(task_id task);
 static inline void event_task_moved(task_id task)
 {
-	if (unlikely(__atomic_load_n(&event_space->ctx[task].cpu_bound, __ATOMIC_RELAXED)))
+	if (unlikely(event_is_followed(task)))
 		event_task_moved_slow(task);
+}
+
+/* Events count the task, so that its final clock will be asked for. */
+static inline bool event_task_counted(task_id task)
+{
+	return event_ctx(task)->events.first || event_ctx(task)->lineage;
 }
 
 /* True if the final host_task_count() of the task will be asked for; its final clock always may be. */

@@ -1,6 +1,7 @@
 /* Does everything derived agree with the slot tables? For debug builds and tests; see event_validate() in space.h. */
 #include "event/event.h"
 #include "event/fold.h"
+#include "event/lineage.h"
 #include "event/overflow.h"
 #include "event/sideband.h"
 #include "event/space.h"
@@ -83,6 +84,7 @@ static const char *check_members(void)
 	u32 in_ctx = 0, siblings = 0, children = 0, n_ctx, n_siblings = 0, n_children = 0;
 	const char *why = NULL;
 
+	n_children = list_length(&event_space->roots, LINK_FAMILY);
 	n_ctx = list_length(&event_space->system, LINK_CTX);
 	for (u32 task = 1; task < event_space->ctx_high && !why; task++)
 		why = check_ctx(task, &n_ctx);
@@ -94,7 +96,7 @@ static const char *check_members(void)
 			continue;
 		in_ctx += event_in_ctx(e);
 		siblings += !event_is_leader(e);
-		children += !!e->parent;
+		children++; /* roots are in a list like that */
 		n_siblings += list_length(&e->siblings, LINK_GROUP);
 		n_children += list_length(&e->children, LINK_FAMILY);
 		if (list_length(&e->siblings, LINK_GROUP) != e->nr_siblings)
@@ -109,6 +111,17 @@ static const char *check_members(void)
 	return children == n_children ? NULL : "a child is in no family, or in too many";
 }
 
+static u32 count_maps(void)
+{
+	const struct event_space *s = event_space;
+	u32 n = 0;
+
+	for (u32 i = 0; i < EVENT_MM_BUCKETS && s->maps; i++)
+		for (u32 nr = s->mm[i].maps; nr && n <= EVENT_MAPS; nr = s->map[nr].next)
+			n += s->map[nr].ring != 0;
+	return n;
+}
+
 static const char *check_rings(u64 *maps)
 {
 	struct event_space *s = event_space;
@@ -121,6 +134,8 @@ static const char *check_rings(u64 *maps)
 		if (m->ring && (ring_slot(m->ring)->id != m->ring_check || event_slot(m->event)->id != m->event_id))
 			return "a mapping is of a ring or an event that is gone";
 	}
+	if (*maps != s->maps || count_maps() != s->maps)
+		return "mappings of address spaces are miscounted";
 	for (u32 nr = 1; nr < s->rings_high; nr++) {
 		const struct ring *r = ring_slot(nr);
 
@@ -153,7 +168,7 @@ static const char *check_files(u64 maps)
 	for (u32 f = 1; f < s->files_high; f++) {
 		users += s->files[f].users;
 		for (u32 fd = 0; fd < s->files[f].high; fd++) {
-			u32 nr = s->fd[f][fd];
+			u32 nr = *event_fd_entry(f, fd);
 
 			entries += !!nr;
 			if (nr && (event_slot(nr)->slot != SLOT_LIVE || !s->files[f].users))
@@ -176,6 +191,7 @@ const char *event_validate(void)
 
 	if (!why && list_length(&event_space->free, LINK_CTX) == ~0u)
 		why = "the free list is broken";
+	why = why ? why : lineage_validate();
 	why = why ? why : check_rings(&maps);
 	return why ? why : check_files(maps);
 }

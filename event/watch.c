@@ -26,24 +26,56 @@ static bool is_known_as(const struct event_watch *w, u32 event, u32 files, s32 e
 	return w->event == event && w->files == files && w->epfd == epfd && w->fd == fd && watched(w);
 }
 
-/* The first free number; 0: none. */
-static u32 find_free(void)
+static u32 nr_of(const struct event_watch *w)
 {
-	u32 nr = 1;
+	return (u32)(w - event_space->watch);
+}
 
-	while (nr < event_space->watches_high && watched(slot(nr)))
-		nr++;
-	if (nr == EVENT_WATCHES)
+static void link_watch(struct event *e, struct event_watch *w)
+{
+	w->prev = 0;
+	w->next = e->watches;
+	if (e->watches)
+		slot(e->watches)->prev = nr_of(w);
+	e->watches = nr_of(w);
+}
+
+static void unlink_watch(struct event *e, struct event_watch *w)
+{
+	if (w->prev)
+		slot(w->prev)->next = w->next;
+	else
+		e->watches = w->next;
+	if (w->next)
+		slot(w->next)->prev = w->prev;
+}
+
+static void make_free(struct event_watch *w)
+{
+	w->next = event_space->watches_free;
+	event_space->watches_free = nr_of(w);
+}
+
+/* A free number; 0: none. */
+static u32 take_free(void)
+{
+	u32 nr = event_space->watches_free;
+
+	if (nr) {
+		event_space->watches_free = slot(nr)->next;
+		return nr;
+	}
+	nr = event_space->watches_high;
+	if (nr == event_space->limits.watches)
 		return 0;
-	if (nr == event_space->watches_high)
-		__atomic_store_n(&event_space->watches_high, nr + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&event_space->watches_high, nr + 1, __ATOMIC_RELAXED);
 	return nr;
 }
 
 /* The event comes last: with it the slot is taken. */
 static u32 make(struct event *e, u32 files, s32 epfd, s32 fd)
 {
-	u32 nr = find_free();
+	u32 nr = take_free();
 	struct event_watch *w = slot(nr);
 
 	if (!nr)
@@ -55,6 +87,7 @@ static u32 make(struct event *e, u32 files, s32 epfd, s32 fd)
 	w->epfd = epfd;
 	w->fd = fd;
 	__atomic_store_n(&w->event, event_nr(e), __ATOMIC_RELEASE);
+	link_watch(e, w);
 	__atomic_store_n(&e->waiters, e->waiters + 1, __ATOMIC_RELAXED);
 	return nr;
 }
@@ -66,7 +99,7 @@ static u32 get_locked(task_id task, s32 epfd, s32 fd)
 
 	if (!e)
 		return 0;
-	for (u32 nr = 1; nr < event_space->watches_high; nr++)
+	for (u32 nr = e->watches; nr; nr = slot(nr)->next)
 		if (is_known_as(slot(nr), event_nr(e), files, epfd, fd))
 			return nr;
 	return make(e, files, epfd, fd);
@@ -102,9 +135,23 @@ static void put_locked(struct event_watch *w)
 {
 	struct event *e = watched(w);
 
-	if (e && e->waiters)
+	if (!e)
+		return;
+	if (e->waiters)
 		__atomic_store_n(&e->waiters, e->waiters - 1, __ATOMIC_RELAXED);
+	unlink_watch(e, w);
 	__atomic_store_n(&w->event, 0, __ATOMIC_RELEASE);
+	make_free(w);
+}
+
+void event_watch_closed_locked(struct event *root)
+{
+	for (u32 nr = root->watches, next; nr; nr = next) {
+		next = slot(nr)->next;
+		__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);
+		make_free(slot(nr));
+	}
+	root->watches = 0;
 }
 
 void event_watch_put(u32 nr, bool unset)

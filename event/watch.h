@@ -35,4 +35,7 @@ bool event_watch_far(task_id task);
 /* A descriptor of the task that is the watched event; -1: it has none. */
 s32 event_watch_fd(u32 watch, task_id task);
 
+/* With the event lock: the event is going, and so do its registrations. */
+void event_watch_closed_locked(struct event *root);
+
 #endif

@@ -19,7 +19,7 @@
 #include "rt/stats.h"
 
 #define ARENA_MAGIC 0x306c6370u /* "pcl0" */
-#define ARENA_TASKS 4096
+#define ARENA_TASKS 65536
 #define ARENA_PATH 4096
 
 enum task_state {
@@ -33,6 +33,7 @@ struct task {
 	struct cpu cpu;	     /* first: the stolen register points here */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
+	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
 	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
@@ -84,7 +85,8 @@ struct arena {
 	u64 session_id;
 	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
 	u32 tasks_high;		  /* slots ever used + 1 */
-	u32 tasks_free_hint;	  /* no slot below this one is free */
+	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */
+	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	s32 launcher_pid;
 	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));

@@ -201,6 +201,7 @@ void clone_child(struct thread *t)
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	thread_use_slot(t, t->cpu->slot);
 	session_task_begin(t->task);
+	event_task_moved(t->cpu->slot);
 	tell_forked(t->cpu->slot, t->task->generation, t->pid, t->tid);
 	tell_first_switch(t);
 	tracepoints_begin(t, t->nr);
@@ -239,6 +240,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	perf_mmap_after_fork();
 	thread_list_keep_only(t);
 	session_task_begin(task);
+	event_task_moved(t->cpu->slot);
 	tell_forked(t->cpu->slot, task->generation, t->pid, t->tid);
 	tell_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);

@@ -16,6 +16,7 @@
 
 /* A NEW slot whose creator is dead may still get its thread: that one has this long to begin. */
 #define NEW_GRACE_NS 2000000000ul
+#define REAP_FROM    4096 /* slots, and each power of 2 above */
 #define DEAD_LOOKS   4 /* threads looked for in one allocation */
 /* /proc tells start times in ticks of 10 ms. */
 #define START_SLACK_NS 20000000ul
@@ -54,6 +55,32 @@ int session_attach(int arena_fd)
 	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
 		return -EINVAL;
 	return 0;
+}
+
+static u32 slot_of(const struct task *task)
+{
+	return (u32)(task - arena()->tasks);
+}
+
+static void push_free(struct task *task)
+{
+	task->next_slot = arena()->tasks_free;
+	arena()->tasks_free = slot_of(task);
+}
+
+static void push_left(struct task *task)
+{
+	struct arena *a = arena();
+
+	if (task->is_left)
+		return;
+	task->is_left = 1;
+	task->next_slot = 0;
+	if (a->tasks_left)
+		a->tasks[a->tasks_left_last].next_slot = slot_of(task);
+	else
+		a->tasks_left = slot_of(task);
+	a->tasks_left_last = slot_of(task);
 }
 
 static void session_lock(void)
@@ -107,11 +134,10 @@ static void task_fill(struct task *task)
 
 static void free_locked(struct task *task)
 {
-	u32 slot = (u32)(task - arena()->tasks);
-
+	if (task->state == TASK_FREE || task->is_left)
+		return;
 	__atomic_store_n(&task->state, TASK_FREE, __ATOMIC_RELEASE);
-	if (slot < arena()->tasks_free_hint)
-		arena()->tasks_free_hint = slot;
+	push_free(task);
 }
 
 void session_task_note(struct task *task)
@@ -231,12 +257,6 @@ bool session_expects(s32 tid)
 	return slot < arena()->tasks_high && !proc_read_stat(tid, tid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
-static void lower_hint_locked(u32 slot)
-{
-	if (slot < arena()->tasks_free_hint)
-		arena()->tasks_free_hint = slot;
-}
-
 void session_reap(void)
 {
 	u32 slot, generation;
@@ -276,27 +296,45 @@ void session_await_death(u32 slot)
 		sys2(__NR_nanosleep, &pause, 0);
 }
 
-/* A slot of exit_group's other threads: their events are done with, so it is free once they are gone. */
-static bool is_left_behind(const struct task *task, u32 *looks)
+/* Slots of exit_group's other threads: their events are done with, so they are free once the threads are gone. */
+static void free_left_behind_locked(void)
 {
-	return task->state == TASK_DEAD && (*looks)++ < DEAD_LOOKS && !session_task_exists(task);
+	struct arena *a = arena();
+
+	for (u32 looks = 0; a->tasks_left && looks < DEAD_LOOKS; looks++) {
+		struct task *task = &a->tasks[a->tasks_left];
+
+		a->tasks_left = task->next_slot;
+		task->is_left = 0;
+		if (task->state == TASK_DEAD && session_task_exists(task))
+			push_left(task);
+		else if (task->state == TASK_DEAD)
+			free_locked(task);
+	}
+}
+
+/* More slots than ever are about to be in use, or all: some may be of tasks that died without a word. */
+static bool is_time_to_reap_locked(void)
+{
+	u32 high = arena()->tasks_high;
+
+	return !arena()->tasks_free && high >= REAP_FROM && !(high & (high - 1));
 }
 
 static struct task *alloc_locked(void)
 {
 	struct arena *a = arena();
-	u32 slot, looks = 0;
+	u32 slot;
 
-	for (slot = MAX(a->tasks_free_hint, 1u); slot < a->tasks_high; slot++)
-		if (a->tasks[slot].state == TASK_FREE || is_left_behind(&a->tasks[slot], &looks))
-			break;
-	if (slot >= ARENA_TASKS)
+	free_left_behind_locked();
+	slot = a->tasks_free;
+	if (!slot && a->tasks_high >= ARENA_TASKS)
 		return NULL;
-	if (slot >= a->tasks_high)
-		a->tasks_high = slot + 1;
-	if (!looks)
-		a->tasks_free_hint = slot + 1;
-	section_settle(slot);
+	section_settle(slot ? slot : a->tasks_high);
+	if (slot)
+		a->tasks_free = a->tasks[slot].next_slot;
+	else
+		slot = a->tasks_high++;
 	a->tasks[slot].generation++;
 	a->tasks[slot].made = 0;
 	a->tasks[slot].start_time = boottime();
@@ -312,7 +350,7 @@ struct task *session_task_new(struct task *parent)
 	u32 slot;
 
 	session_lock();
-	task = alloc_locked();
+	task = is_time_to_reap_locked() ? NULL : alloc_locked();
 	session_unlock();
 	if (!task) {
 		session_reap();
@@ -400,7 +438,8 @@ void session_group_end(struct task *self)
 		if (!task || task == self || task->state != TASK_ALIVE || task->pid != self->pid || !end_task(task))
 			continue;
 		session_lock();
-		lower_hint_locked(slot);
+		if (task->state == TASK_DEAD)
+			push_left(task);
 		session_unlock();
 	}
 	session_task_end(self);

@@ -22,12 +22,13 @@
 
 /* ---- registrations ---- */
 
-_Static_assert(EVENT_WATCHES <= 0x1000, "the numbers fit into the tag");
+#define TAG_WATCH 0xffffful
+_Static_assert(EVENT_WATCHES <= TAG_WATCH + 1, "the numbers fit into the tag");
 
 /* Data that no guest uses: a number of the session's that nobody can guess, and the registration's. */
 static u64 tag_of(u32 watch)
 {
-	return (arena()->session_id * 0x9e3779b97f4a7c15ul & ~0xfffful) | watch;
+	return (arena()->session_id * 0x9e3779b97f4a7c15ul & ~TAG_WATCH) | watch;
 }
 
 /* 0: it is the guest's own data. */

@@ -5,7 +5,7 @@
  * A SIGKILL from outside the session, or of the out-of-memory killer, leaves what was read last.
  */
 #include <asm/signal.h>
-#include "event/space.h"
+#include "event/task.h"
 #include "os/session.h"
 #include "os/syscall.h"
 
@@ -18,7 +18,7 @@ static void before_kill(struct thread *t, s32 tgid)
 		struct task *task = session_task(slot);
 
 		if (task && task != t->task && task->state == TASK_ALIVE && (!tgid || task->pid == tgid) &&
-		    event_ctx(slot)->events.first)
+		    event_task_counted(slot))
 			session_task_note(task);
 	}
 }

@@ -198,11 +198,12 @@ static int parse_number(const char *text, size_t n, s32 *out)
 
 static bool any_callchain(void)
 {
+	const struct event *e;
 	bool found = false;
 
 	event_lock();
-	for (u32 nr = 1; nr < event_space->slots_high && !found; nr++)
-		found = event_slot(nr)->slot == SLOT_LIVE && (event_slot(nr)->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	for_each_opened(e)
+		found |= !!(e->attr.sample_type & PERF_SAMPLE_CALLCHAIN);
 	event_unlock();
 	return found;
 }

@@ -30,7 +30,7 @@ HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(WARN) $(DEFS) -fno-strict-aliasing
 # Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(), as for the
 # kernel's address sanitizer, of which nothing else is used. What has notes is not part of the link-time optimization, which would lose these options.
 NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-stack=0 --param asan-globals=0 \
-	--param asan-instrumentation-with-call-threshold=0
+	--param asan-instrumentation-with-call-threshold=0 -include rt/noted.h
 NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session.c
 
 GEN := $(O)/gen/isa_tables.h

@@ -44,11 +44,13 @@ static void copy_world(void)
 
 	memcpy(copy, world, head);
 	memcpy(copy->event, world->event, 40 * sizeof(struct event));
+	memcpy(copy->lineage, world->lineage, 4 * sizeof(struct event_lineage));
 	memcpy(copy->ring, world->ring, 4 * sizeof(struct ring));
 	memcpy(copy->map, world->map, 4 * sizeof(struct event_map));
-	memcpy(copy->files, world->files, sizeof(world->files));
-	for (u32 f = 0; f < 8; f++)
-		memcpy(copy->fd[f], world->fd[f], 64 * sizeof(u32));
+	memcpy(copy->mm, world->mm, sizeof(world->mm));
+	memcpy(copy->files, world->files, 8 * sizeof(struct event_files));
+	for (u32 i = 0; i < 8; i++)
+		memcpy(&copy->fds[i], &world->fds[i], 64 * sizeof(u32));
 	copy_journal();
 }
 
@@ -133,6 +135,7 @@ static bool step_through(const char *name, void (*operation)(void))
 
 /* Task 1 watches (slot 1, inherited by task 2 with 30 counted); task 2 does things and dies. */
 static long watched, group[2];
+static long bound[2]; /* on CPU 0 and 1; the tasks are on CPU 0 */
 
 static long open_sampling(u64 period)
 {
@@ -162,6 +165,8 @@ static void setup(void)
 	rings_world = fake_rings;
 	attr.inherit = 1;
 	watched = fake_open(&attr, 0, -1, -1, 0);
+	for (s32 cpu = 0; cpu < 2; cpu++)
+		bound[cpu] = fake_open(&attr, 0, cpu, -1, 0);
 	run(1, 100);
 	fake_fork(1, 2, 0);
 	fake_fork(1, 3, CLONE_FILES);
@@ -178,11 +183,16 @@ static void setup(void)
 static void expect_watched(void)
 {
 	struct event_total total;
-	u32 nr = event_space->fd[event_ctx(1)->files][watched];
+	u32 nr = *event_fd_entry(event_ctx(1)->files, (u64)watched);
 
 	expect(nr);
 	event_read_total(event_slot(nr), false, &total);
 	expect_long(total.count, 141);
+	for (u32 cpu = 0; cpu < 2; cpu++) {
+		event_read_total(event_slot(*event_fd_entry(event_ctx(1)->files, (u64)bound[cpu])), true, &total);
+		expect_long(total.count, cpu ? 0 : 141);
+		expect_long(total.enabled, 141);
+	}
 }
 
 static void op_open(void)
@@ -219,6 +229,19 @@ static void op_fork(void)
 static void op_exit(void)
 {
 	event_task_exit(2);
+}
+
+/* To a CPU that the task has not seen. */
+static void op_move(void)
+{
+	fake[2].cpu = 1;
+	event_task_moved(2);
+}
+
+static void op_toggle_bound(void)
+{
+	control(bound[1], PERF_EVENT_IOC_DISABLE, 0);
+	control(bound[1], PERF_EVENT_IOC_ENABLE, 0);
 }
 
 static void op_exit_thread(void)
@@ -330,6 +353,7 @@ int main(void)
 		{"mmap", op_map, expect_watched},	     {"munmap", op_unmap, expect_watched},
 		{"SET_OUTPUT", op_redirect, expect_watched}, {"a record", op_record, expect_watched},
 		{"exec", op_exec, expect_watched},
+		{"move", op_move, expect_watched},	     {"toggle", op_toggle_bound, expect_watched},
 		{"close of an inherited event", op_close_watched, NULL},
 	};
 

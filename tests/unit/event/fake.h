@@ -23,7 +23,12 @@
 #include "rt/refuse.h"
 #include "tests/unit/unit.h"
 
+#ifndef FAKE_TASKS
 #define FAKE_TASKS 64
+#endif
+#ifndef FAKE_CPUS
+#define FAKE_CPUS 3 /* the last one is offline */
+#endif
 #define FAKE_CELLS 3 /* units 0 to 2 */
 #define FAKE_RING_PAGES 4096
 
@@ -175,12 +180,12 @@ bool host_perfmon_capable(void)
 
 u32 host_nr_cpus(void)
 {
-	return 3; /* CPU 2 is offline */
+	return FAKE_CPUS;
 }
 
 bool host_cpu_online(u32 cpu)
 {
-	return cpu < 2;
+	return cpu < FAKE_CPUS - 1;
 }
 
 u32 host_task_cpu(task_id task)
@@ -332,6 +337,8 @@ static inline int fake_fork(task_id parent, task_id child, u64 flags)
 	fake[child].cpu = fake[parent].cpu;
 	err = event_task_fork(parent, child, flags);
 	fake[child].alive = !err;
+	if (!err)
+		event_task_moved(child); /* as its first step */
 	return err;
 }
 

@@ -293,6 +293,8 @@ static void test_fork_undone(void)
 	expect_empty();
 }
 
+#define SLOTS 1000
+
 /* A fork that finds no slots for its events fails and leaves nothing. */
 static void test_slots_exhausted(void)
 {
@@ -301,9 +303,10 @@ static void test_slots_exhausted(void)
 	u32 before;
 
 	fake_session();
+	event_space->limits.slots = SLOTS;
 	attr.inherit = 1;
 	expect_long(event_open_begin((gva)&attr, 0, -1, -1, 0, &rq), 0);
-	for (u64 fd = 3; fd < 3 + EVENT_SLOTS / 3 + 10; fd++)
+	for (u64 fd = 3; fd < 3 + SLOTS / 3 + 10; fd++)
 		if (event_open_commit(&rq, fd, fd))
 			abort();
 	expect_long(fake_fork(1, 2, CLONE_FILES), 0);

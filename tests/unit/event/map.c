@@ -51,7 +51,7 @@ static u32 rings(void)
 {
 	u32 n = 0;
 
-	for (u32 nr = 1; nr < EVENT_RINGS; nr++)
+	for (u32 nr = 1; nr < event_space->rings_high; nr++)
 		n += ring_slot(nr)->slot != SLOT_FREE;
 	return n;
 }

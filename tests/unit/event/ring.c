@@ -47,6 +47,7 @@ static void setup(u32 pages, bool overwrite, struct perf_attr attr)
 		.pages = pages + 1,
 	};
 	event_space->maps_high = 2;
+	event_space->maps = event_space->mm[1].maps = 1;
 	ring->maps = 1;
 	writer->refs++;
 	event_unlock();
