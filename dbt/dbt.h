@@ -135,6 +135,7 @@ struct dbt_mapping {
 	gva start, end;
 	int prot;    /* PROT_* as the guest asked */
 	bool shared; /* MAP_SHARED: may change behind our back */
+	bool sealed; /* its protection cannot be changed */
 };
 /* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
