@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cli/launch.h"
+#include "cli/limits.h"
 #include "os/arena.h"
 
 #define DESCRIPTORS_LOW 1024
@@ -149,7 +150,7 @@ static u64 random_id(void)
 	return id;
 }
 
-static void fill_config(struct session_config *c, const struct options *o, int runtime_fd)
+static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
 {
 	*c = (struct session_config){
 		.strace = (u32)o->strace,
@@ -166,15 +167,20 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.log_level = (u32)o->log,
 		.runtime_fd = runtime_fd,
 		.log_fd = STDERR_FILENO,
+		.limit_as = limits->limit_as,
+		.limit_data = limits->limit_data,
 	};
 }
 
 int launch_session(const struct options *options)
 {
+	struct session_config limits = {0};
 	int runtime, memory, waker, number;
 
 	if (is_inside())
 		return LAUNCH_INSIDE;
+	if (limits_lift(&limits))
+		return -1;
 	runtime = open_runtime();
 	if (runtime < 0)
 		return -1;
@@ -187,7 +193,7 @@ int launch_session(const struct options *options)
 	arena()->magic = ARENA_MAGIC;
 	arena()->size_of_arena = sizeof(struct arena);
 	slock_init(&arena()->lock, RANK_SESSION);
-	fill_config(&arena()->config, options, number);
+	fill_config(&arena()->config, options, number, &limits);
 	arena()->session_id = random_id();
 	arena()->clock.start = clock_read_pair(monotonic);
 	arena()->tasks_high = FIRST_SLOT + 1;

@@ -17,6 +17,7 @@ enum dbt_stop {
 	DBT_FAULT,     /* an instruction at cpu->rip cannot be fetched or decoded: see dbt_fault */
 	DBT_SYSENTER,  /* int 0x80 or sysenter at cpu->rip (not executed) */
 	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
+	DBT_CPUID,     /* cpuid at cpu->rip (not executed); likewise */
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
@@ -134,6 +135,7 @@ struct dbt_mapping {
 	gva start, end;
 	int prot;    /* PROT_* as the guest asked */
 	bool shared; /* MAP_SHARED: may change behind our back */
+	bool sealed; /* its protection cannot be changed */
 };
 /* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);

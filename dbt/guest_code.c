@@ -32,6 +32,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		g->map_end = m.end;
 		g->map_writable = m.prot & PROT_WRITE;
 		g->map_shared = m.shared;
+		g->map_sealed = m.sealed;
 	}
 	for (u32 i = g->npages; i-- > 0;)
 		if (g->pages[i] == page)
@@ -41,8 +42,8 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		return false;
 	}
 	p = cache_page(page, true);
-	/* What is mapped shared may be written through another mapping or by another process. */
-	if (g->map_shared || p->writes >= CHECK_AFTER_WRITES)
+	/* What is mapped shared may be written through another mapping or by another process; what is sealed cannot be protected. */
+	if (g->map_shared || (g->map_sealed && g->map_writable) || p->writes >= CHECK_AFTER_WRITES)
 		p->checked = true;
 	g->checked |= p->checked;
 	if (g->map_writable && !p->protected_ && !p->checked) {

@@ -211,6 +211,9 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_RDPMC:
 		*stop = DBT_RDPMC;
 		return true;
+	case EXIT_CPUID:
+		*stop = DBT_CPUID;
+		return true;
 	case EXIT_LIMIT:
 		*stop = DBT_LIMIT;
 		return limit_exit(cpu, x);

@@ -23,7 +23,6 @@ static bool ends_block(const struct insn *in)
 	case ISA_PLAIN:
 	case ISA_PUSHF:
 	case ISA_POPF:
-	case ISA_CPUID:
 	case ISA_RDTSC:
 	case ISA_FSGSBASE:
 	case ISA_SEGLOAD:
@@ -36,7 +35,7 @@ static bool ends_block(const struct insn *in)
 /* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
 static bool stands_alone(const struct insn *in)
 {
-	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC;
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID;
 }
 
 /* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */

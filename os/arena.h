@@ -63,6 +63,12 @@ struct task {
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, SESSION_FDS };
 
 /* Set once by the launcher. */
+/* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
+struct session_limit {
+	u64 cur, max;
+	u32 lifted;
+};
+
 struct session_config {
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
 	u32 stats;	   /* print statistics at exit */
@@ -75,6 +81,7 @@ struct session_config {
 	u32 log_level;
 	s32 runtime_fd; /* the first of SESSION_FDS descriptor numbers hidden from guests */
 	s32 log_fd;
+	struct session_limit limit_as, limit_data;
 };
 
 struct arena {

@@ -82,6 +82,7 @@ static void copy_thread(const struct thread *t, struct thread *child, u64 flags)
 	child->trap_no = t->trap_no;
 	child->trap_err = t->trap_err;
 	child->trap_cr2 = t->trap_cr2;
+	child->no_cpuid = t->no_cpuid;
 	if ((flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM)
 		child->altstack = t->altstack;
 	else

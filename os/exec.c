@@ -31,6 +31,9 @@
 #define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
 #define SCRIPT_DEPTH	   5					   /* interpreters that are scripts themselves */
 #define ARGS_MAX	   ((EXEC_AREA_SIZE - EXEC_ARGV) / 8 - 16) /* more than the kernel takes bytes */
+#ifndef AT_EXECVE_CHECK
+#define AT_EXECVE_CHECK 0x10000
+#endif
 #define NO_FACCESSAT2(err) ((err) == -ENOSYS || (err) == -EPERM)
 
 /* One exec on its way. */
@@ -45,6 +48,17 @@ struct exec {
 	u32 prefixes;
 	int fd; /* the program or, at last, its interpreter for scripts */
 };
+
+/* What only the kernel knows: whether security modules, Landlock among them, let it be executed. Linux 6.14; an older one does not say. */
+static long check_exec(long fd)
+{
+	long ret = sys5(__NR_execveat, fd, "", NULL, NULL, AT_EMPTY_PATH | AT_EXECVE_CHECK);
+
+	if (ret != -EACCES && ret != -EPERM)
+		return fd;
+	sys1(__NR_close, fd);
+	return ret;
+}
 
 /* Opens a file as exec does: a regular file that may be executed. */
 static long open_exec(int dirfd, const char *path, int flags)
@@ -69,9 +83,12 @@ static long open_exec(int dirfd, const char *path, int flags)
 		char link[32];
 
 		rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", dirfd);
-		return sys4(__NR_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+		ret = sys4(__NR_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+		return ret < 0 ? ret : check_exec(ret);
 	}
 	ret = sys4(__NR_openat, dirfd, path, O_RDONLY | O_CLOEXEC, 0);
+	if (ret >= 0)
+		return check_exec(ret);
 	return ret == -EACCES ? refuse(EACCES, "pcl has to read the program, which its mode forbids") : ret;
 }
 

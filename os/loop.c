@@ -4,6 +4,7 @@
 #include "dbt/dbt.h"
 #include "event/task.h"
 #include "os/breakpoints.h"
+#include "os/cpuid.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/rdpmc.h"
@@ -114,6 +115,10 @@ void loop_run(struct thread *t)
 			break;
 		case DBT_RDPMC:
 			if (rdpmc_emulate(t))
+				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			break;
+		case DBT_CPUID:
+			if (cpuid_emulate(t))
 				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 			break;
 		case DBT_INTERRUPT:

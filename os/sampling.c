@@ -2,6 +2,7 @@
 #include <asm/siginfo.h>
 #include "cpu/bank.h"
 #include "os/breakpoints.h"
+#include "os/guest_insn.h"
 #include "os/process.h"
 #include "os/sampling.h"
 #include "os/shot.h"
@@ -14,6 +15,8 @@
 /* Pieces of code that a walk may take: so many, and one for so many instructions. */
 #define WALK_PIECES 40
 #define WALK_INSNS 6
+
+#define EMULATED_LEN 2 /* of cpuid and rdpmc without prefixes */
 
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
 struct perf_siginfo {
@@ -96,6 +99,17 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 
 void sampling_emulated(struct thread *t, const struct shot_regs *before)
 {
+	struct cpu *cpu = t->cpu;
+	struct insn in;
+
+	/* It may have gone meanwhile, by another thread. */
+	if (!guest_insn_decode(cpu->rip, &in))
+		in = (struct insn){.len = EMULATED_LEN};
+	cpu->rip += in.len;
+	if (cpu->variant & CPU_WANT_BLOCKS)
+		cpu_count_besides(cpu, CELL_INSTRUCTIONS, 1);
+	if (cpu->variant & CPU_WANT_CYCLES)
+		cpu_count_besides(cpu, CELL_CYCLES, in.weight);
 	if ((t->cpu->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
 		overflow_exact(t, before, DBT_STEPPED);
 }

@@ -30,7 +30,7 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault);
 /* dbt_step() with the samples of the limits that the instruction reaches. The same. */
 enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault);
 
-/* An instruction was executed by the runtime, and counted: the sample of a limit that it reached; regs: before it. */
+/* The runtime has executed the instruction at cpu->rip: steps over it, counts it, takes the sample of a limit that it reached; regs: before it. */
 void sampling_emulated(struct thread *t, const struct shot_regs *before);
 
 /* t->clock_fired or t->clock_state == CLOCK_PAUSED. */

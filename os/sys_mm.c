@@ -45,7 +45,7 @@ int dbt_host_mapping(gva addr, struct dbt_mapping *out)
 
 	if (vma_lookup(addr, &vma))
 		return -EFAULT;
-	*out = (struct dbt_mapping){vma.start, vma.end, vma.prot, vma.flags & VMA_SHARED};
+	*out = (struct dbt_mapping){vma.start, vma.end, vma.prot, vma.flags & VMA_SHARED, vma.flags & VMA_SEALED};
 	return 0;
 }
 
@@ -391,6 +391,27 @@ long sys_mprotect(struct thread *t, const u64 *a)
 long sys_pkey_mprotect(struct thread *t, const u64 *a)
 {
 	return protect(t, __NR_pkey_mprotect, a, a[3]);
+}
+
+/*
+ * The translator may have taken the permission to write from some of the pages, and then could never give it back: it gets them as they were, and does
+ * not do that again there. If the kernel refuses (a hole that the map does not know of, no mseal), nothing is lost but some speed.
+ */
+long sys_mseal(struct thread *t, const u64 *a)
+{
+	gva start = a[0], end;
+	long ret = -ENOMEM;
+
+	if (a[2] || !page_range(start, a[1], &end))
+		return syscall_pass(t, a); /* nothing to do, or the kernel refuses it */
+	vma_lock();
+	if (vma_covered_locked(start, end) && !vma_reserved(start, end) && vma_room_locked()) {
+		vma_seal_locked(start, end);
+		dbt_invalidate(start, end);
+		ret = sys3(t->nr, start, end - start, 0);
+	}
+	vma_unlock();
+	return ret;
 }
 
 static bool grow_brk_locked(gva from, gva to)

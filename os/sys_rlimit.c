@@ -37,6 +37,24 @@ static bool read_statm(u64 *field)
 	return true;
 }
 
+static u64 to_host(u64 limit, u64 more)
+{
+	return limit == RLIM_INFINITY || limit + more < limit ? RLIM_INFINITY : limit + more;
+}
+
+/* The first image of a session: what the launcher has raised becomes the guest's limit. A hard limit that it could not raise stays. */
+static void put_in_force(u64 resource, struct session_limit *limit, u64 mine)
+{
+	struct rlimit now, new = {to_host(limit->cur, mine), to_host(limit->max, mine)};
+
+	if (!limit->lifted)
+		return;
+	limit->lifted = false;
+	if (!sys2(__NR_getrlimit, resource, &now))
+		new.rlim_max = MIN(new.rlim_max, now.rlim_max);
+	sys2(__NR_setrlimit, resource, &new);
+}
+
 void rlimit_note_own(u64 stack, u64 others)
 {
 	u64 field[STATM_FIELDS];
@@ -45,16 +63,13 @@ void rlimit_note_own(u64 stack, u64 others)
 		return;
 	own_as = field[0] * PAGE_SIZE - stack - others;
 	own_data = field[5] * PAGE_SIZE - stack;
+	put_in_force(RLIMIT_AS, &arena()->config.limit_as, own_as);
+	put_in_force(RLIMIT_DATA, &arena()->config.limit_data, own_data);
 }
 
 static u64 own(u64 resource)
 {
 	return resource == RLIMIT_AS ? own_as : resource == RLIMIT_DATA ? own_data : 0;
-}
-
-static u64 to_host(u64 limit, u64 more)
-{
-	return limit == RLIM_INFINITY || limit + more < limit ? RLIM_INFINITY : limit + more;
 }
 
 static u64 to_guest(u64 limit, u64 less)

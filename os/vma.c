@@ -477,6 +477,17 @@ void vma_protect_locked(gva start, gva end, u32 prot)
 	write_end();
 }
 
+void vma_seal_locked(gva start, gva end)
+{
+	write_begin();
+	split_at(start);
+	split_at(end);
+	for (struct pos p = above(start); !at_end(p) && entry_at(p)->start < end; p = next(p))
+		entry_at(p)->flags |= VMA_SEALED;
+	merge(start, end);
+	write_end();
+}
+
 /* Where the room that an entry claims begins: below a growing stack nothing is placed. */
 static gva claim_start(const struct vma *v)
 {

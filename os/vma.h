@@ -37,6 +37,7 @@ enum vma_kind {
 
 #define VMA_SHARED    1u /* MAP_SHARED: may change behind our back */
 #define VMA_FILE      2u /* offset and id are valid */
+#define VMA_SEALED    8u /* mseal: the protection of its pages cannot be changed */
 #define VMA_GROWSDOWN 4u /* the kernel extends it down to start; host memory may begin later */
 
 struct vma {
@@ -99,6 +100,8 @@ void vma_insert_locked(const struct vma *vma);
 void vma_remove_locked(gva start, gva end);
 /* The parts of [start, end) that are mapped get that protection. */
 void vma_protect_locked(gva start, gva end, u32 prot);
+/* They are sealed. */
+void vma_seal_locked(gva start, gva end);
 
 /* A free place of len bytes, aligned to `align` (a power of two, at least PAGE_SIZE); 0 if there is none. */
 gva vma_find_free_locked(enum vma_place place, u64 len, u64 align);

@@ -99,7 +99,8 @@ static const struct show_flag ioctl_requests[] = {
 /* asm/prctl.h */
 static const struct show_flag arch_prctl_codes[] = {
 	{0x1001, "ARCH_SET_GS"}, {0x1002, "ARCH_SET_FS"}, {0x1003, "ARCH_GET_FS"}, {0x1004, "ARCH_GET_GS"},
-	{0x1011, "ARCH_GET_CPUID"}, {0x1012, "ARCH_SET_CPUID"}, {0x3001, "ARCH_CET_STATUS"}, {0, NULL},
+	{0x1011, "ARCH_GET_CPUID"}, {0x1012, "ARCH_SET_CPUID"}, {0x5001, "ARCH_SHSTK_ENABLE"},
+	{0x5002, "ARCH_SHSTK_DISABLE"}, {0x5003, "ARCH_SHSTK_LOCK"}, {0x5004, "ARCH_SHSTK_UNLOCK"}, {0x5005, "ARCH_SHSTK_STATUS"}, {0, NULL},
 };
 
 size_t show_quoted(char *buf, size_t size, size_t at, const char *bytes, size_t len, bool cut)

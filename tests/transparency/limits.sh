@@ -8,3 +8,8 @@ $RUN bash -c 'ulimit -s 100000; ls -d /tmp; ulimit -s'
 $RUN bash -c 'ulimit -s unlimited; ls -d /tmp; ulimit -s'
 $RUN bash -c 'ulimit -n 20; ls -d /tmp; ls /proc/self/fd | wc -l'
 $RUN bash -c 'ulimit -l 64; ls -d /tmp; ulimit -l'
+# Those that pcl itself was started with: the soft ones, below hard ones that leave room.
+(ulimit -S -v 300000; $RUN bash -c 'ulimit -v; ulimit -Hv; ls -d /tmp; python3 -c "
+try: bytearray(400 << 20)
+except MemoryError: print(\"no memory\")"')
+(ulimit -S -d 300000; $RUN bash -c 'ulimit -d; ulimit -Hd; bash -c "ulimit -d"; ls -d /tmp')

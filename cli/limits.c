@@ -1,0 +1,39 @@
+/* See limits.h. */
+#include <stdio.h>
+#include <sys/resource.h>
+#include "cli/limits.h"
+
+/* No less than what an image reserves: the arena, the rings, the code cache and the translator's tables; the last two are private. */
+#define ROOM_DATA (LAYOUT_CACHE_SIZE + 0x100000000ul)
+#define ROOM_AS	  (LAYOUT_ARENA_SIZE + LAYOUT_RINGS_SIZE + ROOM_DATA)
+#define KIB	  1024
+
+static u64 plus(u64 limit, u64 room)
+{
+	return limit == RLIM_INFINITY || limit + room < limit ? RLIM_INFINITY : limit + room;
+}
+
+/* Raising a hard limit takes a privilege. Without it, the soft one may be raised up to it. */
+static int lift(int resource, u64 room, const char *what, const char *option, struct session_limit *was)
+{
+	struct rlimit old, new;
+
+	if (getrlimit(resource, &old) || old.rlim_cur == RLIM_INFINITY)
+		return 0;
+	*was = (struct session_limit){old.rlim_cur, old.rlim_max, true};
+	new = (struct rlimit){plus(old.rlim_cur, room), plus(old.rlim_max, room)};
+	if (!setrlimit(resource, &new))
+		return 0;
+	new.rlim_max = old.rlim_max;
+	if (new.rlim_cur <= new.rlim_max && !setrlimit(resource, &new))
+		return 0;
+	fprintf(stderr, "pcl: the limit on %s (ulimit %s %lu) leaves no room for pcl's reservations; a hard limit of %lu or more does (ulimit -S %s)\n",
+		what, option, (unsigned long)old.rlim_max / KIB, (unsigned long)new.rlim_cur / KIB, option);
+	return -1;
+}
+
+int limits_lift(struct session_config *c)
+{
+	return lift(RLIMIT_AS, ROOM_AS, "address space", "-v", &c->limit_as) ||
+	       lift(RLIMIT_DATA, ROOM_DATA, "private memory", "-d", &c->limit_data) ? -1 : 0;
+}

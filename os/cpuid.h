@@ -1,0 +1,10 @@
+/* cpuid, which translated code leaves to the runtime, since a guest must not learn of instructions that cannot be translated. */
+#ifndef OS_CPUID_H
+#define OS_CPUID_H
+
+#include "os/thread.h"
+
+/* Executes and counts the cpuid at cpu->rip: 0, or -EFAULT: the guest has turned it off (ARCH_SET_CPUID). What is shown is in isa/features.def. */
+int cpuid_emulate(struct thread *t);
+
+#endif

@@ -1,0 +1,19 @@
+# A hard limit that leaves no room for pcl's reservations, and that pcl may not raise: one line says which one does, and it does.
+failed=0
+expect() { [ "$2" = "$3" ] || { echo "$1: got \"$2\", expected \"$3\""; failed=1; }; }
+try() { # option, KiB
+	(ulimit "$1" "$2" && ulimit -S "$1" 300000 && "$PCL" sh -c "ulimit $1" 2>&1)
+}
+if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then
+	echo "this user may raise hard limits"
+	exit 77
+fi
+for option in -v -d; do
+	line=$(try $option 300000)
+	expect "$option, lines" "$(echo "$line" | wc -l)" 1
+	needed=$(echo "$line" | sed -n 's/^pcl: the limit on .* a hard limit of \([0-9]*\) or more.*/\1/p')
+	[ -n "$needed" ] || { echo "$option: $line"; exit 1; }
+	expect "$option $needed" "$(try $option "$needed")" 300000
+	case $(try $option $((needed - 1))) in pcl:*) ;; *) echo "$option $((needed - 1)) is enough"; failed=1 ;; esac
+done
+exit $failed
