@@ -14,6 +14,8 @@
 #include "event/task.h"
 #include "os/load.h"
 #include "os/loop.h"
+#include "os/pidns.h"
+#include "os/proc.h"
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
@@ -32,12 +34,26 @@
 #define EXIT_FAILED 126
 #define FD_PREFIX   "/dev/fd/"
 
-/* tid is written after pid, first of all in a new thread. */
+/* In the launcher's pid namespace. t->tid is written after those, first of all in a new thread. */
 static u64 self_ids(void)
 {
 	struct thread *t = thread_current();
 
-	return t && t->tid ? (u32)t->tid | (u64)(u32)t->pid << 32 : 0;
+	return t && t->tid ? (u32)t->task->tid | (u64)(u32)t->task->pid << 32 : 0;
+}
+
+/* In a pid namespace of its own a thread cannot ask the kernel by these ids. */
+static enum lock_owner probe_owner(u32 tgid, u32 tid)
+{
+	struct proc_stat st;
+
+	if (likely(!pidns_own()))
+		return OWNER_UNKNOWN;
+	if (!pidns_exists(tgid ? (s32)tgid : (s32)tid, (s32)tid))
+		return OWNER_DEAD;
+	if (proc_read_stat(tgid ? (s32)tgid : (s32)tid, (s32)tid, &st))
+		return OWNER_ALIVE;
+	return st.state == 'Z' || st.state == 'X' ? OWNER_DEAD : OWNER_ALIVE;
 }
 
 u64 main_prepare(const u64 *kernel_sp);
@@ -107,6 +123,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	the_process.runtime_fd = fd;
 	lock_set_held(locks_held);
 	lock_set_self(self_ids);
+	lock_set_probe(probe_owner);
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);
 	if (!t)
@@ -131,12 +148,13 @@ static void find_task(struct thread *t)
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
 	t->cpu = &t->task->cpu;
-	t->pid = t->task->pid;
-	t->tid = t->task->tid;
+	t->pid = (s32)sys0(__NR_getpid);
+	t->tid = (s32)sys0(__NR_gettid);
+	session_exec_done(t->task);
 	t->group = process_page_alloc(t->proc);
 	if (!t->group)
 		fail("cannot allocate", -ENOMEM);
-	t->group->pid = t->task->pid;
+	t->group->pid = t->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
 	if (arena()->config.strace)

@@ -121,7 +121,7 @@ static void probe_stack_flags(struct thread *t)
 
 	sys4(__NR_rt_sigaction, SIG_KICK, &act, &old, 8);
 	signal_host_mask(~SIG_BIT(SIG_KICK));
-	sys3(__NR_tgkill, t->task->pid, t->tid, SIG_KICK);
+	sys3(__NR_tgkill, t->pid, t->tid, SIG_KICK);
 	sys4(__NR_rt_sigaction, SIG_KICK, &old, 0, 8);
 }
 

@@ -4,7 +4,7 @@
  * A struct slock's owner is dead if its thread id no longer exists, exists in another thread group than the one that the
  * owner noted, or has no memory any more (a thread-group leader stays a zombie until its parent has waited for it). tgid is only
  * believed when it is not 0: it is written after the word on acquiring and cleared before the word on releasing and taking over.
- * Thread ids are those of the pid namespace that all members share.
+ * Thread ids are those of the pid namespace of the session's launcher; members in another one have a probe of their own.
  */
 #include <linux/futex.h>
 #include "rt/fmt.h"
@@ -22,6 +22,7 @@
 
 static u64 *(*held_ranks)(void);
 static u64 (*self_ids)(void);
+static enum lock_owner (*probe)(u32 tgid, u32 tid);
 
 void lock_set_held(u64 *(*held)(void))
 {
@@ -31,6 +32,11 @@ void lock_set_held(u64 *(*held)(void))
 void lock_set_self(u64 (*self)(void))
 {
 	self_ids = self;
+}
+
+void lock_set_probe(enum lock_owner (*owner)(u32 tgid, u32 tid))
+{
+	probe = owner;
 }
 
 static u64 self_now(void)
@@ -147,8 +153,11 @@ static long look_at_memory(const struct slock *l, u32 tid)
 
 static bool owner_is_dead(const struct slock *l, u32 tid, u32 tgid, int round)
 {
+	enum lock_owner known = probe ? probe(tgid, tid) : OWNER_UNKNOWN;
 	char state;
 
+	if (known != OWNER_UNKNOWN)
+		return known == OWNER_DEAD;
 	if (sys2(__NR_tkill, tid, 0) == ESRCH_RESULT)
 		return true;
 	if (tgid && sys3(__NR_tgkill, tgid, tid, 0) == ESRCH_RESULT)

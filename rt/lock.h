@@ -45,6 +45,10 @@ void lock_set_held(u64 *(*held)(void));
  */
 void lock_set_self(u64 (*self)(void));
 
+/* Whether a lock's owner is dead, by those ids, where the kernel cannot be asked by them. Set once by os/. */
+enum lock_owner { OWNER_UNKNOWN, OWNER_ALIVE, OWNER_DEAD };
+void lock_set_probe(enum lock_owner (*owner)(u32 tgid, u32 tid));
+
 struct slock {
 	u32 word; /* kernel thread id of the owner, bit 31: waiters; 0 free */
 	u32 tgid; /* thread group of the owner, written after word, cleared before it; 0: not known */
