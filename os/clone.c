@@ -291,7 +291,7 @@ static long clone_any(struct thread *t, struct request *rq)
 		return -EINVAL;
 	if ((rq->args.flags & CLONE_NEWPID) && !pidns_usable())
 		return refuse(EPERM, NO_PROC);
-	mask = ~SIG_SYNC;
+	mask = SIG_ALL_ASYNC;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
 		t->host_blocked = 1;

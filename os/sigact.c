@@ -88,7 +88,7 @@ static int host_action_locked(struct sighand *sh, int signo)
 		else
 			host.flags |= act->flags & SA_RESTART;
 		if (SIG_NEVER_BLOCKED & SIG_BIT(signo))
-			host.flags |= SIG_SYNC & SIG_BIT(signo) ? SA_NODEFER : 0;
+			host.flags |= SIG_FORCED & SIG_BIT(signo) ? SA_NODEFER : 0;
 		else if (act->handler > ACTION_IGN)
 			host.flags |= act->flags & SA_RESETHAND;
 		host.restorer = (u64)signal_restorer;

@@ -106,6 +106,8 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 	sighand_get_action(t->sighand, sig->signo, &act);
 	if (act.handler > ACTION_IGN)
 		enter_handler(t, &act, sig);
+	else if (t->pid == 1) /* of its pid namespace: what it has no handler for does nothing */
+		return;
 	else if (act.handler == ACTION_DFL && signal_default(sig->signo) == SIGDEF_TERMINATE)
 		signal_die(t, sig->signo);
 }

@@ -4,7 +4,8 @@
  * Dispositions: SIG_DFL and SIG_IGN are the kernel's as the guest sets them. For a guest handler the kernel gets ours,
  * with the guest's SA_RESTART, SA_NOCLDSTOP, SA_NOCLDWAIT and SA_RESETHAND. Three groups are exceptions:
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
- *     translator needs them.
+ *     translator needs them. So has SIGSYS: a seccomp filter of the guest's that raises it (SECCOMP_RET_TRAP) sees pcl's own calls too.
+ *     Those fail with ENOSYS, and the guest does not learn of them.
  *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and os/timer.c. It is a number that C libraries keep to
  *     themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
@@ -29,7 +30,9 @@
 
 /* Signals that the CPU raises. */
 #define SIG_SYNC (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP))
-#define SIG_NEVER_BLOCKED (SIG_SYNC | SIG_BIT(SIG_KICK))
+/* And those that the kernel raises at once: blocked they would kill. */
+#define SIG_FORCED (SIG_SYNC | SIG_BIT(SIGSYS))
+#define SIG_NEVER_BLOCKED (SIG_FORCED | SIG_BIT(SIG_KICK))
 #define SIG_UNBLOCKABLE (SIG_BIT(SIGKILL) | SIG_BIT(SIGSTOP))
 
 #define SIG_CODE_KERNEL 0x80 /* SI_KERNEL */
@@ -106,7 +109,7 @@ void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
-#define SIG_ALL_ASYNC (~SIG_SYNC)
+#define SIG_ALL_ASYNC (~SIG_FORCED)
 
 /* os/sigact.c */
 void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);
@@ -118,7 +121,7 @@ enum signal_default { SIGDEF_TERMINATE, SIGDEF_IGNORE, SIGDEF_STOP };
 enum signal_default signal_default(int signo);
 static inline int sig_held_index(int signo)
 {
-	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : 5;
+	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : signo == SIGSYS ? 5 : 6;
 }
 
 /* os/sigframe.c */

@@ -16,6 +16,7 @@
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "rt/log.h"
+#include "rt/map.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -32,10 +33,7 @@ void thread_leave(s32 status) __attribute__((noreturn)); /* os/start.S */
 
 static bool map_at(u64 at, u64 len)
 {
-	long ret = sys6(__NR_mmap, (long)at, (long)len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-
-	return (u64)ret == at;
+	return !sys_is_error(rt_map_at(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
 void *process_page_alloc(struct process *p)
@@ -239,7 +237,7 @@ static void group_put(struct thread *t)
 
 void thread_exit(struct thread *t, int status)
 {
-	signal_host_mask(~0ul);
+	signal_host_mask(~SIG_BIT(SIGSYS));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	session_task_end(t->task);
 	sampling_end(t);
