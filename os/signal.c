@@ -200,7 +200,8 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 
 /*
  * A seccomp filter of the guest's has stopped a system call. The kernel has put its number back into rax. If it is the guest's, the signal is
- * raised when the call has been served; what the handlers of os/ see of it, as of any call of our own that is stopped, is a call that does not exist.
+ * raised when the call has been served, unless it was by another way; what the handlers of os/ see of it, as of any call of our own that is
+ * stopped, is a call that does not exist.
  */
 static void take_stopped_call(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
 {

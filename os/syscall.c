@@ -138,7 +138,6 @@ static void go_back(struct thread *t)
 /* As the kernel leaves it: with the call's number in rax, behind the instruction. */
 static void raise_trapped(struct thread *t)
 {
-	t->trapped = 0;
 	t->fault.signo = SIGSYS;
 	t->attention = 1;
 	cpu_set_gpr(t->cpu, RAX, t->nr);
@@ -168,6 +167,7 @@ void syscall_dispatch(struct thread *t)
 	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
 	t->serving = 1;
+	t->trapped = 0;
 	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
 	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
 		ret = refuse(EBADF, "pcl's own descriptor");
@@ -176,14 +176,14 @@ void syscall_dispatch(struct thread *t)
 	t->serving = 0;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
-	if (ret == SYSCALL_AGAIN && !t->trapped) {
+	if (ret == SYSCALL_AGAIN) {
 		tracepoints_exit(t, ret);
 		go_back(t);
 		return;
 	}
 	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0) && !is_new_process(t, ret))
 		print_call(t, row, ret, false);
-	if (unlikely(t->trapped))
+	if (unlikely(t->trapped && ret == -ENOSYS))
 		raise_trapped(t);
 	else if (!t->regs_replaced)
 		cpu_set_gpr(t->cpu, RAX, (u64)ret);
