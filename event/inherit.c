@@ -23,8 +23,7 @@ static struct event *make_child(struct event *from, task_id task, s64 state, u64
 	e->parent = event_nr(root);
 	e->parent_id = root->id;
 	e->cpu = root->cpu;
-	/* Linux quirk: an inherited event has ids of the pid namespace that the forking task is in, not of its root's. */
-	e->pidns = root->task ? host_pidns() : root->pidns;
+	e->pidns = root->pidns;
 	e->pmu = root->pmu;
 	e->source = root->source;
 	e->attr = root->attr;

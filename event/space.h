@@ -64,7 +64,7 @@ struct event {
 	/* Fixed while LIVE, unless it says otherwise. */
 	u32 task, generation;	     /* task 0: a per-CPU event */
 	u32 owner, owner_generation; /* the task that opened it; roots only */
-	u32 pidns;		     /* host_pidns() of who made it: records have ids of that one */
+	u32 pidns;		     /* host_pidns() of who opened it (its root): records have ids of that one */
 	u32 parent;		     /* 0: a root */
 	u64 parent_id;
 	u32 leader;		     /* itself if it leads; changes when the leader is closed */

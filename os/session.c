@@ -106,7 +106,8 @@ void session_task_ids(struct task *task)
 
 static void task_fill(struct task *task)
 {
-	task->ppid = (s32)sys0(__NR_getppid);
+	if (!task->depth) /* below the launcher's namespace the kernel may not tell it */
+		task->ppid = (s32)sys0(__NR_getppid);
 	task->uid = (u32)sys0(__NR_geteuid);
 	task->gid = (u32)sys0(__NR_getegid);
 	task->exec_tgid = 0;

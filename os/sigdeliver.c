@@ -46,6 +46,28 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 	t->attention = 1;
 }
 
+/*
+ * The first process of a pid namespace does not hear of the signal that is sent to it, but an exception of its own ends it. SIGBUS and those
+ * that are no exceptions are left.
+ */
+static void die_by_exception(int signo)
+{
+	switch (signo) {
+	case SIGSEGV:
+		__asm__ volatile("hlt");
+		break;
+	case SIGILL:
+		__asm__ volatile("ud2");
+		break;
+	case SIGTRAP:
+		__asm__ volatile("int3");
+		break;
+	case SIGFPE:
+		__asm__ volatile("xor %%eax, %%eax; div %%eax" : : : "eax", "edx", "cc");
+		break;
+	}
+}
+
 void signal_die(struct thread *t, int signo)
 {
 	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
@@ -57,6 +79,7 @@ void signal_die(struct thread *t, int signo)
 	sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo);
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
 	/* Only the first process of a pid namespace survives that. */
+	die_by_exception(signo);
 	for (;;)
 		sys1(__NR_exit_group, 128 + signo);
 }
