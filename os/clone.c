@@ -193,7 +193,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 /* The first steps of a new thread, on its own stack with all signals blocked. */
 void clone_child(struct thread *t)
 {
-	session_task_ids(t->task);
+	session_task_ids(t, t->task);
 	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
 	if (t->clone_flags & CLONE_THREAD) {
@@ -225,7 +225,7 @@ static long call_fork(struct request *rq)
 /* In the child of a fork: the same struct thread, alone, with a slot of its own. */
 static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
-	session_task_ids(task);
+	session_task_ids(t, task);
 	t->task = task;
 	t->cpu = &task->cpu;
 	t->tid = t->pid = (s32)sys0(__NR_gettid); /* before any lock: see self_ids() */

@@ -39,7 +39,7 @@ static u64 self_ids(void)
 {
 	struct thread *t = thread_current();
 
-	return t && t->tid ? (u32)t->task->tid | (u64)(u32)t->task->pid << 32 : 0;
+	return t && t->tid ? (u32)t->host_tid | (u64)(u32)t->host_pid << 32 : 0;
 }
 
 /* In a pid namespace of its own a thread cannot ask the kernel by these ids. */

@@ -99,9 +99,11 @@ bool session_task_exists(const struct task *task)
 	return pidns_exists(task->pid, task->tid);
 }
 
-void session_task_ids(struct task *task)
+void session_task_ids(struct thread *t, struct task *task)
 {
 	pidns_begin(task);
+	t->host_pid = task->pid;
+	t->host_tid = task->tid;
 }
 
 static void task_fill(struct task *task)
@@ -192,7 +194,7 @@ struct task *session_find_self(void)
 	}
 	if (!found)
 		return NULL;
-	session_task_ids(found);
+	session_task_ids(thread_current(), found);
 	task_fill(found);
 	if (!found->start_time)
 		found->start_time = boottime();

@@ -9,6 +9,7 @@
 #define OS_SESSION_H
 
 #include "os/arena.h"
+#include "os/thread.h"
 
 /* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
 int session_attach(int arena_fd);
@@ -35,7 +36,7 @@ void session_task_undo(struct task *task);
  */
 void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid);
 /* The new task's own thread: fills in its ids. Before it takes any lock of the session's. */
-void session_task_ids(struct task *task);
+void session_task_ids(struct thread *t, struct task *task);
 /* After that it becomes ALIVE. */
 void session_task_begin(struct task *task);
 /* Notes in the slot what the host knows of the thread, which is running or a zombie. Events are open. */

@@ -10,6 +10,7 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/pidns.h"
 #include "os/process.h"
 #include "os/sampling.h"
 #include "os/session.h"
@@ -88,7 +89,7 @@ static struct thread *reuse_area(struct process *p)
 
 	lock_acquire(&p->threads_lock);
 	for (link = &p->exited; (t = *link) && looks < EXITED_LOOKS; link = &t->next, looks++) {
-		if (t->tid && sys3(__NR_tgkill, t->pid, t->tid, 0) != -ESRCH)
+		if (t->tid && pidns_exists(t->host_pid, t->host_tid))
 			continue;
 		*link = t->next;
 		if (p->exited_tail == &t->next)

@@ -53,7 +53,8 @@ struct thread {
 	struct sighand *sighand;
 	struct process *proc;
 	struct group *group;
-	s32 pid, tid;
+	s32 pid, tid;		/* in its own pid namespace */
+	s32 host_pid, host_tid; /* in the launcher's, see os/pidns.h */
 	u64 clone_flags;      /* that it was made with */
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
