@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +85,16 @@ static int make_waker(void)
 	/* Room for as many datagrams as the system allows; without it there is a way round (os/notify.c). */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return fd;
+}
+
+/* Where there is no /proc, the number is taken all the same: what is looked for below it is not found then. */
+static int open_proc(void)
+{
+	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = open("/", O_PATH | O_CLOEXEC);
+	return fd >= 0 ? fd : complain("/");
 }
 
 /* Only in a guest is the arena's place taken: this program has nothing there of its own. */
@@ -172,10 +183,17 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 	};
 }
 
+static u32 pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (u32)st.st_ino;
+}
+
 int launch_session(const struct options *options)
 {
 	struct session_config limits = {0};
-	int runtime, memory, waker, number;
+	int runtime, memory, waker, proc, number;
 
 	if (is_inside())
 		return LAUNCH_INSIDE;
@@ -186,9 +204,10 @@ int launch_session(const struct options *options)
 		return -1;
 	memory = make_arena();
 	waker = memory < 0 ? -1 : make_waker();
-	number = waker < 0 ? -1 : find_numbers();
+	proc = waker < 0 ? -1 : open_proc();
+	number = proc < 0 ? -1 : find_numbers();
 	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
-	    move_to(waker, number + WAKER_FD))
+	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD))
 		return -1;
 	arena()->magic = ARENA_MAGIC;
 	arena()->size_of_arena = sizeof(struct arena);
@@ -196,6 +215,7 @@ int launch_session(const struct options *options)
 	fill_config(&arena()->config, options, number, &limits);
 	arena()->session_id = random_id();
 	arena()->clock.start = clock_read_pair(monotonic);
+	arena()->pid_namespace = pid_namespace();
 	arena()->tasks_high = FIRST_SLOT + 1;
 	return 0;
 }

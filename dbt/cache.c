@@ -5,6 +5,7 @@
 #include "dbt/emit.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
+#include "rt/map.h"
 #include "rt/layout.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -40,8 +41,7 @@ struct lock dbt_lock;
 
 static long map(u64 addr, size_t size, int prot)
 {
-	return sys6(__NR_mmap, (long)addr, (long)size, prot,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return rt_map_at(addr, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 static u64 hash_pc(u64 pc)

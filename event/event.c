@@ -434,6 +434,7 @@ struct event *event_alloc(void)
 	e = event_slot(nr);
 	(memset)(e, 0, sizeof(*e)); /* it means nothing until it is live */
 	e->id = s->next_id++;
+	e->pidns = host_pidns();
 	e->leader = nr;
 	e->leader_id = e->id;
 	__atomic_store_n(&e->slot, SLOT_NEW, __ATOMIC_RELEASE);

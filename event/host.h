@@ -30,13 +30,18 @@ struct host_tsc {
 };
 bool host_tsc(struct host_tsc *out);
 
-/* The task that called, and others by kernel thread id as its process sees them; 0: no such task in the session. */
+/*
+ * The task that called, and others by kernel thread id as its process sees them; 0: no such task in the session. Ids are those of the
+ * session's own pid namespace, number 0, or of one below it; ids of a task that is not visible there are 0.
+ */
 task_id host_current(void);
 task_id host_find_task(s32 pid);
 bool host_task_alive(task_id task);
 s32 host_task_tgid(task_id task);
 s32 host_task_tid(task_id task);
-s32 host_task_ppid(task_id task); /* the process that is its parent now, or was last known to be */
+u32 host_pidns(void); /* the caller's pid namespace */
+void host_task_ids(task_id task, u32 pidns, s32 *tgid, s32 *tid);
+s32 host_task_ppid(task_id task, u32 pidns); /* the process that is its parent now, or was last known to be */
 u32 host_task_generation(task_id task);
 bool host_may_observe(task_id task); /* the kernel's ptrace_may_access(PTRACE_MODE_READ_REALCREDS) for the caller */
 

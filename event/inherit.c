@@ -24,6 +24,7 @@ struct event *inherit_child(struct event *from, task_id task, s64 state, u64 now
 	e->parent = event_nr(root);
 	e->parent_id = root->id;
 	e->cpu = root->cpu;
+	e->pidns = root->pidns;
 	e->pmu = root->pmu;
 	e->source = root->source;
 	e->attr = root->attr;

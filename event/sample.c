@@ -81,6 +81,14 @@ static u64 sample_time(const struct event *e, const struct shot *shot)
 	return shot->time && !e->attr.use_clockid ? shot->time : sample_clock(e);
 }
 
+static u64 ids_of(const struct event *e, task_id task)
+{
+	s32 pid, tid;
+
+	host_task_ids(task, e->pidns, &pid, &tid);
+	return pair((u32)pid, (u32)tid);
+}
+
 /* IDENTIFIER to PERIOD. */
 static u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u64 period)
 {
@@ -91,7 +99,7 @@ static u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u
 	if (type & PERF_SAMPLE_IP)
 		*at++ = shot->ip;
 	if (type & PERF_SAMPLE_TID)
-		*at++ = pair((u32)host_task_tgid(shot->task), (u32)host_task_tid(shot->task));
+		*at++ = ids_of(e, shot->task);
 	if (type & PERF_SAMPLE_TIME)
 		*at++ = sample_time(e, shot);
 	if (type & PERF_SAMPLE_ADDR)
@@ -223,8 +231,10 @@ u32 sample_lost_size(const struct event *e)
 static struct sample_id_of here(const struct event *root)
 {
 	task_id task = host_current();
+	struct sample_id_of of = {.time = sample_clock(root), .cpu = host_task_cpu(task)};
 
-	return (struct sample_id_of){host_task_tgid(task), host_task_tid(task), sample_clock(root), host_task_cpu(task)};
+	host_task_ids(task, root->pidns, &of.pid, &of.tid);
+	return of;
 }
 
 void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost)

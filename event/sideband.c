@@ -22,7 +22,6 @@
 struct news {
 	u32 what;	/* one SB_* */
 	task_id teller; /* whose events hear of it; the trailer names it */
-	s32 pid, tid;	/* of the teller */
 	s32 cpu;
 	u64 time; /* perf clock; 0: now */
 	void (*write)(struct event *e, const struct news *n);
@@ -92,8 +91,6 @@ static struct news news_of(task_id teller, u32 what, void (*write)(struct event 
 {
 	struct news n = {.what = what, .teller = teller, .write = write, .about = about};
 
-	n.pid = host_task_tgid(teller);
-	n.tid = host_task_tid(teller);
 	n.cpu = teller == host_current() || event_ctx(teller)->cpu < 0 ? (s32)host_task_cpu(teller)
 								       : event_ctx(teller)->cpu;
 	return n;
@@ -148,7 +145,8 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 
 	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
 	r->event = e;
-	r->id = (struct sample_id_of){n->pid, n->tid, time_of(e, n), (u32)n->cpu};
+	r->id = (struct sample_id_of){.time = time_of(e, n), .cpu = (u32)n->cpu};
+	host_task_ids(n->teller, e->pidns, &r->id.pid, &r->id.tid);
 	if (!ring_begin(&r->out, e, h.size))
 		return false;
 	ring_write(&r->out, &h, sizeof(h));
@@ -166,6 +164,14 @@ static void put_pair(struct record *r, s32 a, s32 b)
 	u32 pair[2] = {(u32)a, (u32)b};
 
 	ring_write(&r->out, pair, sizeof(pair));
+}
+
+static void put_ids(struct record *r, task_id task)
+{
+	s32 pid, tid;
+
+	host_task_ids(task, r->event->pidns, &pid, &tid);
+	put_pair(r, pid, tid);
 }
 
 static u32 text_size(const char *text)
@@ -217,7 +223,7 @@ static void write_mmap(struct event *e, const struct news *n)
 	if (!record_begin(&r, e, n, mmap2 ? PERF_RECORD_MMAP2 : PERF_RECORD_MMAP, misc,
 			  (mmap2 ? MMAP2_BODY : MMAP_BODY) + text_size(m->filename)))
 		return;
-	put_pair(&r, n->pid, n->tid);
+	put_ids(&r, n->teller);
 	ring_u64(&r.out, m->addr);
 	ring_u64(&r.out, m->len);
 	ring_u64(&r.out, m->pgoff);
@@ -238,7 +244,7 @@ void sideband_mmap(task_id task, const struct sideband_mmap *m)
 
 struct comm {
 	const char *text;
-	s32 pid, tid;
+	task_id of;
 	bool exec;
 };
 
@@ -249,14 +255,14 @@ static void write_comm(struct event *e, const struct news *n)
 
 	if (!record_begin(&r, e, n, PERF_RECORD_COMM, c->exec ? PERF_RECORD_MISC_COMM_EXEC : 0, 8 + text_size(c->text)))
 		return;
-	put_pair(&r, c->pid, c->tid);
+	put_ids(&r, c->of);
 	put_text(&r, c->text);
 	record_end(&r);
 }
 
-void sideband_comm(task_id task, s32 pid, s32 tid, const char *comm, bool exec)
+void sideband_comm(task_id task, task_id of, const char *comm, bool exec)
 {
-	struct comm c = {.text = comm, .pid = pid, .tid = tid, .exec = exec};
+	struct comm c = {.text = comm, .of = of, .exec = exec};
 	struct news n = news_of(task, SB_COMM, write_comm, &c);
 
 	tell(&n);
@@ -266,46 +272,47 @@ void sideband_comm(task_id task, s32 pid, s32 tid, const char *comm, bool exec)
 
 struct relation {
 	u32 type;
-	s32 pid, ppid, tid, ptid;
+	task_id task, parent; /* parent 0: whoever is the task's now */
 };
 
 static void write_task(struct event *e, const struct news *n)
 {
 	const struct relation *t = n->about;
+	s32 pid, tid, ppid, ptid;
 	struct record r;
 
 	if (!record_begin(&r, e, n, t->type, 0, 3 * 8))
 		return;
-	put_pair(&r, t->pid, t->ppid);
-	put_pair(&r, t->tid, t->ptid);
+	host_task_ids(t->task, e->pidns, &pid, &tid);
+	if (t->parent)
+		host_task_ids(t->parent, e->pidns, &ppid, &ptid);
+	else
+		ppid = ptid = host_task_ppid(t->task, e->pidns);
+	put_pair(&r, pid, ppid);
+	put_pair(&r, tid, ptid);
 	ring_u64(&r.out, r.id.time);
 	record_end(&r);
 }
 
-void sideband_fork_locked(task_id parent, s32 pid, s32 tid)
+void sideband_fork_locked(task_id parent, task_id child)
 {
-	struct relation rel = {.type = PERF_RECORD_FORK, .pid = pid, .tid = tid};
+	struct relation rel = {.type = PERF_RECORD_FORK, .task = child, .parent = parent};
 	struct news n;
 
 	if (!sideband_wanted(parent, SB_TASK))
 		return;
 	n = news_of(parent, SB_TASK, write_task, &rel);
-	rel.ppid = n.pid;
-	rel.ptid = n.tid;
 	tell_locked(&n);
 }
 
 void sideband_exit_locked(task_id task)
 {
-	struct relation rel = {.type = PERF_RECORD_EXIT};
+	struct relation rel = {.type = PERF_RECORD_EXIT, .task = task};
 	struct news n;
 
 	if (!sideband_wanted(task, SB_TASK))
 		return;
 	n = news_of(task, SB_TASK, write_task, &rel);
-	rel.pid = n.pid;
-	rel.tid = n.tid;
-	rel.ppid = rel.ptid = host_task_ppid(task);
 	/* Linux quirk: its own events first here. */
 	tell_own_locked(&n);
 	tell_system_locked(&n);
@@ -344,7 +351,7 @@ static void write_namespaces(struct event *e, const struct news *n)
 
 	if (!record_begin(&r, e, n, PERF_RECORD_NAMESPACES, 0, 8 + 8 + sizeof(ns->ns)))
 		return;
-	put_pair(&r, ns->pid, ns->tid);
+	put_ids(&r, ns->task);
 	ring_u64(&r.out, SIDEBAND_NAMESPACES);
 	ring_write(&r.out, ns->ns, sizeof(ns->ns));
 	record_end(&r);
@@ -394,7 +401,7 @@ void sideband_read_locked(struct event *child)
 	n = news_of(child->task, 0, NULL, NULL);
 	if (!record_begin(&r, child, &n, PERF_RECORD_READ, 0, 8 + 8 * sample_read_len(child)))
 		return;
-	put_pair(&r, n.pid, n.tid);
+	put_ids(&r, child->task);
 	sample_write_read(&r.out, child);
 	record_end(&r);
 }

@@ -44,8 +44,8 @@ struct sideband_mmap {
 };
 
 void sideband_mmap(task_id task, const struct sideband_mmap *m);
-/* pid, tid: whose name it is, as a rule the task's own. */
-void sideband_comm(task_id task, s32 pid, s32 tid, const char *comm, bool exec);
+/* of: whose name it is, as a rule the task's own. */
+void sideband_comm(task_id task, task_id of, const char *comm, bool exec);
 
 struct sideband_switch {
 	bool out, preempted;
@@ -55,7 +55,7 @@ void sideband_switch(task_id task, const struct sideband_switch *s);
 
 #define SIDEBAND_NAMESPACES 7 /* net, uts, ipc, pid, user, mnt, cgroup */
 struct sideband_namespaces {
-	s32 pid, tid; /* of the task that is in them: `task`, or one that it has made */
+	task_id task; /* the one that is in them: who tells, or one that it has made */
 	struct {
 		u64 dev, ino;
 	} ns[SIDEBAND_NAMESPACES];
@@ -65,7 +65,7 @@ void sideband_namespaces(task_id task, const struct sideband_namespaces *ns);
 void sideband_cgroup(task_id task, u64 id, const char *path);
 
 /* With the event lock, for event/task.c, event.c and overflow.c. */
-void sideband_fork_locked(task_id parent, s32 pid, s32 tid);
+void sideband_fork_locked(task_id parent, task_id child);
 void sideband_exit_locked(task_id task);
 void sideband_read_locked(
 	struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */

@@ -64,6 +64,7 @@ struct event {
 	/* Fixed while LIVE, unless it says otherwise. */
 	u32 task, generation;	     /* task 0: a per-CPU event */
 	u32 owner, owner_generation; /* the task that opened it; roots only */
+	u32 pidns;		     /* host_pidns() of who opened it (its root): records have ids of that one */
 	u32 parent;		     /* 0: a root */
 	u64 parent_id;
 	u32 leader;		     /* itself if it leads; changes when the leader is closed */
@@ -95,7 +96,7 @@ struct event {
 
 	/* Who waits on its descriptors, and whom its wakeups signal (os/notify.c); roots only. [any, to look] */
 	u32 waiters;		     /* blocked in poll(2) and the like, or registered with an epoll instance */
-	s32 async_pid;		     /* O_ASYNC: the process that set it, 0: off */
+	s32 async_pid;		     /* O_ASYNC: the process (host_task_tgid()) that set it, 0: off */
 	s32 async_fd;		     /* by which descriptor: si_fd */
 	u32 async_signo;	     /* F_SETSIG's number, 0: SIGIO */
 	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */

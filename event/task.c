@@ -82,7 +82,7 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	return err;
 }
 
-task_id event_task_forked(task_id child, u32 generation, s32 pid, s32 tid)
+task_id event_task_forked(task_id child, u32 generation)
 {
 	struct event_ctx *ctx = event_ctx(child);
 	task_id parent;
@@ -94,7 +94,7 @@ task_id event_task_forked(task_id child, u32 generation, s32 pid, s32 tid)
 	if (parent)
 		ctx->forked_by = 0;
 	if (parent && event_ctx(parent)->live)
-		sideband_fork_locked(parent, pid, tid);
+		sideband_fork_locked(parent, child);
 	event_unlock();
 	return parent;
 }

@@ -18,10 +18,10 @@
  */
 int event_task_fork(task_id parent, task_id child, u64 clone_flags);
 /*
- * The child exists and has these kernel ids: the FORK record. Called in the child before it runs guest code and in the parent when
+ * The child exists and its kernel ids are known: the FORK record. Called in the child before it runs guest code and in the parent when
  * it has the child's id: the first one does it. The parent, if this was the first, else 0.
  */
-task_id event_task_forked(task_id child, u32 generation, s32 pid, s32 tid);
+task_id event_task_forked(task_id child, u32 generation);
 /* The clone failed after all. */
 void event_task_undo_fork(task_id child);
 

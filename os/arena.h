@@ -21,6 +21,7 @@
 #define ARENA_MAGIC 0x306c6370u /* "pcl0" */
 #define ARENA_TASKS 65536
 #define ARENA_PATH 4096
+#define PIDNS_DEPTH 32u /* MAX_PID_NS_LEVEL of Linux */
 
 enum task_state {
 	TASK_FREE,
@@ -29,12 +30,22 @@ enum task_state {
 	TASK_DEAD,   /* exited or found dead; its cells are final; freed when nobody needs them */
 };
 
+/* Kernel ids in a pid namespace below the launcher's; see os/pidns.h. */
+struct pidns_ids {
+	u32 ns; /* 0: which one is not known */
+	s32 pid, tid;
+};
+
 struct task {
 	struct cpu cpu;	     /* first: the stolen register points here */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
 	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
+	u32 depth;	     /* pid namespaces from the launcher's, 0, down to its own [owner] */
+	struct pidns_ids inner[PIDNS_DEPTH]; /* its ids in each of them; the last of `depth` is its own namespace [owner] */
+	u32 children_apart;  /* unshare() or setns(): its children are in another pid namespace than it is [owner] */
+	u32 made_apart;	     /* while TASK_NEW: it may be in another one than its creator */
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
 	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
@@ -57,10 +68,10 @@ struct task {
 };
 
 /*
- * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, and an unconnected datagram
- * socket to send from (os/notify.h).
+ * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
+ * socket to send from (os/notify.h), and the directory /proc of the launcher (os/proc.h).
  */
-enum { RUNTIME_FD, ARENA_FD, WAKER_FD, SESSION_FDS };
+enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SESSION_FDS };
 
 /* Set once by the launcher. */
 /* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
@@ -95,6 +106,7 @@ struct arena {
 	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */
 	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	s32 launcher_pid;
+	u32 pid_namespace;	  /* inode number of the launcher's */
 	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */

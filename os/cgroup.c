@@ -2,6 +2,7 @@
 #include <asm/stat.h>
 #include <linux/fcntl.h>
 #include "os/cgroup.h"
+#include "os/proc.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -28,7 +29,7 @@ static char *unified_path(char *text)
 u64 cgroup_id_of_self(void)
 {
 	char text[2048], path[sizeof(text) + sizeof(MOUNT)];
-	long fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/cgroup", O_RDONLY | O_CLOEXEC, 0), n;
+	long fd = sys4(__NR_openat, proc_dir(), "self/cgroup", O_RDONLY | O_CLOEXEC, 0), n;
 	struct stat st;
 	char *name;
 

@@ -17,6 +17,7 @@
 #include "event/task.h"
 #include "os/breakpoints.h"
 #include "os/loop.h"
+#include "os/pidns.h"
 #include "os/process.h"
 #include "os/session.h"
 #include "os/shot.h"
@@ -32,8 +33,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-/* Members find each other by process id. */
-#define NO_PID_NAMESPACES "a process id namespace inside a session"
+/* Members of different pid namespaces find each other by it. */
+#define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* os/start.S */
 long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
@@ -61,6 +62,8 @@ static struct task *make_task(struct thread *t, const struct request *rq, long *
 		session_task_undo(task);
 		return NULL;
 	}
+	if (rq->args.flags & CLONE_NEWPID)
+		task->made_apart = 1;
 	/* The new task returns from its system call with 0. */
 	cpu_set_gpr(&task->cpu, RAX, 0);
 	if (rq->stack)
@@ -191,6 +194,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 /* The first steps of a new thread, on its own stack with all signals blocked. */
 void clone_child(struct thread *t)
 {
+	session_task_ids(t, t->task);
 	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
 	if (t->clone_flags & CLONE_THREAD) {
@@ -203,7 +207,7 @@ void clone_child(struct thread *t)
 	thread_use_slot(t, t->cpu->slot);
 	session_task_begin(t->task);
 	event_task_moved(t->cpu->slot);
-	tell_forked(t->cpu->slot, t->task->generation, t->pid, t->tid);
+	tell_forked(t->cpu->slot, t->task->generation);
 	tell_first_switch(t);
 	tracepoints_begin(t, t->nr);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
@@ -224,6 +228,7 @@ static long call_fork(struct request *rq)
 /* In the child of a fork: the same struct thread, alone, with a slot of its own. */
 static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
+	session_task_ids(t, task);
 	t->task = task;
 	t->cpu = &task->cpu;
 	t->tid = t->pid = (s32)sys0(__NR_gettid);
@@ -242,7 +247,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	thread_list_keep_only(t);
 	session_task_begin(task);
 	event_task_moved(t->cpu->slot);
-	tell_forked(t->cpu->slot, task->generation, t->pid, t->tid);
+	tell_forked(t->cpu->slot, task->generation);
 	tell_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
@@ -268,13 +273,16 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	return ret;
 }
 
-/* In the parent: the slot may be another task's already. */
+/*
+ * In the parent: the slot may be another task's already. In a pid namespace of its own the parent does not learn the ids that the task has
+ * outside; then the child is the one that tells.
+ */
 static void note_made(struct thread *t, struct task *task, u32 generation, s32 pid, s32 tid)
 {
-	if (!event_space->opened)
+	if (!event_space->opened || t->task->depth)
 		return;
 	session_task_made(task, generation, pid, tid);
-	tell_forked((u32)(task - arena()->tasks), generation, pid, tid);
+	tell_forked((u32)(task - arena()->tasks), generation);
 }
 
 static long clone_any(struct thread *t, struct request *rq)
@@ -287,9 +295,9 @@ static long clone_any(struct thread *t, struct request *rq)
 	if ((rq->args.flags & (CLONE_SIGHAND | CLONE_VM)) == CLONE_SIGHAND ||
 	    (rq->args.flags & (CLONE_THREAD | CLONE_SIGHAND)) == CLONE_THREAD)
 		return -EINVAL;
-	if (rq->args.flags & CLONE_NEWPID)
-		return refuse(EPERM, NO_PID_NAMESPACES);
-	mask = ~SIG_SYNC;
+	if ((rq->args.flags & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
+	mask = SIG_ALL_ASYNC;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
 		t->host_blocked = 1;
@@ -338,9 +346,11 @@ long sys_unshare(struct thread *t, const u64 *a)
 {
 	long ret;
 
-	if (a[0] & CLONE_NEWPID)
-		return refuse(EPERM, NO_PID_NAMESPACES);
+	if ((a[0] & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
 	ret = syscall_pass(t, a);
+	if (!ret && (a[0] & CLONE_NEWPID))
+		t->task->children_apart = 1;
 	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
 		return refuse(ENOMEM, "more processes than the session has descriptor tables");
 	if (!ret)
@@ -350,11 +360,17 @@ long sys_unshare(struct thread *t, const u64 *a)
 
 long sys_setns(struct thread *t, const u64 *a)
 {
-	long ret = syscall_pass(t, a);
+	long ret;
 
-	if (!ret)
-		tell_namespaces(t);
-	return ret;
+	if ((a[1] & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
+	ret = syscall_pass(t, a);
+	if (ret)
+		return ret;
+	if (!a[1] || (a[1] & CLONE_NEWPID))
+		t->task->children_apart = 1;
+	tell_namespaces(t);
+	return 0;
 }
 
 /* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */

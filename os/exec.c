@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "os/elf.h"
 #include "os/exec.h"
+#include "os/proc.h"
 #include "os/process.h"
 #include "os/script.h"
 #include "os/session.h"
@@ -82,8 +83,8 @@ static long open_exec(int dirfd, const char *path, int flags)
 	if (!path[0]) {
 		char link[32];
 
-		rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", dirfd);
-		ret = sys4(__NR_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+		rt_snprintf(link, sizeof(link), "self/fd/%d", dirfd);
+		ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | O_CLOEXEC, 0);
 		return ret < 0 ? ret : check_exec(ret);
 	}
 	ret = sys4(__NR_openat, dirfd, path, O_RDONLY | O_CLOEXEC, 0);

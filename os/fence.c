@@ -8,6 +8,7 @@
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
+#include "os/pidns.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "rt/string.h"
@@ -17,15 +18,19 @@
 #define GLOBAL_EXPEDITED 2
 #define REGISTER_GLOBAL_EXPEDITED 4
 
+/* -ESRCH if the thread is gone; -EPERM if it is in no pid namespace that this one can send signals to. */
 static long send(const struct task *task, s32 signo)
 {
 	struct ksiginfo info;
+	s32 pid, tid;
 
+	if (!pidns_ids(task, pidns_own(), &pid, &tid) || !tid)
+		return session_is_dead(task->cpu.slot) ? -ESRCH : -EPERM;
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;
 	info.value = arena()->session_id;
-	return sys4(__NR_rt_tgsigqueueinfo, task->pid, task->tid, signo, &info);
+	return sys4(__NR_rt_tgsigqueueinfo, pid, tid, signo, &info);
 }
 
 static bool take_count(u32 *fences)

@@ -8,6 +8,7 @@
 #include <linux/time.h>
 #include "event/host.h"
 #include "os/arena.h"
+#include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
 #include "os/signal.h"
@@ -50,9 +51,17 @@ static bool is_dead_state(const struct task *task)
 	return state == TASK_DEAD || state == TASK_FREE;
 }
 
+static bool is_own_process(const struct task *task)
+{
+	const struct thread *t = thread_current();
+
+	return t && t->task && t->task->pid == task->pid;
+}
+
 u64 host_task_clock(task_id id)
 {
 	struct task *task = session_task(id);
+	s32 pid, tid;
 	u64 ns;
 
 	if (!task || task->state == TASK_NEW)
@@ -62,8 +71,8 @@ u64 host_task_clock(task_id id)
 	if (is_dead_state(task))
 		return task->cputime_at_exit;
 	/* A thread of this process: exact. /proc is behind by up to a tick of the scheduler. */
-	if (task->pid == (s32)sys0(__NR_getpid))
-		ns = clock_ns((~task->tid << 3) | CLOCK_OF_THREAD);
+	if (is_own_process(task) && pidns_ids(task, pidns_own(), &pid, &tid))
+		ns = clock_ns((~tid << 3) | CLOCK_OF_THREAD);
 	else if (proc_read_cpu_time(task->pid, task->tid, &ns))
 		ns = 0;
 	return ns ? ns : task->cputime_at_exit;
@@ -135,14 +144,15 @@ task_id host_find_task(s32 pid)
 	static const struct {
 		s64 sec, nsec;
 	} pause = {0, 100000};
-	task_id id = session_find_tid(pid);
+	u32 pidns = pidns_own();
+	task_id id = session_find_tid(pidns, pid);
 
 	for (int i = 0; !id && i < 10000 && session_expects(pid); i++) {
 		sys2(__NR_nanosleep, &pause, 0);
-		id = session_find_tid(pid);
+		id = session_find_tid(pidns, pid);
 	}
 	/* It may have begun between the last two looks. */
-	return id ? id : session_find_tid(pid);
+	return id ? id : session_find_tid(pidns, pid);
 }
 
 bool host_task_alive(task_id id)
@@ -166,13 +176,51 @@ s32 host_task_tid(task_id id)
 	return task ? task->tid : 0;
 }
 
-s32 host_task_ppid(task_id id)
+u32 host_pidns(void)
+{
+	return pidns_own();
+}
+
+void host_task_ids(task_id id, u32 pidns, s32 *tgid, s32 *tid)
 {
 	struct task *task = session_task(id);
 
-	if (task && task->pid == (s32)sys0(__NR_getpid))
+	*tgid = *tid = 0;
+	if (likely(task))
+		pidns_ids(task, pidns, tgid, tid);
+}
+
+/* The kernel says 0 for a parent outside of the namespace; then it is the one that made the process, as far as anyone knows. */
+static s32 parent_outside(const struct task *task)
+{
+	u32 slot = session_find_tid(pidns_own(), (s32)sys0(__NR_getppid));
+
+	return slot ? arena()->tasks[slot].pid : task->ppid;
+}
+
+static s32 translate(s32 pid, u32 pidns)
+{
+	u32 slot = session_find_tid(0, pid);
+	s32 its_pid = 0, its_tid;
+
+	if (slot)
+		pidns_ids(&arena()->tasks[slot], pidns, &its_pid, &its_tid);
+	return its_pid;
+}
+
+s32 host_task_ppid(task_id id, u32 pidns)
+{
+	struct task *task = session_task(id);
+	bool own;
+
+	if (!task)
+		return 0;
+	own = is_own_process(task);
+	if (own && pidns == pidns_own())
 		return (s32)sys0(__NR_getppid);
-	return task ? task->ppid : 0;
+	if (likely(!pidns))
+		return own ? parent_outside(task) : task->ppid;
+	return translate(task->ppid, pidns);
 }
 
 u32 host_task_generation(task_id id)
@@ -219,10 +267,10 @@ bool host_may_observe(task_id id)
 
 	if (!task)
 		return false;
-	if (task->pid == (s32)sys0(__NR_getpid))
+	if (is_own_process(task))
 		return true;
-	rt_snprintf(path, sizeof(path), "/proc/%d/auxv", task->pid);
-	fd = sys4(__NR_openat, -100, path, 02000000, 0); /* AT_FDCWD, O_CLOEXEC */
+	rt_snprintf(path, sizeof(path), "%d/auxv", task->pid);
+	fd = sys4(__NR_openat, proc_dir(), path, 02000000, 0); /* O_CLOEXEC */
 	if (fd < 0)
 		return false;
 	sys1(__NR_close, fd);
@@ -322,7 +370,6 @@ void host_kick(task_id id)
 	struct task *task = session_task(id);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* A */
-	if (!task || id == host_current() || !__atomic_load_n(&task->in_cache, __ATOMIC_RELAXED))
-		return;
-	signal_kick(task);
+	if (task && id != host_current() && __atomic_load_n(&task->in_cache, __ATOMIC_RELAXED))
+		signal_kick(task);
 }

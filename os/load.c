@@ -13,6 +13,7 @@
 #include "os/elf.h"
 #include "os/exec.h"
 #include "os/load.h"
+#include "os/proc.h"
 #include "os/procmaps.h"
 #include "os/scratch.h"
 #include "os/signal.h"
@@ -134,7 +135,7 @@ static void read_kernel_maps(struct loading *ld)
 	struct procmaps pm;
 	struct procmaps_line line;
 
-	if (procmaps_open(&pm, "/proc/self/maps", ld->path))
+	if (procmaps_open(&pm, "self/maps", ld->path))
 		return;
 	while (procmaps_next(&pm, &line)) {
 		if (name_is(&line, "[stack]")) {
@@ -281,8 +282,8 @@ static void note_exe(struct task *task, int fd)
 	char link[32];
 	long n;
 
-	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, AT_FDCWD, link, task->exec_path, ARENA_PATH - 1);
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, task->exec_path, ARENA_PATH - 1);
 	if (n > 0)
 		task->exec_path[n] = 0;
 	vfile_set_exe(task->exec_path);

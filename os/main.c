@@ -15,6 +15,8 @@
 #include "event/task.h"
 #include "os/load.h"
 #include "os/loop.h"
+#include "os/pidns.h"
+#include "os/proc.h"
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
@@ -123,12 +125,12 @@ static void find_task(struct thread *t)
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
 	t->cpu = &t->task->cpu;
-	t->pid = t->task->pid;
-	t->tid = t->task->tid;
+	t->pid = (s32)sys0(__NR_getpid);
+	t->tid = (s32)sys0(__NR_gettid);
 	t->group = process_page_alloc(t->proc);
 	if (!t->group)
 		fail("cannot allocate", -ENOMEM);
-	t->group->pid = t->task->pid;
+	t->group->pid = t->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
 	if (arena()->config.strace)
@@ -202,7 +204,7 @@ void main_run(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot set up signals", ret);
 	thread_use_slot(t, t->cpu->slot);
-	session_end_others(t->task);
+	session_exec_done(t->task);
 	start_translator(t, kernel_sp);
 	t->cpu->calls = NULL; /* went with the old image, as did the code that it ran */
 	t->cpu->variant = 0;

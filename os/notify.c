@@ -140,7 +140,7 @@ static bool signal_self(struct event *e, u32 kill)
 	struct ksiginfo info;
 	long ret;
 
-	if (!t || t->pid != e->async_pid || t->tid != e->async_owner || e->async_type == F_OWNER_PGRP)
+	if (!t || t->task->pid != e->async_pid || t->tid != e->async_owner || e->async_type == F_OWNER_PGRP)
 		return false;
 	fill_siginfo(&info, e, kill);
 	ret = queue_to_self(t, e, &info);
@@ -186,7 +186,7 @@ void notify_set_async(struct thread *t, s32 fd, bool on)
 		inode = e->inode;
 	}
 	if (e && on != !!e->async_pid)
-		__atomic_store_n(&e->async_pid, on ? t->pid : 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->async_pid, on ? t->task->pid : 0, __ATOMIC_RELEASE);
 	event_unlock();
 	if (inode)
 		listen_as(fd, inode);

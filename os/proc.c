@@ -7,7 +7,6 @@
 #include "rt/sys.h"
 
 #define TICK_NS	  10000000ul /* USER_HZ is 100 on every Linux */
-#define AT_FDCWD_ (-100)
 
 /* Reads the file's beginning and terminates it. Its length, or -errno. */
 static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size)
@@ -16,8 +15,8 @@ static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size
 	size_t len = 0;
 	long fd, n;
 
-	rt_snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = sys4(__NR_openat, AT_FDCWD_, path, O_RDONLY | O_CLOEXEC, 0);
+	rt_snprintf(path, sizeof(path), "%d/task/%d/%s", pid, tid, name);
+	fd = sys4(__NR_openat, proc_dir(), path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	while (len < size - 1 && (n = sys3(__NR_read, fd, buf + len, size - 1 - len)) > 0)
@@ -67,6 +66,30 @@ int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out)
 	out->start_time = field[22] * TICK_NS;
 	out->cpu = (u32)field[39];
 	return 0;
+}
+
+/* The numbers of a line, which tabs separate. */
+static u32 parse_ids(const char *text, const char *name, s32 *ids, u32 max)
+{
+	const char *s = strstr(text, name);
+	u64 value;
+	u32 n = 0;
+
+	for (s = s ? s + strlen(name) : ""; *s == '\t' && n < max; ids[n++] = (s32)value)
+		s = parse_number(s, &value);
+	return n;
+}
+
+int proc_read_ids(s32 pid, s32 tid, s32 (*ids)[1 + PIDNS_DEPTH], u32 max)
+{
+	char buf[4096];
+	long len = read_file(pid, tid, "status", buf, sizeof(buf));
+	u32 n;
+
+	if (len < 0)
+		return (int)len;
+	n = parse_ids(buf, "\nNStgid:", ids[0], max);
+	return parse_ids(buf, "\nNSpid:", ids[1], max) == n && n ? (int)n : -ENOENT;
 }
 
 int proc_read_cpu_time(s32 pid, s32 tid, u64 *out)

@@ -1,8 +1,19 @@
-/* What the host's /proc says about threads, of other processes too. Uses a descriptor for a moment. */
+/*
+ * What the host's /proc says about threads, of other processes too. Uses a descriptor for a moment. Ids are those of the launcher's pid
+ * namespace, and /proc is the one that the launcher saw: the guest may have left both.
+ */
 #ifndef OS_PROC_H
 #define OS_PROC_H
 
 #include "abi/types.h"
+#include "os/arena.h"
+#include "os/process.h"
+
+/* To be named in openat() and the like; paths below it have no slash in front: "self/maps". */
+static inline s32 proc_dir(void)
+{
+	return __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + PROC_FD;
+}
 
 struct proc_stat {
 	char state;	 /* R S D Z X T t I */
@@ -14,6 +25,8 @@ struct proc_stat {
 
 /* /proc/PID/task/TID/stat: 0, or -errno. */
 int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out);
+/* status: ids[0] are the process's and ids[1] the thread's, in the launcher's pid namespace and those below: how many, or -errno. */
+int proc_read_ids(s32 pid, s32 tid, s32 (*ids)[1 + PIDNS_DEPTH], u32 max);
 /* schedstat: CPU time in ns. 0, or -errno. */
 int proc_read_cpu_time(s32 pid, s32 tid, u64 *out);
 /* status: voluntary and involuntary switches together. */

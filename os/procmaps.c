@@ -1,12 +1,13 @@
 /* Reader of /proc/PID/maps; see procmaps.h. */
 #include <fcntl.h>
+#include "os/proc.h"
 #include "os/procmaps.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 int procmaps_open(struct procmaps *pm, const char *path, char *buffer)
 {
-	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long fd = sys4(__NR_openat, proc_dir(), path, O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return fd;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include "os/scratch.h"
 #include "rt/layout.h"
+#include "rt/map.h"
 #include "rt/sys.h"
 
 #define AREA	  (LAYOUT_MM + 0x10000000ul)
@@ -16,15 +17,10 @@ void *scratch_alloc(u64 size)
 	size = ALIGN_UP(size, PAGE_SIZE);
 	for (int i = 0; i < TRIES; i++) {
 		u64 at = __atomic_fetch_add(&next, size + PAGE_SIZE, __ATOMIC_RELAXED) % AREA_SIZE;
-		long ret = sys6(__NR_mmap, AREA + at, size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		long ret = rt_map_at(AREA + at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if ((u64)ret == AREA + at)
-			return (void *)ret;
-		if (!sys_is_error(ret))
-			sys2(__NR_munmap, ret, size);
-		else if (ret != -EEXIST)
-			return NULL;
+		if (ret != -EEXIST)
+			return sys_is_error(ret) ? NULL : (void *)ret;
 	}
 	return NULL;
 }

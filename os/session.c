@@ -7,6 +7,7 @@
 #include "cpu/bank.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
 #include "os/signal.h"
@@ -103,14 +104,16 @@ struct task *session_task(u32 slot)
 	return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_FREE ? NULL : task;
 }
 
-u32 session_find_tid(s32 tid)
+u32 session_find_tid(u32 pidns, s32 tid)
 {
+	s32 its_pid, its_tid;
 	u32 slot;
 
 	for (slot = 1; slot < arena()->tasks_high; slot++) {
 		struct task *task = session_task(slot);
 
-		if (task && task->state == TASK_ALIVE && task->tid == tid && session_task_exists(task))
+		if (task && task->state == TASK_ALIVE && pidns_ids(task, pidns, &its_pid, &its_tid) && its_tid == tid &&
+		    session_task_exists(task))
 			return slot;
 	}
 	return 0;
@@ -118,14 +121,20 @@ u32 session_find_tid(s32 tid)
 
 bool session_task_exists(const struct task *task)
 {
-	return sys3(__NR_tgkill, task->pid, task->tid, 0) != -ESRCH;
+	return pidns_exists(task->pid, task->tid);
+}
+
+void session_task_ids(struct thread *t, struct task *task)
+{
+	pidns_begin(task);
+	t->host_pid = task->pid;
+	t->host_tid = task->tid;
 }
 
 static void task_fill(struct task *task)
 {
-	task->pid = (s32)sys0(__NR_getpid);
-	task->tid = (s32)sys0(__NR_gettid);
-	task->ppid = (s32)sys0(__NR_getppid);
+	if (!task->depth) /* below the launcher's namespace the kernel may not tell it */
+		task->ppid = (s32)sys0(__NR_getppid);
 	task->uid = (u32)sys0(__NR_geteuid);
 	task->gid = (u32)sys0(__NR_getegid);
 	task->exec_tgid = 0;
@@ -179,7 +188,7 @@ static void end_gone(u32 slot, s32 pid)
 	session_unlock();
 }
 
-void session_end_others(const struct task *self)
+void session_exec_done(const struct task *self)
 {
 	u32 slot;
 
@@ -190,10 +199,11 @@ void session_end_others(const struct task *self)
 
 struct task *session_find_self(void)
 {
-	s32 tid = (s32)sys0(__NR_gettid);
 	struct task *found = NULL;
+	s32 pid, tid;
 	u32 slot;
 
+	pidns_self(&pid, &tid);
 	for (slot = 1; slot < arena()->tasks_high; slot++) {
 		struct task *task = session_task(slot);
 
@@ -208,6 +218,7 @@ struct task *session_find_self(void)
 	}
 	if (!found)
 		return NULL;
+	session_task_ids(thread_current(), found);
 	task_fill(found);
 	if (!found->start_time)
 		found->start_time = boottime();
@@ -227,11 +238,18 @@ static bool is_dead(const struct task *task)
 	return st.state == 'Z' || st.state == 'X' || st.start_time > task->start_time + START_SLACK_NS;
 }
 
+bool session_is_dead(u32 slot)
+{
+	const struct task *task = session_task(slot);
+
+	return !task || is_dead(task);
+}
+
 /* A task that nobody can end any more but us. */
 static bool is_abandoned(const struct task *task)
 {
 	/* An execve under way may have changed the thread's id. */
-	if (task->exec_tgid && !sys_is_error(sys2(__NR_kill, task->exec_tgid, 0)))
+	if (task->exec_tgid && pidns_exists(task->exec_tgid, task->exec_tgid))
 		return false;
 	if (task->state != TASK_NEW)
 		return is_dead(task);
@@ -243,7 +261,7 @@ static bool may_be(const struct task *task, s32 tid)
 {
 	if (task->state != TASK_NEW)
 		return false;
-	return task->made ? task->tid == tid : boottime() - task->start_time < NEW_GRACE_NS;
+	return task->made && !pidns_own() ? task->tid == tid : boottime() - task->start_time < NEW_GRACE_NS;
 }
 
 bool session_expects(s32 tid)
@@ -254,7 +272,11 @@ bool session_expects(s32 tid)
 	for (slot = 1; slot < arena()->tasks_high; slot++)
 		if (may_be(&arena()->tasks[slot], tid))
 			break;
-	return slot < arena()->tasks_high && !proc_read_stat(tid, tid, &st) && st.state != 'Z' && st.state != 'X';
+	if (slot >= arena()->tasks_high)
+		return false;
+	if (pidns_own())
+		return !sys2(__NR_kill, tid, 0);
+	return !proc_read_stat(tid, tid, &st) && st.state != 'Z' && st.state != 'X';
 }
 
 void session_reap(void)
@@ -321,7 +343,7 @@ static bool is_time_to_reap_locked(void)
 	return !arena()->tasks_free && high >= REAP_FROM && !(high & (high - 1));
 }
 
-static struct task *alloc_locked(void)
+static struct task *alloc_locked(const struct task *parent)
 {
 	struct arena *a = arena();
 	u32 slot;
@@ -338,8 +360,12 @@ static struct task *alloc_locked(void)
 	a->tasks[slot].generation++;
 	a->tasks[slot].made = 0;
 	a->tasks[slot].start_time = boottime();
-	a->tasks[slot].pid = (s32)sys0(__NR_getpid);
-	a->tasks[slot].tid = (s32)sys0(__NR_gettid);
+	a->tasks[slot].pid = parent->pid;
+	a->tasks[slot].tid = parent->tid;
+	a->tasks[slot].depth = parent->depth;
+	memcpy(a->tasks[slot].inner, parent->inner, sizeof(parent->inner));
+	a->tasks[slot].children_apart = 0;
+	a->tasks[slot].made_apart = parent->children_apart;
 	__atomic_store_n(&a->tasks[slot].state, TASK_NEW, __ATOMIC_RELEASE);
 	return &a->tasks[slot];
 }
@@ -350,12 +376,12 @@ struct task *session_task_new(struct task *parent)
 	u32 slot;
 
 	session_lock();
-	task = is_time_to_reap_locked() ? NULL : alloc_locked();
+	task = is_time_to_reap_locked() ? NULL : alloc_locked(parent);
 	session_unlock();
 	if (!task) {
 		session_reap();
 		session_lock();
-		task = alloc_locked();
+		task = alloc_locked(parent);
 		session_unlock();
 	}
 	if (!task)
@@ -445,12 +471,37 @@ void session_group_end(struct task *self)
 	session_task_end(self);
 }
 
+/* The process of the launcher's namespace that has that id in the caller's; *ns: the pid namespace that ends with it, 0: none. */
+static s32 outermost_pid(s32 pid, u32 *ns)
+{
+	u32 own = pidns_own(), slot;
+	s32 its_pid, its_tid;
+
+	*ns = 0;
+	for (slot = 1; slot < arena()->tasks_high; slot++) {
+		const struct task *task = session_task(slot);
+
+		if (!task || task->state != TASK_ALIVE || !pidns_ids(task, own, &its_pid, &its_tid) || its_pid != pid)
+			continue;
+		if (task->depth && task->inner[task->depth - 1].pid == 1)
+			*ns = pidns_of(task);
+		return task->pid;
+	}
+	return own ? 0 : pid;
+}
+
+/* With the first process of a pid namespace go all others that are in it. */
 void session_process_gone(s32 pid)
 {
-	u32 slot;
+	u32 slot, ns;
+	s32 its_pid, its_tid;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++)
+	pid = outermost_pid(pid, &ns);
+	for (slot = 1; pid && slot < arena()->tasks_high; slot++) {
 		end_gone(slot, pid);
+		if (unlikely(ns) && pidns_ids(&arena()->tasks[slot], ns, &its_pid, &its_tid))
+			end_gone(slot, arena()->tasks[slot].pid);
+	}
 }
 
 void session_task_free(struct task *task)

@@ -9,21 +9,21 @@
 #define OS_SESSION_H
 
 #include "os/arena.h"
+#include "os/thread.h"
 
 /* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
 int session_attach(int arena_fd);
 
-/* The slot of the calling kernel thread after exec, made ALIVE; NULL: it has none. */
+/* The slot of the calling kernel thread after exec, made ALIVE; NULL: it has none. Takes no lock. */
 struct task *session_find_self(void);
-
-/* After exec: the other threads of the task's group are gone, and with them their tasks. */
-void session_end_others(const struct task *self);
+/* After that: other threads of a group that has just executed a new program are gone. */
+void session_exec_done(const struct task *self);
 
 /* The slot with that number, NULL if there is none with it; any state but FREE. */
 struct task *session_task(u32 slot);
-/* The live slot of a kernel thread id, 0 if it is no task of the session. */
-u32 session_find_tid(s32 tid);
-/* A task that is being made is this thread, or may turn out to be. */
+/* The live slot of a kernel thread id of that pid namespace (os/pidns.h), 0 if it is no task of the session. */
+u32 session_find_tid(u32 pidns, s32 tid);
+/* A task that is being made is this thread of the caller's pid namespace, or may turn out to be. */
 bool session_expects(s32 tid);
 
 /* A NEW slot with a copy of the parent's fields and registers, its cells zero; NULL if all are taken. */
@@ -31,11 +31,13 @@ struct task *session_task_new(struct task *parent);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);
 /*
- * By the creator, once the kernel has made it: the ids of a task that may not have run yet, so that its end is noticed even if it never
+ * By the creator, once the kernel has made it: the ids, in the launcher's pid namespace, of a task that may not have run yet, so that its end is noticed even if it never
  * does. Nothing happens if the slot is another task's already.
  */
 void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid);
-/* The new task's own thread: fills in its ids and becomes ALIVE. */
+/* The new task's own thread: fills in its ids. Before it takes any lock of the session's. */
+void session_task_ids(struct thread *t, struct task *task);
+/* After that it becomes ALIVE. */
 void session_task_begin(struct task *task);
 /* Notes in the slot what the host knows of the thread, which is running or a zombie. Events are open. */
 void session_task_note(struct task *task);
@@ -64,5 +66,8 @@ void session_process_gone(s32 pid);
 
 /* True if the kernel thread behind an ALIVE slot still exists. */
 bool session_task_exists(const struct task *task);
+
+/* The thread of that slot does not run any more and never will: it is gone or a zombie, or its ids are another thread's. */
+bool session_is_dead(u32 slot);
 
 #endif

@@ -88,7 +88,7 @@ static int host_action_locked(struct sighand *sh, int signo)
 		else
 			host.flags |= act->flags & SA_RESTART;
 		if (SIG_NEVER_BLOCKED & SIG_BIT(signo))
-			host.flags |= SIG_SYNC & SIG_BIT(signo) ? SA_NODEFER : 0;
+			host.flags |= SIG_FORCED & SIG_BIT(signo) ? SA_NODEFER : 0;
 		else if (act->handler > ACTION_IGN)
 			host.flags |= act->flags & SA_RESETHAND;
 		host.restorer = (u64)signal_restorer;
@@ -121,7 +121,7 @@ static void probe_stack_flags(struct thread *t)
 
 	sys4(__NR_rt_sigaction, SIG_KICK, &act, &old, 8);
 	signal_host_mask(~SIG_BIT(SIG_KICK));
-	sys3(__NR_tgkill, t->task->pid, t->tid, SIG_KICK);
+	sys3(__NR_tgkill, t->pid, t->tid, SIG_KICK);
 	sys4(__NR_rt_sigaction, SIG_KICK, &old, 0, 8);
 }
 

@@ -47,6 +47,28 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 	t->attention = 1;
 }
 
+/*
+ * The first process of a pid namespace does not hear of the signal that is sent to it, but an exception of its own ends it. SIGBUS and those
+ * that are no exceptions are left.
+ */
+static void die_by_exception(int signo)
+{
+	switch (signo) {
+	case SIGSEGV:
+		__asm__ volatile("hlt");
+		break;
+	case SIGILL:
+		__asm__ volatile("ud2");
+		break;
+	case SIGTRAP:
+		__asm__ volatile("int3");
+		break;
+	case SIGFPE:
+		__asm__ volatile("xor %%eax, %%eax; div %%eax" : : : "eax", "edx", "cc");
+		break;
+	}
+}
+
 void signal_die(struct thread *t, int signo)
 {
 	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
@@ -59,6 +81,7 @@ void signal_die(struct thread *t, int signo)
 		sys2(__NR_kill, sys0(__NR_getpid), signo); /* which needs no place in the queue */
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
 	/* Only the first process of a pid namespace survives that. */
+	die_by_exception(signo);
 	for (;;)
 		sys1(__NR_exit_group, 128 + signo);
 }
@@ -112,6 +135,8 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 	sighand_get_action(t->sighand, sig->signo, &act);
 	if (act.handler > ACTION_IGN)
 		enter_handler(t, &act, sig);
+	else if (t->pid == 1) /* of its pid namespace: what it has no handler for does nothing */
+		return;
 	else if (act.handler == ACTION_DFL && signal_default(sig->signo) == SIGDEF_TERMINATE)
 		signal_die(t, sig->signo);
 }

@@ -5,6 +5,7 @@
  * (os/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous signals
  * blocked; takes no locks except in translated code, where none is held (dbt_write_fault()).
  */
+#include <asm/errno.h>
 #include <asm/siginfo.h>
 #include "dbt/dbt.h"
 #include "os/process.h"
@@ -161,8 +162,6 @@ static void take_asynchronous(struct thread *t, int signo, const struct ksiginfo
 		return; /* as a standard signal that is pending already */
 	slot->signo = signo;
 	memcpy(slot->info, info, sizeof(slot->info));
-	if (signo == SIGSYS && info->code == CODE_SYS_SECCOMP)
-		((struct ksiginfo *)slot->info)->addr = t->cpu->rip;
 	if (special && (SIG_BIT(signo) & (t->call_mask_on ? t->call_mask : t->sigmask)))
 		return;
 	if (!special)
@@ -201,6 +200,24 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 	leave_cache(t, uc);
 }
 
+/*
+ * A seccomp filter of the guest's has stopped a system call. The kernel has put its number back into rax. If it is the guest's, the signal is
+ * raised when the call has been served, unless it was by another way; what the handlers of os/ see of it, as of any call of our own that is
+ * stopped, is a call that does not exist.
+ */
+static void take_stopped_call(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
+{
+	struct ksiginfo *guests = (struct ksiginfo *)t->fault.info;
+	s32 nr = (s32)info->value; /* si_syscall; si_arch is above it */
+
+	uc->greg[GREG_RAX] = (u64)-ENOSYS;
+	if (!t->serving || nr != (s32)t->nr)
+		return;
+	memcpy(guests, info, sizeof(*guests));
+	guests->addr = t->cpu->rip;
+	t->trapped = 1;
+}
+
 /* Not in another handler, which will itself ask what is asked below. */
 static bool on_runtime_stack(const struct thread *t, u64 sp)
 {
@@ -213,6 +230,8 @@ void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 
 	if ((SIG_SYNC & SIG_BIT(signo)) && info->code > 0 && uc->greg[GREG_RIP] != (u64)window_end)
 		take_exception(t, signo, info, uc);
+	else if (signo == SIGSYS && info->code == CODE_SYS_SECCOMP)
+		take_stopped_call(t, info, uc);
 	else if (signal_is_kick(t, signo, info))
 		take_kick(t, info, uc);
 	else

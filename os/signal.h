@@ -4,7 +4,8 @@
  * Dispositions: SIG_DFL and SIG_IGN are the kernel's as the guest sets them. For a guest handler the kernel gets ours,
  * with the guest's SA_RESTART, SA_NOCLDSTOP, SA_NOCLDWAIT and SA_RESETHAND. Three groups are exceptions:
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
- *     translator needs them.
+ *     translator needs them. So has SIGSYS: a seccomp filter of the guest's that raises it (SECCOMP_RET_TRAP) sees pcl's own calls too.
+ *     Those fail with ENOSYS, and the guest does not learn of them.
  *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and os/timer.c. It is a number that C libraries keep to
  *     themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
@@ -30,7 +31,9 @@
 
 /* Signals that the CPU raises. */
 #define SIG_SYNC (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP))
-#define SIG_NEVER_BLOCKED (SIG_SYNC | SIG_BIT(SIG_KICK))
+/* And those that the kernel raises at once: blocked they would kill. */
+#define SIG_FORCED (SIG_SYNC | SIG_BIT(SIGSYS))
+#define SIG_NEVER_BLOCKED (SIG_FORCED | SIG_BIT(SIG_KICK))
 #define SIG_UNBLOCKABLE (SIG_BIT(SIGKILL) | SIG_BIT(SIGSTOP))
 
 #define SIG_CODE_KERNEL 0x80 /* SI_KERNEL */
@@ -119,7 +122,7 @@ bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info);
 
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
-#define SIG_ALL_ASYNC (~SIG_SYNC)
+#define SIG_ALL_ASYNC (~SIG_FORCED)
 #define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE)) /* blocked in the runtime's handlers */
 
 /* os/sigact.c */
@@ -132,10 +135,10 @@ enum signal_default { SIGDEF_TERMINATE, SIGDEF_IGNORE, SIGDEF_STOP };
 enum signal_default signal_default(int signo);
 static inline int sig_held_index(int signo)
 {
-	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : 5;
+	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : signo == SIGSYS ? 5 : 6;
 }
 
-#define SIG_HELD_BACK 6 /* index of one of any other number that had to be given back when the kernel's queue was full */
+#define SIG_HELD_BACK 7 /* index of one of any other number that had to be given back when the kernel's queue was full */
 
 /* os/sigframe.c */
 int sigframe_init(void); /* 0, or -errno if the CPU's vector state is unsupported */

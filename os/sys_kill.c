@@ -6,8 +6,19 @@
  */
 #include <asm/signal.h>
 #include "event/task.h"
+#include "os/pidns.h"
 #include "os/session.h"
 #include "os/syscall.h"
+
+/* With the first process of a pid namespace all others that are in it are killed. */
+static bool is_victim(const struct thread *t, const struct task *task, s32 tgid)
+{
+	s32 pid, tid;
+
+	if (!tgid || task->depth > t->task->depth)
+		return true;
+	return pidns_ids(task, pidns_of(t->task), &pid, &tid) && pid == tgid;
+}
 
 /* tgid 0: it could be any. */
 static void before_kill(struct thread *t, s32 tgid)
@@ -17,8 +28,7 @@ static void before_kill(struct thread *t, s32 tgid)
 	for (u32 slot = 1; slot < arena()->tasks_high; slot++) {
 		struct task *task = session_task(slot);
 
-		if (task && task != t->task && task->state == TASK_ALIVE && (!tgid || task->pid == tgid) &&
-		    event_task_counted(slot))
+		if (task && task != t->task && task->state == TASK_ALIVE && is_victim(t, task, tgid) && event_task_counted(slot))
 			session_task_note(task);
 	}
 }

@@ -15,6 +15,7 @@
 #include "os/syscall.h"
 #include "os/tell.h"
 #include "os/vma.h"
+#include "rt/map.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
@@ -77,23 +78,23 @@ static u64 alignment(const struct mm_map *m)
 	return 1ul << (MAP_HUGE_BITS(m->flags) ? MAP_HUGE_BITS(m->flags) : HUGE_SHIFT_DEFAULT);
 }
 
+static int host_flags(const struct mm_map *m)
+{
+	int flags = m->flags & ~(MAP_32BIT | MAP_FIXED_NOREPLACE);
+
+	return mm_lock_future & MCL_FUTURE ? flags | MAP_LOCKED : flags;
+}
+
 static long host_mmap(const struct mm_map *m, gva at, int more_flags)
 {
-	int flags = (m->flags & ~(MAP_32BIT | MAP_FIXED_NOREPLACE)) | more_flags;
+	int flags = host_flags(m) | more_flags;
 
-	if (mm_lock_future & MCL_FUTURE)
-		flags |= MAP_LOCKED;
 	return sys6(__NR_mmap, at, m->len, vma_host_prot(m->prot), flags, m->fd, m->offset);
 }
 
 static long map_at(const struct mm_map *m, gva at)
 {
-	long ret = host_mmap(m, at, MAP_FIXED_NOREPLACE);
-
-	if (sys_is_error(ret) || (gva)ret == at)
-		return ret;
-	sys2(__NR_munmap, ret, m->len); /* a kernel before 4.17, where the flag is unknown */
-	return -EEXIST;
+	return rt_map_at(at, m->len, (int)vma_host_prot(m->prot), host_flags(m), m->fd, (u64)m->offset);
 }
 
 /* Without a fixed address: the hint if it is free, else a place of our choice, else the kernel's. */

@@ -10,6 +10,7 @@
 #include "os/sys_mm.h"
 #include "os/tell.h"
 #include "os/vma.h"
+#include "rt/map.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
@@ -98,13 +99,9 @@ static long remap_anywhere_locked(const struct remap *r)
 	long ret = -ENOMEM;
 
 	if (to)
-		ret = sys6(__NR_mmap, to, r->new_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-			   0);
-	if ((gva)ret != to || !to) {
-		if (!sys_is_error(ret))
-			sys2(__NR_munmap, ret, r->new_len);
+		ret = rt_map_at(to, r->new_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_is_error(ret))
 		return remap_to_locked(r, r->flags, 0);
-	}
 	ret = remap_to_locked(r, r->flags | MREMAP_FIXED, to);
 	if (sys_is_error(ret))
 		sys2(__NR_munmap, to, r->new_len);

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include "os/session.h"
+#include "os/pidns.h"
+#include "os/proc.h"
 #include "os/sys_rlimit.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
@@ -20,7 +22,7 @@ static u64 own_as, own_data; /* bytes; set before the guest runs */
 static bool read_statm(u64 *field)
 {
 	char text[128], *p = text;
-	long n, fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	long n, fd = sys4(__NR_openat, proc_dir(), "self/statm", O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
@@ -111,7 +113,7 @@ long sys_prlimit64(struct thread *t, const u64 *a)
 {
 	s32 pid = (s32)a[0];
 
-	if (!own((u32)a[1]) || (pid && !session_find_tid(pid)))
+	if (!own((u32)a[1]) || (pid && !session_find_tid(pidns_own(), pid)))
 		return syscall_pass(t, a);
 	return change(t, pid, (u32)a[1], a[2], a[3]);
 }

@@ -135,6 +135,14 @@ static void go_back(struct thread *t)
 		uncount(t->cpu);
 }
 
+/* As the kernel leaves it: with the call's number in rax, behind the instruction. */
+static void raise_trapped(struct thread *t)
+{
+	t->fault.signo = SIGSYS;
+	t->attention = 1;
+	cpu_set_gpr(t->cpu, RAX, t->nr);
+}
+
 void syscall_dispatch(struct thread *t)
 {
 	static const u8 order[6] = {RDI, RSI, RDX, R10, R8, R9};
@@ -158,11 +166,14 @@ void syscall_dispatch(struct thread *t)
 	tracepoints_enter(t);
 	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
+	t->serving = 1;
+	t->trapped = 0;
 	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
 	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
 		ret = refuse(EBADF, "pcl's own descriptor");
 	else
 		ret = row->handler(t, t->args);
+	t->serving = 0;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
 	if (ret == SYSCALL_AGAIN) {
@@ -172,7 +183,9 @@ void syscall_dispatch(struct thread *t)
 	}
 	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0) && !is_new_process(t, ret))
 		print_call(t, row, ret, false);
-	if (!t->regs_replaced)
+	if (unlikely(t->trapped && ret == -ENOSYS))
+		raise_trapped(t);
+	else if (!t->regs_replaced)
 		cpu_set_gpr(t->cpu, RAX, (u64)ret);
 	tracepoints_exit(t, ret);
 }

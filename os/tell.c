@@ -4,7 +4,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "event/task.h"
+#include "os/pidns.h"
+#include "os/proc.h"
+#include "os/session.h"
 #include "os/tell.h"
+#include "os/vfile.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/string.h"
@@ -41,13 +45,14 @@ static bool is_made_up(s32 fd)
 void tell_written_slowly(struct thread *t, s32 fd)
 {
 	char link[32], path[64], name[sizeof(t->task->comm) + 1], *number;
+	u32 of = 0;
 	long n;
 	u64 tid;
 
 	if (!is_made_up(fd))
 		return;
-	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, sizeof(path) - 1);
 	path[MAX(n, 0l)] = 0;
 	if (n <= (long)sizeof("/comm") || strncmp(path, "/proc/", 6) || strcmp(path + n - 5, "/comm") ||
 	    !read_name(path, name, sizeof(name)))
@@ -55,21 +60,22 @@ void tell_written_slowly(struct thread *t, s32 fd)
 	path[n - 5] = 0;
 	number = strrchr(path, '/') + 1;
 	if (!rt_parse_u64(number, &tid))
-		sideband_comm(t->cpu->slot, t->pid, (s32)tid, name, false);
+		of = session_find_tid(vfile_proc_pidns(t), (s32)tid);
+	if (of)
+		sideband_comm(t->cpu->slot, of, name, false);
 }
 
-static void namespaces_of(s32 pid, s32 tid, struct sideband_namespaces *out)
+static void namespaces_of(const struct task *task, struct sideband_namespaces *out)
 {
 	static const char names[SIDEBAND_NAMESPACES][8] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
 	char path[64];
 	struct stat st;
 
 	memset(out, 0, sizeof(*out));
-	out->pid = pid;
-	out->tid = tid;
+	out->task = (task_id)(task - arena()->tasks);
 	for (u32 i = 0; i < SIDEBAND_NAMESPACES; i++) {
-		rt_snprintf(path, sizeof(path), "/proc/%d/task/%d/ns/%s", pid, tid, names[i]);
-		if (sys4(__NR_newfstatat, AT_FDCWD, path, &st, 0))
+		rt_snprintf(path, sizeof(path), "%d/task/%d/ns/%s", task->pid, task->tid, names[i]);
+		if (sys4(__NR_newfstatat, proc_dir(), path, &st, 0))
 			continue;
 		out->ns[i].dev = st.st_dev;
 		out->ns[i].ino = st.st_ino;
@@ -82,18 +88,18 @@ void tell_namespaces(struct thread *t)
 
 	if (!tell_wanted(t, SB_NAMESPACES))
 		return;
-	namespaces_of(t->pid, t->tid, &ns);
+	namespaces_of(t->task, &ns);
 	sideband_namespaces(t->cpu->slot, &ns);
 }
 
-void tell_forked(u32 slot, u32 generation, s32 pid, s32 tid)
+void tell_forked(u32 slot, u32 generation)
 {
-	task_id parent = event_task_forked(slot, generation, pid, tid);
+	task_id parent = event_task_forked(slot, generation);
 	struct sideband_namespaces ns;
 
 	if (!parent || !sideband_wanted(parent, SB_NAMESPACES))
 		return;
-	namespaces_of(pid, tid, &ns);
+	namespaces_of(&arena()->tasks[slot], &ns);
 	sideband_namespaces(parent, &ns);
 }
 
@@ -136,8 +142,8 @@ static void tell_cgroup(struct thread *t, const char *path)
 
 	if (fd < 0)
 		return;
-	rt_snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
-	n = sys4(__NR_readlinkat, AT_FDCWD, link, full, sizeof(full) - 1);
+	rt_snprintf(link, sizeof(link), "self/fd/%ld", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, full, sizeof(full) - 1);
 	if (n > 0) {
 		full[n] = 0;
 		if (is_cgroup(full) && !sys2(__NR_fstat, fd, &st))

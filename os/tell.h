@@ -47,7 +47,7 @@ void tell_exec(struct thread *t, const struct load_result *loaded);
 static inline void tell_comm(struct thread *t)
 {
 	if (tell_wanted(t, SB_COMM))
-		sideband_comm(t->cpu->slot, t->pid, t->tid, t->task->comm, false);
+		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, false);
 }
 
 /* size bytes were written: a name, if the file is /proc/PID/comm or /proc/PID/task/TID/comm. */
@@ -63,7 +63,7 @@ static inline void tell_written(struct thread *t, s32 fd, u64 size)
  * A task slot of that generation is this kernel thread: told by the child before it runs guest code and by the parent
  * when it has its id; what was told first counts.
  */
-void tell_forked(u32 slot, u32 generation, s32 pid, s32 tid);
+void tell_forked(u32 slot, u32 generation);
 
 /* After unshare(2) and setns(2). */
 void tell_namespaces(struct thread *t);

@@ -73,7 +73,7 @@ static bool find_line(struct told_mapping *w, gva at, struct procmaps_line *line
 	struct procmaps pm;
 	bool found = false;
 
-	if (procmaps_open(&pm, "/proc/self/maps", w->buffer))
+	if (procmaps_open(&pm, "self/maps", w->buffer))
 		return false;
 	while (!found && procmaps_next(&pm, line))
 		found = line->start <= at && at < line->end;
@@ -301,7 +301,7 @@ static void tell_kind(struct thread *t, enum vma_kind kind)
 
 	if (!buffer)
 		return;
-	if (!procmaps_open(&pm, "/proc/self/maps", buffer)) {
+	if (!procmaps_open(&pm, "self/maps", buffer)) {
 		while (procmaps_next(&pm, &line))
 			if (!vma_lookup(line.start, &vma) && vma.kind == kind)
 				tell_around(t, line.start, 0, NEW_MAPPING, -1);
@@ -313,7 +313,7 @@ static void tell_kind(struct thread *t, enum vma_kind kind)
 void tell_exec(struct thread *t, const struct load_result *loaded)
 {
 	if (tell_wanted(t, SB_COMM))
-		sideband_comm(t->cpu->slot, t->pid, t->tid, t->task->comm, true);
+		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, true);
 	if (!tell_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		return;
 	tell_kind(t, VMA_STACK);

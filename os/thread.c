@@ -10,12 +10,14 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/pidns.h"
 #include "os/process.h"
 #include "os/sampling.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "rt/log.h"
+#include "rt/map.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -32,10 +34,7 @@ void thread_leave(s32 status) __attribute__((noreturn)); /* os/start.S */
 
 static bool map_at(u64 at, u64 len)
 {
-	long ret = sys6(__NR_mmap, (long)at, (long)len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-
-	return (u64)ret == at;
+	return !sys_is_error(rt_map_at(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
 void *process_page_alloc(struct process *p)
@@ -90,7 +89,7 @@ static struct thread *reuse_area(struct process *p)
 
 	lock_acquire(&p->threads_lock);
 	for (link = &p->exited; (t = *link) && looks < EXITED_LOOKS; link = &t->next, looks++) {
-		if (t->tid && sys3(__NR_tgkill, t->pid, t->tid, 0) != -ESRCH)
+		if (t->tid && pidns_exists(t->host_pid, t->host_tid))
 			continue;
 		*link = t->next;
 		if (p->exited_tail == &t->next)
@@ -254,7 +253,7 @@ static void group_put(struct thread *t)
 
 void thread_exit(struct thread *t, int status)
 {
-	signal_host_mask(~SIG_BIT(SIG_FENCE));
+	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	session_task_end(t->task);
 	signal_host_mask(~0ul);

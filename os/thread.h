@@ -55,7 +55,8 @@ struct thread {
 	struct sighand *sighand;
 	struct process *proc;
 	struct group *group;
-	s32 pid, tid;
+	s32 pid, tid;		/* in its own pid namespace */
+	s32 host_pid, host_tid; /* in the launcher's, see os/pidns.h */
 	u64 clone_flags;      /* that it was made with */
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
@@ -71,7 +72,7 @@ struct thread {
 	} altstack;	      /* the guest's */
 	struct taken_signal fault;   /* raised by the instruction at cpu->rip */
 	struct taken_signal pending; /* asynchronous; the host mask blocks all others until it is delivered */
-	struct taken_signal held[7]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
+	struct taken_signal held[8]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
 	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
 	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
@@ -113,6 +114,8 @@ struct thread {
 	struct {
 		u64 rip, rsp;
 	} put_off;	      /* the system call whose entry os/tracepoints.c has told, and that was not made; rip 0: none */
+	u32 serving;	      /* the guest's call `nr` is being served */
+	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */

@@ -1,6 +1,9 @@
 /* Which paths are virtual files: see vfile.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include "os/pidns.h"
+#include "os/proc.h"
 #include "os/session.h"
 #include "os/vfile.h"
 #include "pmu/tracefs.h"
@@ -43,10 +46,10 @@ bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
 	if (guest_read(&first, path, 1) || first == '/')
 		return false;
 	if (dirfd == AT_FDCWD)
-		rt_snprintf(link, sizeof(link), "/proc/self/cwd");
+		rt_snprintf(link, sizeof(link), "self/cwd");
 	else
-		rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", dirfd);
-	n = sys4(__NR_readlinkat, AT_FDCWD, link, dir, ARENA_PATH - 1);
+		rt_snprintf(link, sizeof(link), "self/fd/%d", dirfd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, dir, ARENA_PATH - 1);
 	dir[n > 0 ? n : 0] = 0;
 	return !strncmp(dir, "/proc/", 6);
 }
@@ -107,40 +110,63 @@ static bool take_number(const char **path, s32 *out)
 	return true;
 }
 
-/* The slot of the process that a thread id belongs to, NULL: not of the session. */
-static struct task *process_task(s32 tid)
+u32 vfile_proc_pidns(const struct thread *t)
 {
-	u32 slot = session_find_tid(tid);
+	struct stat guests, launchers;
+
+	if (likely(!t->task->depth))
+		return 0;
+	if (sys4(__NR_newfstatat, AT_FDCWD, "/proc", &guests, 0) || sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH))
+		return pidns_of(t->task);
+	return guests.st_dev == launchers.st_dev ? 0 : pidns_of(t->task);
+}
+
+/* The slot of the process that a thread id belongs to, NULL: not of the session. */
+static struct task *process_task(u32 pidns, s32 tid)
+{
+	u32 slot = session_find_tid(pidns, tid);
 	struct task *task = slot ? session_task(slot) : NULL;
 
 	if (task && task->pid != task->tid) {
-		slot = session_find_tid(task->pid);
+		slot = session_find_tid(0, task->pid);
 		task = slot ? session_task(slot) : task;
 	}
 	return task;
 }
 
-static void find_exe(struct vfile *v, bool own, s32 pid)
+static void find_exe(struct vfile *v, bool own, const struct task *task)
 {
-	struct task *task;
 
 	if (own) {
 		v->kind = exe_path[0] ? VFILE_EXE : VFILE_NONE;
 		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
 		return;
 	}
-	task = process_task(pid);
 	if (!task || !task->exec_path[0])
 		return;
 	v->kind = VFILE_EXE;
 	rt_snprintf(v->path, sizeof(v->path), "%s", task->exec_path);
 }
 
+/* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */
+static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
+{
+	s32 own_pid, own_tid;
+
+	pidns_ids(t->task, pidns, &own_pid, &own_tid);
+	if (*pid != own_pid && *pid != own_tid)
+		return false;
+	*pid = *pid == own_pid ? t->group->pid : t->tid;
+	return true;
+}
+
 /* What is below /proc. */
 static void find_proc(struct thread *t, const char *p, struct vfile *v)
 {
-	s32 pid = t->group->pid, tid, fd;
-	bool own;
+	s32 pid = 0, tid, fd;
+	struct task *other;
+	bool own = true;
+	u32 pidns;
 
 	if (!take(&p, "self") && !take(&p, "thread-self") && !take_number(&p, &pid)) {
 		if (pmu_sysfs_find(v->path, &v->mode) == PMU_NODE_FILE)
@@ -149,18 +175,23 @@ static void find_proc(struct thread *t, const char *p, struct vfile *v)
 	}
 	if (take(&p, "task") && !take_number(&p, &tid))
 		return;
-	own = pid == t->group->pid || pid == t->tid;
-	v->pid = pid;
+	pidns = vfile_proc_pidns(t);
+	if (pid)
+		own = is_own(t, pidns, &pid);
+	else
+		pid = t->group->pid;
+	other = own ? NULL : process_task(pidns, pid);
+	v->pid = own ? pid : 0;
 	if (!strcmp(p, "exe"))
-		find_exe(v, own, pid);
+		find_exe(v, own, other);
 	else if (!strcmp(p, "status"))
 		v->kind = own ? VFILE_STATUS : VFILE_NONE;
 	else if (!strcmp(p, "maps"))
-		v->kind = own || process_task(pid) ? VFILE_MAPS : VFILE_NONE;
+		v->kind = own || other ? VFILE_MAPS : VFILE_NONE;
 	else if (!strcmp(p, "smaps"))
-		v->kind = own || process_task(pid) ? VFILE_SMAPS : VFILE_NONE;
+		v->kind = own || other ? VFILE_SMAPS : VFILE_NONE;
 	else if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) &&
-		 (own || process_task(pid)))
+		 (own || other))
 		v->kind = VFILE_ABSENT;
 }
 

@@ -53,7 +53,7 @@ enum vfile_kind {
 struct vfile {
 	enum vfile_kind kind;
 	u32 mode;	       /* permission bits, of FILE and DIR */
-	s32 pid;	       /* of MAPS and SMAPS */
+	s32 pid;	       /* of MAPS, SMAPS and STATUS; 0: another process */
 	char path[ARENA_PATH]; /* normalised; of EXE: the program */
 };
 
@@ -74,6 +74,9 @@ void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
 
 /* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by its program's: true. */
 bool vfile_follow_exe(struct thread *t, char *path);
+
+/* Which pid namespace /proc in the guest's tree is of (os/pidns.h): the launcher's or the caller's own. */
+u32 vfile_proc_pidns(const struct thread *t);
 
 /* The program of this process, as /proc/self/exe shows it. */
 void vfile_set_exe(const char *path);

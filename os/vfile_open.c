@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include "os/proc.h"
 #include "os/vfile.h"
 #include "pmu/tracefs.h"
 #include "rt/fmt.h"
@@ -139,8 +140,8 @@ static long read_only(int fd, u32 flags)
 	char link[32];
 	long ret;
 
-	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ret = sys4(__NR_openat, AT_FDCWD, link, O_RDONLY | (flags & (O_CLOEXEC | O_NONBLOCK)), 0);
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | (flags & (O_CLOEXEC | O_NONBLOCK)), 0);
 	if (ret < 0) {
 		sys3(__NR_lseek, fd, 0, 0);
 		return fd;
@@ -195,8 +196,8 @@ long vfile_write(int fd, gva buf, u64 size)
 	char link[32], path[DIR_PATH_MAX], text[PMU_SYSFS_TEXT], *end;
 	long n;
 
-	rt_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, sizeof(path) - 1);
 	if (n <= (long)sizeof(prefix) || memcmp(path, prefix, sizeof(prefix) - 1))
 		return -EPERM;
 	path[n] = 0;

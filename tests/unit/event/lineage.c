@@ -249,7 +249,7 @@ static void test_inherit_stat(void)
 	fd = open_on(0, 1, &attr);
 	page = map_event(fd);
 	fake_fork(1, 2, 0);
-	expect_long(event_task_forked(2, fake[2].generation, 1002, 1002), 1);
+	expect_long(event_task_forked(2, fake[2].generation), 1);
 	run(2, 10);
 	fake_exit(2);
 	h = host_ring_page((u32)page + 1);
@@ -273,10 +273,10 @@ static void test_sideband(void)
 	h = host_ring_page((u32)page + 1);
 	expect_long(event_ctx(2)->sideband != 0, 1);
 	fake_current = 2;
-	sideband_comm(2, 1002, 1002, "other", false);
+	sideband_comm(2, 2, "other", false);
 	expect_long(h->type, 0);
 	fake[2].cpu = 1;
-	sideband_comm(2, 1002, 1002, "here", false);
+	sideband_comm(2, 2, "here", false);
 	expect_long(h->type, PERF_RECORD_COMM);
 	fake_current = 1;
 	fake_exit(2);

@@ -89,7 +89,7 @@ static void test_state_and_cpu(void)
 	own = listener((struct perf_attr){.comm = 1}, 0, ANY_CPU);
 	here = listener((struct perf_attr){.comm = 1}, -1, 0);
 	there = listener((struct perf_attr){.comm = 1}, -1, 1);
-	sideband_comm(1, 1001, 1001, "name", false);
+	sideband_comm(1, 1, "name", false);
 	expect_long(next_type(off), 0);
 	expect_long(next_type(own), PERF_RECORD_COMM);
 	expect_long(next_type(own), 0);
@@ -104,7 +104,7 @@ static void test_comm(void)
 
 	fake_session();
 	nr = listener((struct perf_attr){.comm = 1, .sample_id_all = 1, .sample_type = PERF_SAMPLE_TID}, 0, ANY_CPU);
-	sideband_comm(1, 1001, 1005, "eight888", true);
+	sideband_comm(1, 5, "eight888", true);
 	h = next_record(nr);
 	expect_long(h->misc, PERF_RECORD_MISC_COMM_EXEC);
 	expect_long(h->size, 8 + 8 + 16 + 8);
@@ -174,9 +174,9 @@ static void test_fork_and_exit(void)
 	expect_long(fake_fork(1, 2, 0), 0);
 	expect_long(next_type(nr), 0);
 	/* Another task that had the slot is not this one. */
-	expect_long(event_task_forked(2, 99, 1002, 1002), 0);
-	expect_long(event_task_forked(2, fake[2].generation, 1002, 1002), 1);
-	expect_long(event_task_forked(2, fake[2].generation, 1002, 1002), 0);
+	expect_long(event_task_forked(2, 99), 0);
+	expect_long(event_task_forked(2, fake[2].generation), 1);
+	expect_long(event_task_forked(2, fake[2].generation), 0);
 	h = next_record(nr);
 	id = (const u32 *)(h + 1);
 	expect_long(h->type, PERF_RECORD_FORK);

@@ -125,7 +125,18 @@ bool host_tsc(struct host_tsc *out)
 	return false;
 }
 
-s32 host_task_ppid(task_id task)
+u32 host_pidns(void)
+{
+	return 0;
+}
+
+void host_task_ids(task_id task, u32 pidns, s32 *tgid, s32 *tid)
+{
+	*tgid = host_task_tgid(task);
+	*tid = host_task_tid(task);
+}
+
+s32 host_task_ppid(task_id task, u32 pidns)
 {
 	return 0;
 }
