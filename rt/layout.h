@@ -17,6 +17,7 @@
 #define LAYOUT_THREADS 0x522000000000ul	    /* private: one struct thread with its stacks per guest thread */
 #define LAYOUT_DBT 0x523000000000ul	    /* private: the translator's block tables */
 #define LAYOUT_MM 0x524000000000ul	    /* private: the guest's memory map (os/vma.c) */
+#define LAYOUT_CACHE_WRITE 0x52f030000000ul /* the code cache as it is written where it must not run there, see dbt/code_memory.h */
 #define LAYOUT_END 0x530000000000ul	    /* first address after pcl's own region */
 
 /* Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END. */
