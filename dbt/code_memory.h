@@ -26,7 +26,7 @@ int code_memory_init(u64 start, u64 end, bool two);
 /* In the child of a fork, where there are two mappings: memory of its own instead, empty. 0 or -errno. */
 int code_memory_renew(void);
 
-/* Bytes that are mapped shared, and are private and writable where there is one mapping. */
+/* Bytes that are mapped shared here, and are private and writable memory in an image that has one mapping; 0: this one has. */
 u64 code_memory_shared(void);
 
 static inline u8 *code_at(u64 host)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include "dbt/code_memory.h"
 #include "os/session.h"
 #include "os/sys_rlimit.h"
 #include "os/syscall.h"
@@ -44,7 +45,7 @@ void rlimit_note_own(u64 stack, u64 others)
 	if (!read_statm(field))
 		return;
 	own_as = field[0] * PAGE_SIZE - stack - others;
-	own_data = field[5] * PAGE_SIZE - stack;
+	own_data = field[5] * PAGE_SIZE - stack + code_memory_shared();
 }
 
 static u64 own(u64 resource)
