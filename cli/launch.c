@@ -175,6 +175,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_ibl = (u32)o->no_ibl,
 		.one_insn_blocks = (u32)o->one_insn_blocks,
 		.small_cache = (u32)o->small_cache,
+		.dual_map = (u32)o->dual_map,
 		.log_level = (u32)o->log,
 		.runtime_fd = runtime_fd,
 		.log_fd = STDERR_FILENO,

@@ -86,7 +86,7 @@ void dbt_break_set(gva addr, bool on)
 
 	lock_acquire(&dbt_lock);
 	change = on ? set(addr + 1) : clear(addr + 1);
-	lock_release(&dbt_lock);
+	cache_unlock();
 	if (change == ADDRESS)
 		dbt_invalidate(addr, addr + 1);
 	else if (change == ANY_ADDRESS)

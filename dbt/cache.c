@@ -2,6 +2,7 @@
 #include "dbt/cache.h"
 #include <asm/mman.h>
 #include <linux/mman.h>
+#include <linux/signal.h>
 #include "dbt/emit.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
@@ -97,7 +98,7 @@ static void advise_huge(const void *table, size_t size)
  */
 static void use_huge_pages(u32 half)
 {
-	u8 *code = (u8 *)HALVES_START + half * HALF_SIZE;
+	u8 *code = code_at(HALVES_START + half * HALF_SIZE);
 
 	advise_huge(&cache.frag[half * MAX_FRAGS], MAX_FRAGS * sizeof(struct frag));
 	advise_huge(&cache.entry[half * MAX_ENTRIES], MAX_ENTRIES * sizeof(struct entry));
@@ -195,10 +196,10 @@ static void use_half(u32 half)
 
 	cache.nvariant[half] = 0;
 	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
-	cache.hot = (u8 *)base;
+	cache.hot = code_at(base);
 	cache.hot_end = cache.hot + (dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE);
-	cache.cold = (u8 *)(base + HOT_SIZE);
-	cache.cold_end = (u8 *)(base + HALF_SIZE);
+	cache.cold = code_at(base + HOT_SIZE);
+	cache.cold_end = code_at(base + HALF_SIZE);
 	cache.first_frag = half * MAX_FRAGS + 1;
 	cache.nentry = half * MAX_ENTRIES + 1;
 	cache.nexit = half * MAX_EXITS + 1;
@@ -206,6 +207,23 @@ static void use_half(u32 half)
 	cache.nnode = half * MAX_NODES + 1;
 	__atomic_store_n(&cache.nfrag, cache.first_frag, __ATOMIC_RELEASE);
 	cache.nfrag_of[half] = cache.first_frag;
+}
+
+/* No lookup finds anything of the half in use. */
+static void forget_lookups(void)
+{
+	for (u32 i = 0; i < cache.nvariant[cache.half]; i++) {
+		struct variant *v = &cache.variant[cache.half * VARIANTS + i];
+
+		if (!v->table[0].used)
+			continue;
+		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
+		table_clear(&v->table[0]);
+		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
+		memset(v->ibl, 0, IBL_BYTES);
+	}
+	for (u32 i = 1; i < cache.npage; i++)
+		cache.page[i].frags = 0;
 }
 
 void cache_switch_half(void)
@@ -219,24 +237,13 @@ void cache_switch_half(void)
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
 		if (cache.exit[i].linked)
 			cache_exit_unlink(i);
-	for (u32 i = 0; i < cache.nvariant[old]; i++) {
-		struct variant *v = &cache.variant[old * VARIANTS + i];
-
-		if (!v->table[0].used)
-			continue;
-		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
-		table_clear(&v->table[0]);
-		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
-		memset(v->ibl, 0, IBL_BYTES);
-	}
-	for (u32 i = 1; i < cache.npage; i++)
-		cache.page[i].frags = 0;
+	forget_lookups();
 	use_half(!old);
 }
 
 static void emit_miss(void)
 {
-	struct emit e = {.p = cache.miss};
+	struct emit e = {.p = code_at(CODE_START)};
 
 	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
 	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
@@ -244,11 +251,36 @@ static void emit_miss(void)
 	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
 	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
 	/* From the dispatcher to a landing. */
-	cache.lookup = e.p;
+	cache.lookup = (u8 *)(uintptr_t)code_host(e.p);
 	emit_store_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
 	emit_store_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
 	emit_load_cpu(&e, RCX, offsetof(struct cpu, rip));
 	emit_jmp_cpu(&e, offsetof(struct cpu, look_back));
+}
+
+void cache_renew(void)
+{
+	int ret;
+
+	if (!code_distance)
+		return;
+	ret = code_memory_renew();
+	if (ret) {
+		log_printf(0, "cannot reserve a forked process's code cache: error %d", -ret);
+		for (;;)
+			sys2(__NR_kill, sys0(__NR_getpid), SIGKILL);
+	}
+	cache.generation++;
+	cache.nfrag_of[cache.half] = cache.first_frag;
+	forget_lookups();
+	emit_miss();
+	use_half(!cache.half);
+}
+
+void cache_unlock(void)
+{
+	code_written();
+	lock_release(&dbt_lock);
 }
 
 int cache_init(void)
@@ -282,7 +314,9 @@ int cache_init(void)
 	ret = map(at, total, PROT_READ | PROT_WRITE);
 	if (sys_is_error(ret))
 		return (int)ret;
-	ret = map(LAYOUT_CACHE, LAYOUT_CACHE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	ret = map(LAYOUT_CACHE, CODE_START - LAYOUT_CACHE, PROT_READ | PROT_WRITE);
+	if (!sys_is_error(ret))
+		ret = code_memory_init(CODE_START, CODE_END, dbt_options.dual_map);
 	if (sys_is_error(ret))
 		return (int)ret;
 	lock_init(&dbt_lock, RANK_DBT);
@@ -294,7 +328,7 @@ int cache_init(void)
 		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
 	}
 	cache.miss = (u8 *)CODE_START;
-	cache.copies = (u8 *)COPIES_START;
+	cache.copies = code_at(COPIES_START);
 	emit_miss();
 	use_half(0);
 	return 0;
@@ -366,7 +400,7 @@ static void stub_make(u32 id)
 {
 	struct emit e = {.p = cache.cold};
 
-	cache.exit[id].stub = (u32)(uintptr_t)e.p;
+	cache.exit[id].stub = code_host(e.p);
 	cache_emit_stub(&e, id);
 	cache.cold = e.p;
 }
@@ -377,7 +411,7 @@ u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *p
 
 	cache.exit[id] = (struct exit){
 		.target = target,
-		.patch = (u32)(uintptr_t)patch,
+		.patch = code_host(patch),
 		.frag = frag,
 		.kind = (u8)kind,
 		.variant = (u8)variant,
@@ -394,7 +428,7 @@ void cache_exit_link(u32 id, u32 entry)
 	x->linked = entry;
 	x->next_in = to->in;
 	to->in = id;
-	emit_patch_rel32((u8 *)(uintptr_t)x->patch, (u8 *)(uintptr_t)to->host);
+	emit_patch_rel32(code_at(x->patch), (u8 *)(uintptr_t)to->host);
 }
 
 void cache_exit_unlink(u32 id)
@@ -405,7 +439,7 @@ void cache_exit_unlink(u32 id)
 		stub_make(id);
 	x->linked = 0;
 	if (x->patch)
-		emit_patch_rel32((u8 *)(uintptr_t)x->patch, (u8 *)(uintptr_t)x->stub);
+		emit_patch_rel32(code_at(x->patch), (u8 *)(uintptr_t)x->stub);
 }
 
 u8 *cache_const64(u64 value)

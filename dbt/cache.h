@@ -12,13 +12,15 @@
  * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of everything:
  * when one is full the other is begun afresh, once no thread can be inside it any more (dbt/flush.c). Everything is written under
  * dbt_lock; entries, fragments and records may be read without it once published (release store to a table slot, or
- * host code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB.
+ * host code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB. They are where code runs; pointers
+ * are where it is written (dbt/code_memory.h).
  */
 #ifndef DBT_CACHE_H
 #define DBT_CACHE_H
 
 #include "abi/types.h"
 #include "cpu/cpu.h"
+#include "dbt/code_memory.h"
 #include "dbt/emit.h"
 #include "rt/lock.h"
 
@@ -157,8 +159,8 @@ struct variant {
 
 struct cache {
 	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
-	u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves */
-	u8 *lookup;	     /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
+	const u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
+	const u8 *lookup;    /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
 	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
 	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
 	struct frag *frag;
@@ -182,9 +184,11 @@ struct cache {
 
 extern struct cache cache;
 extern struct lock dbt_lock; /* RANK_DBT */
+void cache_unlock(void);     /* releases it; what was written meanwhile can run */
 
 int cache_init(void);			       /* 0 or -errno */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
+void cache_renew(void);	      /* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
 
 /* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */

@@ -83,10 +83,10 @@ void dbt_use_fsgsbase(bool yes);
 
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the
- * child) lets them go on. The child has its own copy of the cache from then on.
+ * child) lets them go on. The child has its own copy of the cache from then on, or an empty one (dbt/code_memory.h).
  */
 void dbt_before_fork(void);
-void dbt_after_fork(void);
+void dbt_after_fork(bool child);
 
 /*
  * The guest's code at [start, end) changed, went away or became writable: forget what was translated from it.

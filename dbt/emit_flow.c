@@ -123,7 +123,7 @@ static u64 emit_loop(const struct guest_insn *gi)
 static void note_fix(void)
 {
 	struct rec *r = &cache.rec[cache.nrec - 1];
-	u64 at = (u64)(uintptr_t)tr.e.fix - cache.frag[tr.frag].host - r->host;
+	u64 at = (u64)code_host(tr.e.fix) - cache.frag[tr.frag].host - r->host;
 
 	if (!tr.e.fix)
 		return;

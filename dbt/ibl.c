@@ -34,7 +34,7 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
 	/* mov table(,%rdx,4), %edx */
 	emit8(e, 0x8b), emit8(e, 0x14), emit8(e, 0x95), emit32(e, table);
 	/* lea miss(%rdx), %rdx */
-	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, (u32)(uintptr_t)cache.miss);
+	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x92), emit32(e, code_host(cache.miss));
 	/* jmp *%rdx */
 	emit8(e, 0xff), emit8(e, 0xe2);
 }
@@ -58,7 +58,7 @@ static u32 emit_mismatch(struct emit *e, u64 pc)
 {
 	emit_rcx_plus(e, pc);
 	emit_align_rel32(e, 1);
-	return (u32)(uintptr_t)emit_jmp(e, cache.miss);
+	return code_host(emit_jmp(e, cache.miss));
 }
 
 /* In front of each landing is the number of its entry. */
@@ -86,13 +86,13 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 	if (loop_is_fast) {
 		l.miss = emit_mismatch(e, pc);
 		emit_number(e, entry);
-		l.at = (u32)(uintptr_t)e->p;
+		l.at = code_host(e->p);
 		emit_rcx_plus(e, 1 - pc);
 		emit8(e, 0xe2);
 		emit8(e, (u8)(mismatch - (e->p + 1)));
 	} else {
 		emit_number(e, entry);
-		l.at = (u32)(uintptr_t)e->p;
+		l.at = code_host(e->p);
 		emit_rcx_plus(e, -pc);
 		emit8(e, 0xe3);
 		u8 *ok = e->p++;
@@ -116,7 +116,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 
 	if (before) {
 		cache.entry[before].landing_next = to;
-		emit_patch_rel32((u8 *)(uintptr_t)cache.entry[before].landing_miss, host);
+		emit_patch_rel32(code_at(cache.entry[before].landing_miss), host);
 	} else {
 		*head_of(v, pc) = to;
 		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);

@@ -38,7 +38,7 @@ void dbt_forget(u32 frag)
 	/* It may have gone with its half of the cache meanwhile. */
 	if (frag >= cache.first_frag && frag < cache.nfrag)
 		kill_frag(frag);
-	lock_release(&dbt_lock);
+	cache_unlock();
 }
 
 void dbt_forget_block(u64 pc, u32 want)
@@ -98,7 +98,7 @@ void dbt_invalidate(gva start, gva end)
 			if (cache.page[i].page >= first && cache.page[i].page < end)
 				renew_page(&cache.page[i]);
 	}
-	lock_release(&dbt_lock);
+	cache_unlock();
 }
 
 bool dbt_write_fault(gva addr)
@@ -116,7 +116,7 @@ bool dbt_write_fault(gva addr)
 		kill_page(p);
 		unprotect(p);
 	}
-	lock_release(&dbt_lock);
+	cache_unlock();
 	return ours;
 }
 
@@ -134,6 +134,6 @@ bool dbt_unprotect_all(void)
 		kill_page(p);
 		unprotect(p);
 	}
-	lock_release(&dbt_lock);
+	cache_unlock();
 	return any;
 }

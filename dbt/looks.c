@@ -59,7 +59,7 @@ void dbt_look(gva pc)
 		asked[h / 8] |= (u8)(1u << h % 8);
 		dbt_forget_block(pc, CPU_WANT_LOOSE);
 	}
-	lock_release(&dbt_lock);
+	cache_unlock();
 }
 
 void looks_hot(u32 exit)
@@ -72,7 +72,7 @@ void looks_hot(u32 exit)
 		return;
 	lock_acquire(&dbt_lock);
 	if (x->kind != EXIT_LOOK || x->frag < cache.first_frag || x->frag >= cache.nfrag || cache.frag[x->frag].dead) {
-		lock_release(&dbt_lock);
+		cache_unlock();
 		return;
 	}
 	if (cache.frag[x->frag].look)
@@ -80,7 +80,7 @@ void looks_hot(u32 exit)
 	while (x->kind != EXIT_BRANCH)
 		x++;
 	pc = x->target;
-	lock_release(&dbt_lock);
+	cache_unlock();
 	if (in_front)
 		dbt_forget(in_front);
 	dbt_look(pc);
@@ -100,7 +100,7 @@ void dbt_look_behind(u32 exit)
 			if (cache.exit[i].kind == EXIT_BRANCH && cache.exit[i].linked && cache.exit[i].target != cache.exit[exit].target)
 				targets[n++] = cache.exit[i].target;
 	}
-	lock_release(&dbt_lock);
+	cache_unlock();
 	for (u32 i = 0; i < n; i++)
 		dbt_look(targets[i]);
 }

@@ -135,7 +135,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	end = !whole ? f->host + cache.rec[stop].host : f->lookup ? f->lookup : f->host_end;
 	memcpy(to, (void *)(uintptr_t)from, end - from);
 	e.p = to + (end - from);
-	if (f->fixes && !fix_operands(rec, stop, to, (s64)(to - (u8 *)(uintptr_t)from))) {
+	if (f->fixes && !fix_operands(rec, stop, to, (s64)code_host(to) - from)) {
 		piece_done(cpu);
 		return false;
 	}
@@ -151,7 +151,8 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	/* Behind the last instruction, where it leaves or looks up its target, it is as the fragment is there. */
 	cpu->copy_len = end - from + (!whole || f->lookup);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	cpu->copy_at = (u32)(uintptr_t)to;
+	code_written();
+	cpu->copy_at = code_host(to);
 	return true;
 }
 

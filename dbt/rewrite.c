@@ -1,5 +1,6 @@
 /* See dbt/rewrite.h. */
 #include "dbt/rewrite.h"
+#include "dbt/code_memory.h"
 #include "rt/log.h"
 
 #define STOLEN_BIT (1u << STOLEN)
@@ -117,7 +118,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 	}
 	if (in->attr & ISA_RIP_REL) {
 		u64 addr = rip_operand(in, pc);
-		s64 disp = (s64)(addr - (u64)(uintptr_t)(e->p + copy.len));
+		s64 disp = (s64)(addr - code_host(e->p + copy.len));
 
 		if (fits_s32(disp) && !(in->legacy & 8)) {
 			s32 d = (s32)disp;
@@ -174,7 +175,7 @@ void rewrite_branch_operand(struct emit *e, const u8 *bytes, const struct insn *
 	check(isa_decode(buf, n, &copy) == (int)n);
 	if (in->attr & ISA_RIP_REL) {
 		u64 addr = rip_operand(in, pc);
-		s64 disp = (s64)(addr - (u64)(uintptr_t)(e->p + n));
+		s64 disp = (s64)(addr - code_host(e->p + n));
 
 		if (fits_s32(disp) && !(in->legacy & 8)) {
 			s32 d = (s32)disp;

@@ -57,9 +57,11 @@ void dbt_before_fork(void)
 	lock_acquire(&dbt_lock);
 }
 
-void dbt_after_fork(void)
+void dbt_after_fork(bool child)
 {
-	lock_release(&dbt_lock);
+	if (child)
+		cache_renew();
+	cache_unlock();
 }
 
 /* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
@@ -70,7 +72,7 @@ static u32 make_room(struct cpu *cpu)
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
 	while (!cache_has_room() || (variant = cache_variant_get(cpu->variant)) == NO_VARIANT)
 		if (!flush_all()) {
-			lock_release(&dbt_lock);
+			cache_unlock();
 			sys0(__NR_sched_yield);
 			lock_acquire(&dbt_lock);
 		}
@@ -110,7 +112,7 @@ u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fau
 	}
 	if (entry && indirect && !dbt_options.no_ibl)
 		ibl_install(v, entry);
-	lock_release(&dbt_lock);
+	cache_unlock();
 	return entry;
 }
 

@@ -49,7 +49,7 @@ extern struct trace tr;
 
 static inline u64 host_here(void)
 {
-	return (u64)(uintptr_t)tr.e.p;
+	return code_host(tr.e.p);
 }
 
 /* dbt/exits.c */

@@ -20,6 +20,7 @@ struct dbt_options {
 	bool no_ibl;	/* every indirect branch goes through the dispatcher */
 	bool one_insn;	/* one instruction per basic block */
 	bool small_cache; /* full after 256 KiB of code */
+	bool dual_map;	/* dbt/code_memory.h: two mappings, always */
 };
 extern struct dbt_options dbt_options;
 

@@ -265,7 +265,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	lock_acquire(&t->proc->threads_lock);
 	ret = call_fork(rq);
 	lock_release(&t->proc->threads_lock);
-	dbt_after_fork();
+	dbt_after_fork(ret == 0);
 	vma_after_fork();
 	lock_release(&t->sighand->lock);
 	if (ret == 0)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "os/elf.h"
+#include "os/exec_memory.h"
 #include "os/vma.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
@@ -193,6 +194,8 @@ static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 	int ret;
 
 	if (map_end > start) {
+		if (exec_memory_denies(prot))
+			return refuse(EACCES, "PR_SET_MDWE: a segment that is writable and executable");
 		ret = map(start, map_end - start, prot, start < mapped_to ? MAP_FIXED : MAP_FIXED_NOREPLACE, fd,
 			  vma.offset);
 		if (ret)

@@ -181,6 +181,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.no_ibl = c->no_ibl;
 	dbt_options.one_insn = c->one_insn_blocks;
 	dbt_options.small_cache = c->small_cache;
+	dbt_options.dual_map = c->dual_map;
 	ret = dbt_init();
 	if (ret)
 		fail("cannot reserve the code cache", ret);

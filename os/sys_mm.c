@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
+#include "os/exec_memory.h"
 #include "os/perf_mmap.h"
 #include "os/sys_mm.h"
 #include "os/sys_perf.h"
@@ -236,6 +237,11 @@ long sys_mmap(struct thread *t, const u64 *a)
 
 	if (!(m.flags & MAP_ANONYMOUS) && perf_is_event(t, (u32)m.fd))
 		return perf_mmap(t, a);
+	if (m.prot & PROT_EXEC) {
+		ret = exec_memory_mmap(a);
+		if (ret)
+			return ret;
+	}
 	ret = mm_map(&m);
 	if (!sys_is_error(ret))
 		tell_mapped(t, ret, m.flags & MAP_ANONYMOUS ? -1 : m.fd);
@@ -358,20 +364,31 @@ static long protect_locked(long nr, gva start, gva end, u64 prot, u64 asked_star
 
 static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 {
-	gva start = a[0], end;
+	gva start = a[0], end, denied;
 	u64 prot = a[2];
-	bool had_code, stretched = prot & PROT_GROWSDOWN;
+	bool had_code, stretched = prot & PROT_GROWSDOWN, refused = false;
 	struct tell_pieces pieces = {0};
 	long ret;
 
 	if (!page_range(start, a[1], &end) || (prot & ~0xful & ~(u64)(PROT_GROWSDOWN | PROT_GROWSUP)))
 		return sys4(nr, start, a[1], prot, pkey); /* nothing to do, or the kernel refuses it */
+	if (prot & PROT_EXEC) {
+		ret = exec_memory_protect(nr, a, pkey);
+		if (ret)
+			return ret;
+	}
 	vma_lock();
 	had_code = vma_exec_locked(start, end);
 	ret = vma_room_locked() ? stretch_locked(&start, &end, &prot) : -ENOMEM;
 	if (!ret)
 		ret = check_events_locked(start, end, prot);
-	if (!ret) {
+	/* Linux quirk: what comes before has been changed. */
+	denied = exec_memory_denied_locked(start, end, (int)prot);
+	if (!ret && denied < end) {
+		refused = true;
+		end = denied;
+	}
+	if (!ret && start < end) {
 		tell_find_pieces_locked(t, start, end, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), &pieces);
 		ret = protect_locked(nr, start, end, prot, a[0], stretched, pkey);
 	}
@@ -379,9 +396,10 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	if (had_code && (!(prot & PROT_EXEC) || (prot & PROT_WRITE)))
 		dbt_invalidate(start, end);
 	vma_unlock();
-	if (!ret)
-		tell_protected(t, &pieces);
-	return ret;
+	if (ret)
+		return ret;
+	tell_protected(t, &pieces);
+	return refused ? refuse(EACCES, "PR_SET_MDWE: memory that is to become executable") : 0;
 }
 
 long sys_mprotect(struct thread *t, const u64 *a)

@@ -5,6 +5,7 @@
 #include <sys/shm.h>
 #include "dbt/dbt.h"
 #include "event/map.h"
+#include "os/exec_memory.h"
 #include "os/perf_mmap.h"
 #include "os/syscall.h"
 #include "os/sys_mm.h"
@@ -342,9 +343,11 @@ long sys_shmat(struct thread *t, const u64 *a)
 	bool had_code = false;
 	struct vma vma;
 	u64 size;
-	long ret = sys3(__NR_shmctl, a[0], IPC_STAT, &ds);
+	long ret = flags & SHM_EXEC ? exec_memory_shmat(a) : 0;
 	gva at;
 
+	if (!ret)
+		ret = sys3(__NR_shmctl, a[0], IPC_STAT, &ds);
 	if (ret)
 		return ret;
 	size = ALIGN_UP(ds.shm_segsz, PAGE_SIZE);

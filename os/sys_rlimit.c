@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include "dbt/code_memory.h"
 #include "os/session.h"
 #include "os/pidns.h"
 #include "os/proc.h"
@@ -64,7 +65,7 @@ void rlimit_note_own(u64 stack, u64 others)
 	if (!read_statm(field))
 		return;
 	own_as = field[0] * PAGE_SIZE - stack - others;
-	own_data = field[5] * PAGE_SIZE - stack;
+	own_data = field[5] * PAGE_SIZE - stack + code_memory_shared();
 	put_in_force(RLIMIT_AS, &arena()->config.limit_as, own_as);
 	put_in_force(RLIMIT_DATA, &arena()->config.limit_data, own_data);
 }

@@ -19,6 +19,7 @@
 #define LAYOUT_MM 0x524000000000ul	    /* private: the guest's memory map (os/vma.c) */
 #define LAYOUT_JOURNALS 0x525000000000ul    /* again the arena's memfd: a journal for each task slot, see rt/section.h */
 #define LAYOUT_JOURNAL_SIZE 0x400000ul	    /* sparse */
+#define LAYOUT_CACHE_WRITE 0x52f030000000ul /* the code cache as it is written where it must not run there, see dbt/code_memory.h */
 #define LAYOUT_END 0x530000000000ul	    /* first address after pcl's own region */
 
 /* Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END. */

@@ -82,7 +82,7 @@ static const struct show_flag prctl_options[] = {
 	{32, "PR_TASK_PERF_EVENTS_ENABLE"}, {35, "PR_SET_MM"}, {36, "PR_SET_CHILD_SUBREAPER"},
 	{37, "PR_GET_CHILD_SUBREAPER"}, {38, "PR_SET_NO_NEW_PRIVS"}, {39, "PR_GET_NO_NEW_PRIVS"}, {41, "PR_SET_THP_DISABLE"},
 	{42, "PR_GET_THP_DISABLE"}, {47, "PR_CAP_AMBIENT"}, {52, "PR_GET_SPECULATION_CTRL"}, {53, "PR_SET_SPECULATION_CTRL"},
-	{0x53564d41, "PR_SET_VMA"}, {0x59616d61, "PR_SET_PTRACER"}, {0, NULL},
+	{65, "PR_SET_MDWE"}, {66, "PR_GET_MDWE"}, {0x53564d41, "PR_SET_VMA"}, {0x59616d61, "PR_SET_PTRACER"}, {0, NULL},
 };
 
 /* linux/perf_event.h, asm-generic/ioctls.h */
