@@ -107,6 +107,8 @@ struct cpu_way {
 #define CPU_LOOKS_MAX 4095u
 _Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < CPU_LOOK, "each has its bits");
 
+struct rseq_cs; /* linux/rseq.h */
+
 #define CPU_WARY 1
 #define CPU_STRICT 2
 #define CPU_LOST 3 /* and where it is found nothing looks */
@@ -206,6 +208,12 @@ struct cpu {
 	/* The call stack, a ring in the process's own memory; calls_pos is the place of the innermost call. NULL until it is wanted. */
 	struct cpu_call *calls;
 	u16 calls_pos;
+
+	/* In critical sections (dbt/section.h); see dbt_guard(). */
+	u64 guard;	   /* address of a word that says whether the next instruction may be executed: */
+	u64 guard_minus;   /* if it and this one amount to 0 */
+	struct rseq_cs *guard_range;
+	u32 aborted;	   /* it was not */
 } __attribute__((aligned(64)));
 
 /* Where blocks of n instructions are counted, for code generation. */

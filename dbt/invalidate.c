@@ -60,6 +60,13 @@ static void kill_page(struct code_page *p)
 	p->frags = 0;
 }
 
+void dbt_forget_range(u64 start, u64 end)
+{
+	for (u64 page = ALIGN_DOWN(start, PAGE_SIZE); page < end; page += PAGE_SIZE)
+		if (cache_page(page, false))
+			kill_page(cache_page(page, false));
+}
+
 /* Gives the guest its write permission back. The mapping may be another one by now: then there is nothing to give. */
 static void unprotect(struct code_page *p)
 {

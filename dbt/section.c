@@ -1,0 +1,231 @@
+/* See section.h. */
+#include "dbt/section.h"
+#include <linux/mman.h>
+#include <linux/rseq.h>
+#include "dbt/enter.h"
+#include "dbt/invalidate.h"
+#include "dbt/rewrite.h"
+#include "dbt/run.h"
+#include "dbt/stop.h"
+#include "dbt/trace.h"
+#include "rt/guest.h"
+#include "rt/log.h"
+
+#define SECTIONS 2048u
+#define SECTION_MAX 0x10000u /* bytes; one that is longer is none */
+#define LOWEST 0x10000u	     /* numbers below are no addresses */
+#define TASK_END 0x7ffffffff000ul
+#define SIGNATURE 4u /* bytes in front of the abort handler */
+
+/* Append-only. Read without the lock up to nsections, which is published last. */
+static struct section {
+	u64 start, end;
+	u64 desc; /* guest address of a struct rseq_cs of it */
+} sections[SECTIONS];
+static u32 nsections, nforgotten;
+
+/* A bit for each 64 bytes of code, by the low bits of its address: sections may be there. */
+#define FILTER_BITS 4096u
+static u64 filter[FILTER_BITS / 64];
+
+static u32 filter_bit(u64 pc)
+{
+	return pc / 64 % FILTER_BITS;
+}
+
+static const struct section *find(u64 pc)
+{
+	u32 bit = filter_bit(pc), n;
+
+	if (likely(!(__atomic_load_n(&filter[bit / 64], __ATOMIC_RELAXED) >> bit % 64 & 1)))
+		return NULL;
+	n = __atomic_load_n(&nsections, __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < n; i++)
+		if (pc >= sections[i].start && pc < sections[i].end)
+			return &sections[i];
+	return NULL;
+}
+
+bool section_at(u64 pc)
+{
+	return find(pc);
+}
+
+bool dbt_in_section(gva pc)
+{
+	return find(pc);
+}
+
+gva dbt_section_begins(gva pc)
+{
+	const struct section *s = find(pc);
+
+	return s && s->start == pc ? s->desc : 0;
+}
+
+static bool is_code(u64 addr)
+{
+	struct dbt_mapping m;
+
+	return dbt_host_mapping(addr, &m) == 0 && (m.prot & PROT_EXEC);
+}
+
+/* What is at addr is such that the kernel would take it for a section of code. */
+static bool is_descriptor(u64 addr, struct rseq_cs *cs)
+{
+	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || guest_read(cs, addr, sizeof(*cs)))
+		return false;
+	if (cs->version || cs->flags || !cs->post_commit_offset || cs->post_commit_offset > SECTION_MAX)
+		return false;
+	if (cs->start_ip < LOWEST || cs->start_ip >= TASK_END || cs->abort_ip < LOWEST || cs->abort_ip >= TASK_END)
+		return false;
+	return cs->abort_ip - cs->start_ip >= cs->post_commit_offset && is_code(cs->start_ip) && is_code(cs->abort_ip - SIGNATURE);
+}
+
+/* The address that the instruction puts somewhere, or 0. */
+static u64 address_loaded(const struct insn *in, u64 pc)
+{
+	if (in->map != 0 || in->enc != ISA_LEGACY)
+		return 0;
+	if (in->opcode == 0x8d && (in->attr & ISA_RIP_REL))
+		return pc + in->len + (u64)in->disp;
+	if ((in->opcode & 0xf8) == 0xb8 && in->opsize >= 4)
+		return in->opsize == 4 ? (u32)in->imm : (u64)in->imm;
+	if (in->opcode == 0xc7 && in->opsize >= 4)
+		return in->opsize == 4 ? (u32)in->imm : (u64)in->imm;
+	return 0;
+}
+
+bool section_learn(const struct insn *in, u64 pc)
+{
+	u64 addr = address_loaded(in, pc);
+	struct rseq_cs cs;
+
+	if (likely(!addr) || !is_descriptor(addr, &cs))
+		return false;
+	for (u32 i = 0; i < nsections; i++)
+		if (sections[i].start == cs.start_ip && sections[i].end == cs.start_ip + cs.post_commit_offset)
+			return false;
+	if (nsections == SECTIONS) {
+		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS, (u64)cs.start_ip);
+		return false;
+	}
+	sections[nsections] = (struct section){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
+	__atomic_store_n(&nsections, nsections + 1, __ATOMIC_RELEASE);
+	for (u64 at = ALIGN_DOWN(cs.start_ip, 64); at < cs.start_ip + cs.post_commit_offset; at += 64)
+		__atomic_fetch_or(&filter[filter_bit(at) / 64], 1ul << filter_bit(at) % 64, __ATOMIC_RELEASE);
+	return true;
+}
+
+void section_forget_code(void)
+{
+	for (; nforgotten < nsections; nforgotten++)
+		dbt_forget_range(sections[nforgotten].start, sections[nforgotten].end);
+}
+
+u64 section_emit_stop(void)
+{
+	rec_add(tr.insn[0].pc);
+	emit_stop(EXIT_SECTION, tr.insn[0].pc, 0);
+	cache.frag[tr.frag].stays = true;
+	tr.insns++;
+	tr.blocks++;
+	return 0;
+}
+
+void section_emit_guard(const struct guest_insn *gi)
+{
+	struct frag *f = &cache.frag[tr.frag];
+	struct emit *e = &tr.e;
+	u8 *over;
+
+	f->guard = (u32)host_here();
+	f->guard_rec = cache.nrec;
+	f->stays = true;
+	rec_add(gi->pc);
+	rec_add(gi->pc)->spills = RCX | RDX << 4;
+	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(e, RDX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(e, RCX, offsetof(struct cpu, guard));
+	emit_load_cpu(e, RDX, offsetof(struct cpu, guard_minus));
+	emit8(e, 0x48), emit8(e, 0x8b), emit8(e, 0x09); /* mov (%rcx), %rcx */
+	emit32(e, 0x110c8d48);				 /* lea (%rcx,%rdx), %rcx */
+	emit8(e, 0xe3), emit8(e, 0);			 /* jrcxz */
+	over = e->p;
+	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_SECTION_ABORT);
+	over[-1] = (u8)(e->p - over);
+	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
+	f->guard_end = (u32)host_here();
+	e->done = NULL;
+}
+
+void section_emitted(const struct guest_insn *gi)
+{
+	struct frag *f = &cache.frag[tr.frag];
+
+	switch (gi->in.kind) {
+	case ISA_JCC:
+	case ISA_LOOP:
+	case ISA_JMP:
+	case ISA_SYSCALL:
+	case ISA_SYSENTER:
+	case ISA_RDPMC:
+	case ISA_XBEGIN:
+		return; /* nothing that an abort would have to prevent */
+	default:
+		f->guard_end = tr.e.done ? (u32)(uintptr_t)tr.e.done : (u32)host_here();
+	}
+}
+
+/* The kernel may read it at any moment: it never describes anything but the one piece of code or none. */
+static void set_range(struct rseq_cs *range, u32 start, u32 end)
+{
+	__atomic_store_n(&range->post_commit_offset, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&range->start_ip, start, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&range->post_commit_offset, end - start, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The entry of guarded code. Another thread may just have learned of the section: then it is about to forget other code. */
+static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 entry;
+
+	for (;;) {
+		entry = run_find_way(cpu, 0, false, fault);
+		if (!entry || cache.frag[cache.entry[entry].frag].guard)
+			return entry;
+		lock_acquire(&dbt_lock);
+		lock_release(&dbt_lock);
+	}
+}
+
+int section_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
+{
+	struct rseq_cs *range = cpu->guard_range;
+	const struct frag *f;
+	u32 entry;
+	int left;
+
+	if (want != cpu->variant)
+		run_set_variant(cpu, want);
+	run_hold_cache(cpu);
+	cpu->generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
+	entry = find_guarded(cpu, fault);
+	if (!entry)
+		return -1;
+	f = &cache.frag[cache.entry[entry].frag];
+	cpu->place_frag = 0;
+	cpu->aborted = 0;
+	if (range)
+		set_range(range, f->guard, f->guard_end);
+	left = run_enter_at(cpu, cache.entry[entry].host);
+	if (range)
+		set_range(range, 0, 0);
+	if (cpu->aborted)
+		counting_correct(cpu, f->variant, f->guard_rec);
+	return left;
+}

@@ -1,0 +1,47 @@
+/*
+ * Critical sections of the guest's restartable sequences, see rseq(2).
+ *
+ * The kernel abandons a section whose thread it preempted while the instruction pointer is between two addresses: the guest's, where nothing is
+ * ever executed. So code of all variants stops in front of a section (EXIT_SECTION), and os/rseq.c has its instructions executed one by one,
+ * by dbt_step(). The code of each (CPU_WANT_ONE) is
+ *
+ *	counting	the instruction counts as done
+ *	guard		leaves by dbt_section_abort unless *cpu->guard + cpu->guard_minus is 0
+ *	instruction	up to where its effect is in memory; what follows only puts registers back
+ *
+ * and from the guard to the effect it is a critical section of the kernel's, which *cpu->guard_range describes and *cpu->guard points to: the kernel
+ * clears *cpu->guard when it preempts the thread anywhere, and besides continues at dbt_section_abort when it does so in there. Hence the instruction
+ * is executed whole or not at all, and not at all once the thread was preempted. The guest's registers are in struct cpu all the while, as they were
+ * before the instruction, so they are right after an abort; the count is taken back.
+ *
+ * Sections are found when code is decoded that loads the address of a plausible struct rseq_cs (lea, or mov of an immediate). A wrong
+ * guess costs time only: whether a section is in force is asked of the guest's struct rseq when its code is reached.
+ */
+#ifndef DBT_SECTION_H
+#define DBT_SECTION_H
+
+#include "dbt/dbt.h"
+
+struct insn;
+struct guest_insn;
+
+/* The instruction at pc is in a section that is known. Lock-free. */
+bool section_at(u64 pc);
+
+/* An instruction was decoded: if it names a section that was not known yet, that is from now on, and true is returned. With dbt_lock. */
+bool section_learn(const struct insn *in, u64 pc);
+
+/* Forgets code that was made from a section before it was known. With dbt_lock. */
+void section_forget_code(void);
+
+/* The block at hand is in a section: code that stops in front of it. */
+u64 section_emit_stop(void);
+
+/* In CPU_WANT_ONE code: the guard in front of an instruction in a section; and behind it. */
+void section_emit_guard(const struct guest_insn *gi);
+void section_emitted(const struct guest_insn *gi);
+
+/* Enters CPU_WANT_ONE code at cpu->rip, which is in a section, and leaves it again: as the dispatcher's own. */
+int section_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault);
+
+#endif
