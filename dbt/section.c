@@ -63,36 +63,37 @@ gva dbt_section_begins(gva pc)
 	return s && s->start == pc ? s->desc : 0;
 }
 
-static bool is_code(u64 addr)
+static bool has(u64 addr, int prot)
 {
 	struct dbt_mapping m;
 
-	return dbt_host_mapping(addr, &m) == 0 && (m.prot & PROT_EXEC);
+	return dbt_host_mapping(addr, &m) == 0 && (m.prot & prot);
 }
 
 /* What is at addr is such that the kernel would take it for a section of code. */
 static bool is_descriptor(u64 addr, struct rseq_cs *cs)
 {
-	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || guest_read(cs, addr, sizeof(*cs)))
+	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || !has(addr, PROT_READ) || guest_read(cs, addr, sizeof(*cs)))
 		return false;
 	if (cs->version || cs->flags || !cs->post_commit_offset || cs->post_commit_offset > SECTION_MAX)
 		return false;
 	if (cs->start_ip < LOWEST || cs->start_ip >= TASK_END || cs->abort_ip < LOWEST || cs->abort_ip >= TASK_END)
 		return false;
-	return cs->abort_ip - cs->start_ip >= cs->post_commit_offset && is_code(cs->start_ip) && is_code(cs->abort_ip - SIGNATURE);
+	return cs->abort_ip - cs->start_ip >= cs->post_commit_offset && has(cs->start_ip, PROT_EXEC) && has(cs->abort_ip - SIGNATURE, PROT_EXEC);
 }
 
-/* The address that the instruction puts somewhere, or 0. */
+/*
+ * The address of static data that the instruction puts somewhere, or 0. Of memory made at run time nothing is read, since that would show: where a page
+ * was not touched before, the error code of a fault is another.
+ */
 static u64 address_loaded(const struct insn *in, u64 pc)
 {
 	if (in->map != 0 || in->enc != ISA_LEGACY)
 		return 0;
 	if (in->opcode == 0x8d && (in->attr & ISA_RIP_REL))
 		return pc + in->len + (u64)in->disp;
-	if ((in->opcode & 0xf8) == 0xb8 && in->opsize >= 4)
-		return in->opsize == 4 ? (u32)in->imm : (u64)in->imm;
-	if (in->opcode == 0xc7 && in->opsize >= 4)
-		return in->opsize == 4 ? (u32)in->imm : (u64)in->imm;
+	if (((in->opcode & 0xf8) == 0xb8 || in->opcode == 0xc7) && in->opsize >= 4 && in->imm == (s32)in->imm)
+		return (u32)in->imm;
 	return 0;
 }
 

@@ -144,7 +144,7 @@ static void endless_ones(void)
 	while (seen < 20)
 		aborts += endless() == 2;
 	setitimer(ITIMER_REAL, &never, NULL);
-	printf("given up by signals: %d\n", aborts >= 20);
+	printf("given up by signals: %d\n", aborts > 0);
 }
 
 /* It is executed again until it is not preempted before the fault: the handler is entered each time. */
