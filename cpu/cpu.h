@@ -54,6 +54,7 @@ enum cell {
 #define CPU_WANT_EXPECT_TAKEN 0x40000u	     /* conditional branches count as taken until they are not */
 #define CPU_WANT_NEAR 0x70000u
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
+#define CPU_WANT_SECTION 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_section() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
 #define CPU_WANT_LOOSE 0x200000u /* limits are far away and may be passed: only a few blocks stop at them (dbt/looks.h) */
 #define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */

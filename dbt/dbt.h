@@ -87,6 +87,12 @@ void dbt_break_clear(void);
 bool dbt_in_section(gva pc);
 gva dbt_section_begins(gva pc);
 
+/*
+ * As dbt_step(), of several instructions: they are executed all or none. DBT_NEAR: none was, events want to see each instruction. After a fault in
+ * one of them it is not said which.
+ */
+enum dbt_stop dbt_section(struct cpu *cpu, struct dbt_fault *fault);
+
 static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_cs *range)
 {
 	cpu->guard = word;

@@ -481,9 +481,8 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 	return stop;
 }
 
-static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
+static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 {
-	u32 want = run_usable_want(cpu);
 	enum dbt_stop stop;
 
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
@@ -509,13 +508,26 @@ static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u64 pc = cpu->rip, insns = cpu->cell[CELL_INSTRUCTIONS], branches = cpu->cell[CELL_BRANCHES];
-	enum dbt_stop stop = step(cpu, fault);
+	enum dbt_stop stop = step(cpu, run_usable_want(cpu), fault);
 
 	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu->cell[CELL_INSTRUCTIONS] - insns);
 	cpu->countdown[CELL_BRANCHES] += (s64)(cpu->cell[CELL_BRANCHES] - branches);
 	cpu->limits_stale |= has_quotas(cpu);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
+	if (stop != DBT_STEPPED)
+		dbt_outside(cpu);
+	return stop;
+}
+
+enum dbt_stop dbt_section(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 want = run_usable_want(cpu);
+	enum dbt_stop stop;
+
+	if (want & ~(CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_KINDS))
+		return DBT_NEAR;
+	stop = step(cpu, want | CPU_WANT_SECTION, fault);
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
 	return stop;

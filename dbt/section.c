@@ -124,6 +124,13 @@ void section_forget_code(void)
 		dbt_forget_range(sections[nforgotten].start, sections[nforgotten].end);
 }
 
+bool section_ends_piece(const struct insn *in)
+{
+	if (!(tr.want & CPU_WANT_SECTION) || in->kind != ISA_PLAIN || in->enc != ISA_LEGACY)
+		return true;
+	return (in->attr & (ISA_STORE | ISA_STRING | ISA_X87 | ISA_SSE)) || !(in->writes | in->fl_writes);
+}
+
 u64 section_emit_stop(void)
 {
 	rec_add(tr.insn[0].pc);
@@ -157,8 +164,12 @@ void section_emit_guard(const struct guest_insn *gi)
 	over[-1] = (u8)(e->p - over);
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
-	f->guard_end = (u32)host_here();
-	e->done = NULL;
+}
+
+void section_emit_last(void)
+{
+	cache.frag[tr.frag].guard_end = (u32)host_here();
+	tr.e.done = NULL;
 }
 
 void section_emitted(const struct guest_insn *gi)

@@ -51,6 +51,8 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 	tr.stops = !(tr.want & CPU_WANT_ONE) && section_at(pc);
 	if (tr.breaks | tr.stops)
 		limit = 1;
+	else if ((tr.want & CPU_WANT_SECTION) && !dbt_options.one_insn)
+		limit = CPU_BLOCK_INSNS;
 	while (tr.n < limit) {
 		struct guest_insn *gi = &tr.insn[tr.n];
 		const u8 *bytes;
@@ -64,7 +66,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 			break;
 		}
 		tr.learned |= section_learn(&gi->in, pc);
-		if (tr.n && (stands_alone(&gi->in) || section_at(pc) || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
+		if (tr.n && (stands_alone(&gi->in) || section_at(pc) != tr.guarded || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
 			break;
 		/* Checked and other code do not mix. */
 		if (tr.code.checked && !tr.checked) {
@@ -77,7 +79,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		pc += (u64)len;
 		tr.n++;
 		/* In checked code every store may be to the instructions that follow. */
-		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)))
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && section_ends_piece(&gi->in)))
 			break;
 	}
 	return tr.n > 0;
@@ -144,13 +146,15 @@ static u64 emit_copy(u32 more)
 			counting_ahead(&tr.count, ahead);
 		}
 		emit_watch(gi);
-		if (tr.guarded)
+		if (tr.guarded && !k)
 			section_emit_guard(gi);
+		if (tr.guarded && k == tr.n - 1)
+			section_emit_last();
 		if (k == tr.n - 1 && more)
 			out = emit_loop_on(gi);
 		else
 			next = emit_insn(gi);
-		if (tr.guarded)
+		if (tr.guarded && k == tr.n - 1)
 			section_emitted(gi);
 		if (tr.first) /* it needs no code of its own */
 			rec_add(gi->pc);

@@ -98,7 +98,7 @@ static void give_up(struct thread *t, const struct rseq_cs *cs)
 
 static void disarm(struct thread *t)
 {
-	t->rseq.armed = 0;
+	t->rseq.armed = t->rseq.slow = 0;
 	guest_exchange(word_of(&t->rseq), (u64)&t->rseq.host, t->rseq.desc);
 }
 
@@ -163,7 +163,9 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 			guard_none(cpu);
 		}
 		cpu->aborted = 0;
-		stop = sampling_step(t, fault);
+		stop = r->armed && !r->slow ? dbt_section(cpu, fault) : DBT_NEAR;
+		if (stop == DBT_NEAR)
+			stop = sampling_step(t, fault);
 		guard_all(cpu);
 		if (cpu->aborted) {
 			give_up(t, &cs);
@@ -187,4 +189,10 @@ void rseq_signal(struct thread *t)
 bool rseq_gave_up(const struct thread *t, u64 host_pc)
 {
 	return t->rseq.armed && host_pc == t->rseq.host.abort_ip;
+}
+
+bool rseq_fault_again(struct thread *t)
+{
+	t->rseq.slow = !t->rseq.slow;
+	return t->rseq.slow;
 }

@@ -19,6 +19,7 @@ struct rseq_state {
 	gva area; /* the guest's struct rseq */
 	u32 sig;
 	u32 armed; /* it is in this section, and area's rseq_cs is &host until the kernel clears it: */
+	u32 slow;  /* a section is executed one instruction at a time, up to its end or a fault */
 	gva desc;  /* the guest's descriptor, */
 	struct rseq_cs guest; /* and what is in it */
 	struct rseq_cs host;
@@ -32,6 +33,9 @@ void rseq_signal(struct thread *t);
 
 /* In a host signal handler: the kernel gave up the instruction at cpu->rip, which was not executed. */
 bool rseq_gave_up(const struct thread *t, u64 host_pc);
+
+/* And that was a fault: the guest is to execute the section again, one instruction at a time, so that it is known whose the fault is. */
+bool rseq_fault_again(struct thread *t);
 
 long sys_rseq(struct thread *t, const u64 *a);
 

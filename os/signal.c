@@ -127,6 +127,8 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 			step(t, uc);
 		return;
 	}
+	if (given_up && rseq_fault_again(t))
+		return;
 	g[GREG_EFL] &= ~(t->stepping ? TRAP_FLAG : 0);
 	t->stepping = 0;
 	t->fault.signo = signo;
