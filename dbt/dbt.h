@@ -88,6 +88,12 @@ bool dbt_in_section(gva pc);
 gva dbt_section_begins(gva pc);
 
 /*
+ * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns the address of the host's
+ * abort handler with the same signature, 0: there cannot be one.
+ */
+u64 dbt_section_handler(u32 sig);
+
+/*
  * As dbt_step(), of several instructions: they are executed all or none. DBT_NEAR: none was, events want to see each instruction. After a fault in
  * one of them it is not said which.
  */

@@ -62,9 +62,9 @@ static void kill_page(struct code_page *p)
 
 void dbt_forget_range(u64 start, u64 end)
 {
-	for (u64 page = ALIGN_DOWN(start, PAGE_SIZE); page < end; page += PAGE_SIZE)
-		if (cache_page(page, false))
-			kill_page(cache_page(page, false));
+	for (u32 i = 1; i < cache.npage; i++)
+		if (cache.page[i].page < end && cache.page[i].page + PAGE_SIZE > start)
+			kill_page(&cache.page[i]);
 }
 
 /* Gives the guest its write permission back. The mapping may be another one by now: then there is nothing to give. */

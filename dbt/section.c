@@ -9,13 +9,16 @@
 #include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "rt/guest.h"
+#include "rt/layout.h"
 #include "rt/log.h"
+#include "rt/sys.h"
 
 #define SECTIONS 2048u
 #define SECTION_MAX 0x10000u /* bytes; one that is longer is none */
 #define LOWEST 0x10000u	     /* numbers below are no addresses */
 #define TASK_END 0x7ffffffff000ul
-#define SIGNATURE 4u /* bytes in front of the abort handler */
+#define SIG_SIZE 4u /* in front of an abort handler */
+#define SIG_PAGES 16u
 
 /* Append-only. Read without the lock up to nsections, which is published last. */
 static struct section {
@@ -63,6 +66,58 @@ gva dbt_section_begins(gva pc)
 	return s && s->start == pc ? s->desc : 0;
 }
 
+/*
+ * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of dbt_section_abort. For others there
+ * are pages. With dbt_lock.
+ */
+static u32 page_sig[SIG_PAGES], npages;
+
+static u64 page_of(u32 i)
+{
+	return LAYOUT_END - (i + 1) * PAGE_SIZE;
+}
+
+static long make_page(u64 page, u32 sig)
+{
+	long ret = sys6(__NR_mmap, page, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	struct emit e = {.p = (u8 *)page};
+
+	if (ret < 0)
+		return ret;
+	emit32(&e, sig);
+	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_SECTION_ABORT);
+	return sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
+}
+
+u64 dbt_section_handler(u32 sig)
+{
+	u64 found = 0;
+	u32 i;
+
+	if (sig == dbt_section_signature)
+		return (u64)dbt_section_abort;
+	lock_acquire(&dbt_lock);
+	for (i = 0; i < npages && page_sig[i] != sig; i++)
+		;
+	if (i < npages) {
+		found = page_of(i) + SIG_SIZE;
+	} else if (i < SIG_PAGES && make_page(page_of(i), sig) == 0) {
+		page_sig[npages++] = sig;
+		dbt_forget_range(0, TASK_END); /* code may have been passed by that is to be looked at */
+		found = page_of(i) + SIG_SIZE;
+	}
+	lock_release(&dbt_lock);
+	return found;
+}
+
+static bool is_signature(u32 sig)
+{
+	for (u32 i = 0; i < npages; i++)
+		if (sig == page_sig[i])
+			return true;
+	return sig == dbt_section_signature;
+}
+
 static bool has(u64 addr, int prot)
 {
 	struct dbt_mapping m;
@@ -73,13 +128,17 @@ static bool has(u64 addr, int prot)
 /* What is at addr is such that the kernel would take it for a section of code. */
 static bool is_descriptor(u64 addr, struct rseq_cs *cs)
 {
+	u32 sig;
+
 	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || !has(addr, PROT_READ) || guest_read(cs, addr, sizeof(*cs)))
 		return false;
 	if (cs->version || cs->flags || !cs->post_commit_offset || cs->post_commit_offset > SECTION_MAX)
 		return false;
 	if (cs->start_ip < LOWEST || cs->start_ip >= TASK_END || cs->abort_ip < LOWEST || cs->abort_ip >= TASK_END)
 		return false;
-	return cs->abort_ip - cs->start_ip >= cs->post_commit_offset && has(cs->start_ip, PROT_EXEC) && has(cs->abort_ip - SIGNATURE, PROT_EXEC);
+	if (cs->abort_ip - cs->start_ip < cs->post_commit_offset || !has(cs->start_ip, PROT_EXEC) || !has(cs->abort_ip - SIG_SIZE, PROT_EXEC))
+		return false;
+	return !guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) && is_signature(sig);
 }
 
 /*
@@ -211,6 +270,7 @@ static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
 		if (!entry || cache.frag[cache.entry[entry].frag].guard)
 			return entry;
 		lock_acquire(&dbt_lock);
+		section_forget_code();
 		lock_release(&dbt_lock);
 	}
 }

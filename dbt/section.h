@@ -15,8 +15,8 @@
  * are executed wholly or not at all, and not at all once the thread was preempted. The guest's registers are in struct cpu all the while, as they were
  * before, so they are right after an abort; the count is taken back.
  *
- * Sections are found when code is decoded that loads the address of a plausible struct rseq_cs (lea, or mov of a 32-bit immediate). A wrong
- * guess costs time only: whether a section is in force is asked of the guest's struct rseq when its code is reached.
+ * Sections are found when code is decoded that loads the address of a struct rseq_cs (lea, or mov of a 32-bit immediate) whose abort
+ * handler has a signature in front. Whether a section is in force is asked of the guest's struct rseq when its code is reached.
  */
 #ifndef DBT_SECTION_H
 #define DBT_SECTION_H

@@ -1,72 +1,32 @@
 /* See rseq.h. */
 #include "os/rseq.h"
 #include <asm/errno.h>
-#include <linux/mman.h>
-#include "dbt/emit.h"
-#include "dbt/enter.h"
-#include "dbt/stop.h"
 #include "os/process.h"
 #include "os/sampling.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
-#include "rt/layout.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
 
 #define SIG_SIZE 4u /* in front of an abort handler */
-#define SIG_PAGES 16u
-
-/* The kernel wants the thread's signature in front of our abort handler too. Nearly all programs use that of dbt_section_abort; for others: */
-static u64 page_of(u32 i)
-{
-	return LAYOUT_END - (i + 1) * PAGE_SIZE;
-}
-
-static u32 page_sig[SIG_PAGES]; /* 0: unused; written once */
-
-static long make_page(u64 page, u32 sig)
-{
-	long ret = sys6(__NR_mmap, page, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	struct emit e = {.p = (u8 *)page};
-
-	if (ret < 0)
-		return ret;
-	emit32(&e, sig);
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_SECTION_ABORT);
-	return sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
-}
-
-/* With the process's other threads out of the way: they register when they begin, and seldom with signatures of their own. */
-static u64 abort_handler(struct thread *t, u32 sig)
-{
-	u64 found = 0;
-
-	if (sig == dbt_section_signature)
-		return (u64)dbt_section_abort;
-	lock_acquire(&t->sighand->lock);
-	for (u32 i = 0; i < SIG_PAGES && sig && !found; i++)
-		if (page_sig[i] == sig || (!page_sig[i] && make_page(page_of(i), sig) == 0)) {
-			page_sig[i] = sig;
-			found = page_of(i) + SIG_SIZE;
-		}
-	lock_release(&t->sighand->lock);
-	return found;
-}
 
 long sys_rseq(struct thread *t, const u64 *a)
 {
 	struct rseq_state *r = &t->rseq;
-	u64 handler = abort_handler(t, (u32)a[3]);
-	long ret;
+	bool ends = (u32)a[2] & RSEQ_FLAG_UNREGISTER;
+	long ret = syscall_pass(t, a);
+	u64 handler;
 
-	if (!handler && !(a[2] & RSEQ_FLAG_UNREGISTER))
-		return refuse(ENOSYS, "no more signatures of restartable sequences");
-	ret = syscall_pass(t, a);
 	if (ret)
 		return ret;
+	handler = ends ? 0 : dbt_section_handler((u32)a[3]);
+	if (!handler && !ends) {
+		sys4(__NR_rseq, a[0], a[1], RSEQ_FLAG_UNREGISTER, a[3]);
+		return refuse(ENOSYS, "no memory for the signature");
+	}
 	r->armed = 0;
-	r->area = (u32)a[2] & RSEQ_FLAG_UNREGISTER ? 0 : a[0];
+	r->area = ends ? 0 : a[0];
 	r->sig = (u32)a[3];
 	r->host = (struct rseq_cs){.abort_ip = handler};
 	return 0;
@@ -82,15 +42,21 @@ static bool is_inside(const struct rseq_cs *cs, gva pc)
 	return pc - cs->start_ip < cs->post_commit_offset;
 }
 
+static bool is_signed(const struct thread *t, const struct rseq_cs *cs)
+{
+	u32 sig;
+
+	return !guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) && sig == t->rseq.sig;
+}
+
 /* What the kernel does when it finds the thread in there; it checks the descriptor only then. */
 static void give_up(struct thread *t, const struct rseq_cs *cs)
 {
 	const u64 none = 0;
-	u32 sig = 0;
 
 	t->rseq.armed = 0;
-	if (cs->version || cs->flags || cs->abort_ip - cs->start_ip < cs->post_commit_offset ||
-	    guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) || sig != t->rseq.sig || guest_write(word_of(&t->rseq), &none, sizeof(none)))
+	if (cs->version || cs->flags || cs->abort_ip - cs->start_ip < cs->post_commit_offset || !is_signed(t, cs) ||
+	    guest_write(word_of(&t->rseq), &none, sizeof(none)))
 		signal_die(t, SIGSEGV);
 	t->cpu->rip = cs->abort_ip;
 	stat_inc(sections_aborted);
@@ -123,7 +89,7 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 	r->armed = 0;
 	if (!desc) {
 		desc = dbt_section_begins(pc);
-		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) ? IN_GIVEN_UP : IN_NONE;
+		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) && is_signed(t, cs) ? IN_GIVEN_UP : IN_NONE;
 	}
 	if (guest_read(cs, desc, sizeof(*cs)) || !is_inside(cs, pc))
 		return IN_NONE;
