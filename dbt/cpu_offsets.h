@@ -9,5 +9,6 @@
 #define CPU_TARGET 808
 #define CPU_RT_RSP 816
 #define CPU_PENDING 856
+#define CPU_ABORTED 9632
 
 #endif

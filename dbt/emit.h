@@ -13,6 +13,7 @@
 
 struct emit {
 	u8 *p;
+	u8 *done; /* behind the last instruction's effect, where more follows that puts registers back; NULL: nothing does */
 	u8 *fix; /* the displacement of the last operand relative to rip, which a copy must change; NULL: noted, or none */
 };
 

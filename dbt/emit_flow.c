@@ -176,6 +176,7 @@ static u64 emit_call(const struct guest_insn *gi)
 	r->spills = RCX | RDX << 4;
 	emit_spill();
 	emit_push_return(ret);
+	tr.e.done = tr.e.p;
 	if (tr.want & CPU_WANT_CALLS)
 		calls_emit_push(&tr.e, ret, gi->in.len, target);
 	if (tr.want & CPU_WANT_LBR_CALL)
@@ -217,6 +218,7 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		if (gi->in.kind == ISA_CALL_IND)
 			emit_push_return(gi->pc + gi->in.len);
 	}
+	tr.e.done = tr.e.p;
 	emit_note_indirect(gi);
 	if (tr.out == NO_VARIANT) {
 		emit_jmp(&tr.e, cache.miss);

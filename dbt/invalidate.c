@@ -60,6 +60,13 @@ static void kill_page(struct code_page *p)
 	p->frags = 0;
 }
 
+void dbt_forget_range(u64 start, u64 end)
+{
+	for (u32 i = 1; i < cache.npage; i++)
+		if (cache.page[i].page < end && cache.page[i].page + PAGE_SIZE > start)
+			kill_page(&cache.page[i]);
+}
+
 /* Gives the guest its write permission back. The mapping may be another one by now: then there is nothing to give. */
 static void unprotect(struct code_page *p)
 {

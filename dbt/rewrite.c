@@ -135,6 +135,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 		}
 	}
 	emit_bytes(e, buf, copy.len);
+	e->done = e->p;
 	if (sub != NO_SPILL && (in->writes & STOLEN_BIT))
 		emit_store_cpu(e, sub, HOME);
 	for (unsigned i = 0; i < n; i++)

@@ -12,6 +12,7 @@
 #include "dbt/looks.h"
 #include "dbt/piece.h"
 #include "dbt/run.h"
+#include "dbt/section.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/stats.h"
@@ -24,6 +25,7 @@ _Static_assert(offsetof(struct cpu, exit_id) == CPU_EXIT_ID, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, target) == CPU_TARGET, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, rt_rsp) == CPU_RT_RSP, "cpu_offsets.h");
 _Static_assert(offsetof(struct cpu, pending) == CPU_PENDING, "cpu_offsets.h");
+_Static_assert(offsetof(struct cpu, aborted) == CPU_ABORTED, "cpu_offsets.h");
 
 _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 
@@ -47,9 +49,11 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
 	cpu->rt_fn[RT_LEAVE_LOOK] = (u64)(uintptr_t)dbt_leave_look;
+	cpu->rt_fn[RT_SECTION_ABORT] = (u64)(uintptr_t)dbt_section_abort;
 	cpu->rflags = RFLAGS_FIXED;
 	memset(cpu->way, 0, sizeof(cpu->way));
 	cpu->place_frag = 0;
+	dbt_guard(cpu, (gva)&cpu->guard_minus, ~0ul, NULL);
 }
 
 void dbt_before_fork(void)
@@ -93,6 +97,7 @@ u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fau
 	if (entry)
 		return entry;
 	lock_acquire(&dbt_lock);
+again:
 	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
 	if (variant == NO_VARIANT)
 		variant = make_room(cpu);
@@ -100,6 +105,8 @@ u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fau
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
 		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].age : 0, indirect, fault);
+	if (entry && unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
+		goto again;
 	if (entry && exit && !dbt_options.no_links) {
 		struct exit *x = &cache.exit[exit];
 
@@ -221,6 +228,9 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		return limit_exit(cpu, x);
 	case EXIT_BREAK:
 		*stop = DBT_BREAK;
+		return true;
+	case EXIT_SECTION:
+		*stop = DBT_SECTION;
 		return true;
 	case EXIT_WATCHED:
 		*stop = DBT_WATCHED;
@@ -427,8 +437,13 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
 			indirect = false;
-			if (run_left_by_exit(cpu, exit, &stop))
+			if (run_left_by_exit(cpu, exit, &stop)) {
+				if (stop == DBT_SECTION && (cpu->variant & CPU_WANT_LOOSE)) {
+					cpu->limits_stale = 1;
+					wanted(cpu);
+				}
 				return stop;
+			}
 			if (!cache.exit[exit].patch)
 				exit = 0;
 			break;
@@ -471,14 +486,13 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 	return stop;
 }
 
-static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
+static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 {
-	u32 want = run_usable_want(cpu);
 	enum dbt_stop stop;
 
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
 	for (;;) {
-		switch (enter(cpu, want, 0, false, fault)) {
+		switch (section_at(cpu->rip) ? section_enter(cpu, want, fault) : enter(cpu, want, 0, false, fault)) {
 		case -1:
 			return DBT_FAULT;
 		case LEFT_EXIT:
@@ -499,13 +513,26 @@ static enum dbt_stop step(struct cpu *cpu, struct dbt_fault *fault)
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u64 pc = cpu->rip, insns = cpu->cell[CELL_INSTRUCTIONS], branches = cpu->cell[CELL_BRANCHES];
-	enum dbt_stop stop = step(cpu, fault);
+	enum dbt_stop stop = step(cpu, run_usable_want(cpu), fault);
 
 	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu->cell[CELL_INSTRUCTIONS] - insns);
 	cpu->countdown[CELL_BRANCHES] += (s64)(cpu->cell[CELL_BRANCHES] - branches);
 	cpu->limits_stale |= has_quotas(cpu);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
+	if (stop != DBT_STEPPED)
+		dbt_outside(cpu);
+	return stop;
+}
+
+enum dbt_stop dbt_section(struct cpu *cpu, struct dbt_fault *fault)
+{
+	u32 want = run_usable_want(cpu);
+	enum dbt_stop stop;
+
+	if (want & ~(CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_KINDS))
+		return DBT_NEAR;
+	stop = step(cpu, want | CPU_WANT_SECTION, fault);
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
 	return stop;

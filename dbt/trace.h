@@ -30,8 +30,12 @@ struct trace {
 	u32 first_entry;
 	u32 insns, blocks;
 	u32 before[TRACE_BLOCKS]; /* instructions in front of each entry */
+	bool learned; /* of a section that was not known when code was made
+			 from it */
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
+	bool stops;   /* in front of the block at hand, which is in a critical section (dbt/section.h) */
+	bool guarded; /* CPU_WANT_ONE: so is what the block consists of */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
 	bool cool;    /* exit.cool of its look */
 	bool copied;  /* it is a loop, and not the first copy */

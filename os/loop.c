@@ -8,6 +8,7 @@
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/rdpmc.h"
+#include "os/rseq.h"
 #include "os/sampling.h"
 #include "os/shot.h"
 #include "os/signal.h"
@@ -58,6 +59,10 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
 	while (stop == DBT_STEPPED && !t->attention) {
+		if (unlikely(dbt_in_section(t->cpu->rip))) {
+			stop = rseq_run(t, fault);
+			continue;
+		}
 		stop = unlikely(breakpoints_resume(t)) ? sampling_step(t, fault) : dbt_run(t->cpu, fault);
 		if (stop == DBT_LIMIT)
 			stop = sampling_limit(t, fault);
@@ -65,6 +70,8 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 			stop = sampling_walk(t, fault);
 		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
 			stop = sampling_step(t, fault);
+		if (unlikely(stop == DBT_SECTION))
+			stop = DBT_STEPPED;
 	}
 	dbt_outside(t->cpu);
 	__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_RELEASE);

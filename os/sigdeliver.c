@@ -5,6 +5,7 @@
 #include <asm/errno.h>
 #include "os/notify.h"
 #include "os/process.h"
+#include "os/rseq.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/sigtime.h"
@@ -91,6 +92,7 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 {
 	u64 mask = mask_now(t) | act->mask;
 
+	rseq_signal(t);
 	if (!(act->flags & SA_NODEFER))
 		mask |= SIG_BIT(sig->signo);
 	if (act->flags & SA_RESETHAND)

@@ -9,6 +9,7 @@
 #include <asm/siginfo.h>
 #include "dbt/dbt.h"
 #include "os/process.h"
+#include "os/rseq.h"
 #include "os/signal.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -102,6 +103,7 @@ static bool is_write_fault(int signo, const u64 *g)
 static void take_exception(struct thread *t, int signo, const struct ksiginfo *info, struct kucontext *uc)
 {
 	u64 *g = uc->greg;
+	bool given_up;
 	u64 fixup;
 	struct cpu out;
 
@@ -115,15 +117,19 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 			g[GREG_RIP] = fixup;
 		return;
 	}
-	if (dbt_locate(t->cpu, g, &out) == DBT_AT_RUNTIME) {
+	given_up = rseq_gave_up(t, g[GREG_RIP]);
+	if (!given_up && dbt_locate(t->cpu, g, &out) == DBT_AT_RUNTIME) {
 		crash(t, signo, info, uc);
 		return;
 	}
 	/* The store must still happen, and the next instruction be translated afresh: it may have been changed. */
 	if (is_write_fault(signo, g) && dbt_write_fault(g[GREG_CR2])) {
-		step(t, uc);
+		if (!given_up)
+			step(t, uc);
 		return;
 	}
+	if (given_up && rseq_fault_again(t))
+		return;
 	g[GREG_EFL] &= ~(t->stepping ? TRAP_FLAG : 0);
 	t->stepping = 0;
 	t->fault.signo = signo;

@@ -13,6 +13,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/arena.h"
+#include "os/rseq.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/section.h"
@@ -102,6 +103,8 @@ struct thread {
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+
+	struct rseq_state rseq; /* see os/rseq.h */
 
 	/* Sampling; see os/sampling.h and os/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */

@@ -18,8 +18,12 @@
 /* All but the status flags: C code is not to have them as the guest does. popfq is slow. */
 #define RFLAGS_FOREIGN 0x7ff500
 
+#define SIGNATURE 0x53053053
+
 	.text
 	.globl dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
+	.globl dbt_section_abort, dbt_section_signature
+	.hidden dbt_section_abort, dbt_section_signature
 	.globl dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
 	.hidden dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
 	.hidden dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
@@ -63,6 +67,13 @@ dbt_enter_abort:
 	popfq
 	mov	$LEFT_INTERRUPT, %eax
 	jmp	restore
+
+/* Code of the guest's critical sections: not executed, and *cpu is as it was. In front of it is the signature that nearly all programs use. */
+dbt_section_signature:
+	.long	SIGNATURE
+dbt_section_abort:
+	movl	$1, CPU_ABORTED(CPU)
+	jmp	dbt_enter_abort
 
 	.macro save_guest
 	mov	%rsp, CPU_GPR+4*8(CPU)

@@ -1,0 +1,42 @@
+/*
+ * The guest's restartable sequences, see rseq(2).
+ *
+ * The kernel knows the guest's own struct rseq, so it keeps the CPU number in it current. Inside a critical section its rseq_cs points, in place of
+ * the guest's descriptor, to one of ours, which describes the host code of one instruction at a time (dbt/section.h). The guest's is put back when
+ * the section is left. A section is thus given up for exactly what the kernel gives one up for, and besides for what pcl's own signals interrupt.
+ */
+#ifndef OS_RSEQ_H
+#define OS_RSEQ_H
+
+#include <linux/rseq.h>
+#include "abi/types.h"
+#include "dbt/dbt.h"
+
+struct thread;
+
+/* Of a thread, its own. All zero: nothing is registered. */
+struct rseq_state {
+	gva area; /* the guest's struct rseq */
+	u32 sig;
+	u32 armed; /* it is in this section, and area's rseq_cs is &host until the kernel clears it: */
+	u32 slow;  /* a section is executed one instruction at a time, up to its end or a fault */
+	gva desc;  /* the guest's descriptor, */
+	struct rseq_cs guest; /* and what is in it */
+	struct rseq_cs host;
+};
+
+/* The instruction at cpu->rip is in a section (dbt_in_section()): executes it and those that follow in there. Returns as sampling_step(). */
+enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault);
+
+/* A signal frame is about to be made: gives up the section that the thread is in, so that the frame shows the abort handler. */
+void rseq_signal(struct thread *t);
+
+/* In a host signal handler: the kernel gave up the instruction at cpu->rip, which was not executed. */
+bool rseq_gave_up(const struct thread *t, u64 host_pc);
+
+/* And that was a fault: the guest is to execute the section again, one instruction at a time, so that it is known whose the fault is. */
+bool rseq_fault_again(struct thread *t);
+
+long sys_rseq(struct thread *t, const u64 *a);
+
+#endif
