@@ -3,9 +3,9 @@
 #include <sys/resource.h>
 #include "cli/limits.h"
 
-/* No less than what an image reserves: the arena, the rings, the code cache and the translator's tables; the last two are private. */
+/* No less than what an image reserves: the arena with rings and journals, the code cache and the translator's tables; the last two are private. */
 #define ROOM_DATA (LAYOUT_CACHE_SIZE + 0x100000000ul)
-#define ROOM_AS	  (LAYOUT_ARENA_SIZE + LAYOUT_RINGS_SIZE + ROOM_DATA)
+#define ROOM_AS	  (LAYOUT_ARENA_SIZE + LAYOUT_RINGS_SIZE + ARENA_JOURNALS_SIZE + ROOM_DATA)
 #define KIB	  1024
 
 static u64 plus(u64 limit, u64 room)

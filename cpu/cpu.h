@@ -54,7 +54,7 @@ enum cell {
 #define CPU_WANT_EXPECT_TAKEN 0x40000u	     /* conditional branches count as taken until they are not */
 #define CPU_WANT_NEAR 0x70000u
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
-#define CPU_WANT_SECTION 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_section() */
+#define CPU_WANT_RSEQ_CS 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_rseq_cs() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
 #define CPU_WANT_LOOSE 0x200000u /* limits are far away and may be passed: only a few blocks stop at them (dbt/looks.h) */
 #define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
@@ -210,7 +210,7 @@ struct cpu {
 	struct cpu_call *calls;
 	u16 calls_pos;
 
-	/* In critical sections (dbt/section.h); see dbt_guard(). */
+	/* In critical sections (dbt/rseq_cs.h); see dbt_guard(). */
 	u64 guard;	   /* address of a word that says whether the next instruction may be executed: */
 	u64 guard_minus;   /* if it and this one amount to 0 */
 	struct rseq_cs *guard_range;

@@ -50,7 +50,7 @@ struct frag {
 	u32 entry, nentry;
 	u32 exit, nexit;
 	u32 lookup;	    /* cache address of the lookup that it ends with, 0 none */
-	u32 guard, guard_end, guard_rec; /* of an instruction in a section (dbt/section.h); 0: it is in none */
+	u32 guard, guard_end, guard_rec; /* of an instruction in a section (dbt/rseq_cs.h); 0: it is in none */
 	bool stays;	    /* it cannot be copied (dbt/piece.c) */
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
@@ -84,7 +84,7 @@ enum exit_kind {
 	EXIT_LOOK,     /* the block with target is counted, in CPU_WANT_LOOSE code: it is time to look at limits */
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
-	EXIT_SECTION,  /* the instruction at target is in a critical section (dbt/section.h) */
+	EXIT_RSEQ_CS,  /* the instruction at target is in a critical section (dbt/rseq_cs.h) */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
 	EXIT_AHEAD,    /* the branch out of a loop that is counted ahead: it leads to where that is taken back, and to the EXIT_BRANCH that is next. In pieces
 			  alone it is an exit, and exit.rec takes back */

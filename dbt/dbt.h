@@ -20,7 +20,7 @@ enum dbt_stop {
 	DBT_CPUID,     /* cpuid at cpu->rip (not executed); likewise */
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
-	DBT_SECTION,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_section() */
+	DBT_RSEQ_CS,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_rseq_cs() */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
 	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that may be walked to is near; or from dbt_walk(): not from here */
 	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_walk(): at least one */
@@ -80,25 +80,25 @@ void dbt_break_set(gva addr, bool on);
 void dbt_break_clear(void);
 
 /*
- * Critical sections of restartable sequences (dbt/section.h): whether the instruction at pc is in one that is known; and the guest's descriptor of one
+ * Critical sections of restartable sequences (dbt/rseq_cs.h): whether the instruction at pc is in one that is known; and the guest's descriptor of one
  * that begins there, 0: none does. dbt_step() executes such an instruction only if *cpu->guard + cpu->guard_minus is 0 and stays so, and
  * sets cpu->aborted and returns DBT_INTERRUPT if not. dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor
  * that it names, which is the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
  */
-bool dbt_in_section(gva pc);
-gva dbt_section_begins(gva pc);
+bool dbt_in_rseq_cs(gva pc);
+gva dbt_rseq_cs_begins(gva pc);
 
 /*
  * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns the address of the host's
  * abort handler with the same signature, 0: there cannot be one.
  */
-u64 dbt_section_handler(u32 sig);
+u64 dbt_rseq_cs_handler(u32 sig);
 
 /*
  * As dbt_step(), of several instructions: they are executed all or none. DBT_NEAR: none was, events want to see each instruction. After a fault in
  * one of them it is not said which.
  */
-enum dbt_stop dbt_section(struct cpu *cpu, struct dbt_fault *fault);
+enum dbt_stop dbt_rseq_cs(struct cpu *cpu, struct dbt_fault *fault);
 
 static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_cs *range)
 {

@@ -12,7 +12,7 @@
 #include "dbt/looks.h"
 #include "dbt/piece.h"
 #include "dbt/run.h"
-#include "dbt/section.h"
+#include "dbt/rseq_cs.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
 #include "rt/stats.h"
@@ -49,7 +49,7 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
 	cpu->rt_fn[RT_LEAVE_LOOK] = (u64)(uintptr_t)dbt_leave_look;
-	cpu->rt_fn[RT_SECTION_ABORT] = (u64)(uintptr_t)dbt_section_abort;
+	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
 	cpu->rflags = RFLAGS_FIXED;
 	memset(cpu->way, 0, sizeof(cpu->way));
 	cpu->place_frag = 0;
@@ -229,8 +229,8 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_BREAK:
 		*stop = DBT_BREAK;
 		return true;
-	case EXIT_SECTION:
-		*stop = DBT_SECTION;
+	case EXIT_RSEQ_CS:
+		*stop = DBT_RSEQ_CS;
 		return true;
 	case EXIT_WATCHED:
 		*stop = DBT_WATCHED;
@@ -438,7 +438,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			exit = (u32)cpu->exit_id;
 			indirect = false;
 			if (run_left_by_exit(cpu, exit, &stop)) {
-				if (stop == DBT_SECTION && (cpu->variant & CPU_WANT_LOOSE)) {
+				if (stop == DBT_RSEQ_CS && (cpu->variant & CPU_WANT_LOOSE)) {
 					cpu->limits_stale = 1;
 					wanted(cpu);
 				}
@@ -492,7 +492,7 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
 	for (;;) {
-		switch (section_at(cpu->rip) ? section_enter(cpu, want, fault) : enter(cpu, want, 0, false, fault)) {
+		switch (rseq_cs_at(cpu->rip) ? rseq_cs_enter(cpu, want, fault) : enter(cpu, want, 0, false, fault)) {
 		case -1:
 			return DBT_FAULT;
 		case LEFT_EXIT:
@@ -525,14 +525,14 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 	return stop;
 }
 
-enum dbt_stop dbt_section(struct cpu *cpu, struct dbt_fault *fault)
+enum dbt_stop dbt_rseq_cs(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 want = run_usable_want(cpu);
 	enum dbt_stop stop;
 
 	if (want & ~(CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_KINDS))
 		return DBT_NEAR;
-	stop = step(cpu, want | CPU_WANT_SECTION, fault);
+	stop = step(cpu, want | CPU_WANT_RSEQ_CS, fault);
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
 	return stop;

@@ -34,7 +34,7 @@ struct trace {
 			 from it */
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool breaks;  /* the block at hand begins with a breakpoint */
-	bool stops;   /* in front of the block at hand, which is in a critical section (dbt/section.h) */
+	bool stops;   /* in front of the block at hand, which is in a critical section (dbt/rseq_cs.h) */
 	bool guarded; /* CPU_WANT_ONE: so is what the block consists of */
 	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
 	bool cool;    /* exit.cool of its look */

@@ -4,7 +4,7 @@
 #include "dbt/breaks.h"
 #include "dbt/ibl.h"
 #include "dbt/looks.h"
-#include "dbt/section.h"
+#include "dbt/rseq_cs.h"
 #include "dbt/trace.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -46,11 +46,11 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 
 	tr.n = 0;
 	tr.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
-	tr.guarded = (tr.want & CPU_WANT_ONE) && section_at(pc);
-	tr.stops = !(tr.want & CPU_WANT_ONE) && section_at(pc);
+	tr.guarded = (tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
+	tr.stops = !(tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
 	if (tr.breaks | tr.stops)
 		limit = 1;
-	else if ((tr.want & CPU_WANT_SECTION) && !dbt_options.one_insn)
+	else if ((tr.want & CPU_WANT_RSEQ_CS) && !dbt_options.one_insn)
 		limit = CPU_BLOCK_INSNS;
 	while (tr.n < limit) {
 		struct guest_insn *gi = &tr.insn[tr.n];
@@ -64,8 +64,8 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 				*fault = (struct dbt_fault){SIGILL, ILL_ILLOPN, pc};
 			break;
 		}
-		tr.learned |= section_learn(&gi->in, pc);
-		if (tr.n && (stands_alone(&gi->in) || section_at(pc) != tr.guarded || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
+		tr.learned |= rseq_cs_learn(&gi->in, pc);
+		if (tr.n && (stands_alone(&gi->in) || rseq_cs_at(pc) != tr.guarded || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
 			break;
 		/* Checked and other code do not mix. */
 		if (tr.code.checked && !tr.checked) {
@@ -78,7 +78,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		pc += (u64)len;
 		tr.n++;
 		/* In checked code every store may be to the instructions that follow. */
-		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && section_ends_piece(&gi->in)))
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && rseq_cs_ends_piece(&gi->in)))
 			break;
 	}
 	return tr.n > 0;
@@ -146,15 +146,15 @@ static u64 emit_copy(u32 more)
 		}
 		emit_watch(gi);
 		if (tr.guarded && !k)
-			section_emit_guard(gi);
+			rseq_cs_emit_guard(gi);
 		if (tr.guarded && k == tr.n - 1)
-			section_emit_last();
+			rseq_cs_emit_last();
 		if (k == tr.n - 1 && more)
 			out = emit_loop_on(gi);
 		else
 			next = emit_insn(gi);
 		if (tr.guarded && k == tr.n - 1)
-			section_emitted(gi);
+			rseq_cs_emitted(gi);
 		if (tr.first) /* it needs no code of its own */
 			rec_add(gi->pc);
 		if (!stands_alone(&gi->in))
@@ -182,7 +182,7 @@ static u64 emit_block(void)
 	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
 		entry_add(tr.insn[0].pc);
 	if (tr.stops)
-		return section_emit_stop();
+		return rseq_cs_emit_stop();
 	if (tr.breaks)
 		return emit_break();
 	if (tr.checked)
@@ -204,7 +204,7 @@ static bool trace_goes_on(u64 next)
 	u32 limit = dbt_options.no_traces || dbt_options.one_insn || tr.checked ? 1 : TRACE_BLOCKS;
 	s64 distance = (s64)(next - tr.base);
 
-	if ((tr.want & CPU_WANT_ONE) || section_at(next))
+	if ((tr.want & CPU_WANT_ONE) || rseq_cs_at(next))
 		return false;
 	if (tr.want & CPU_WANT_FINE)
 		return tr.blocks < CPU_BLOCK_INSNS && !tr.checked && !ends_block(&tr.insn[0].in) && fits_s32(distance * 2);
@@ -305,7 +305,7 @@ u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fau
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
 		cache_publish(&cache.variant[variant], i);
 	if (unlikely(tr.learned))
-		section_forget_code();
+		rseq_cs_forget_code();
 	return tr.first_entry;
 }
 

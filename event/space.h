@@ -22,7 +22,7 @@
 
 /* The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are. */
 #define EVENT_SLOTS (8u << 20)
-#define EVENT_TASKS 65536 /* task slots; os/ checks that it is ARENA_TASKS */
+#define EVENT_TASKS 16384 /* task slots; os/ checks that it is ARENA_TASKS */
 #define EVENT_FILES 65536 /* descriptor tables */
 #define EVENT_FDS (1u << 20) /* highest descriptor number of an event + 1 */
 #define EVENT_FD_CHUNK 1024  /* descriptor numbers that a table gets at a time */

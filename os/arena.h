@@ -19,7 +19,7 @@
 #include "rt/stats.h"
 
 #define ARENA_MAGIC 0x306c6370u /* "pcl0" */
-#define ARENA_TASKS 65536
+#define ARENA_TASKS 16384
 #define ARENA_PATH 4096
 #define PIDNS_DEPTH 32u /* MAX_PID_NS_LEVEL of Linux */
 

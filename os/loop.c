@@ -59,7 +59,7 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
 	while (stop == DBT_STEPPED && !t->attention) {
-		if (unlikely(dbt_in_section(t->cpu->rip))) {
+		if (unlikely(dbt_in_rseq_cs(t->cpu->rip))) {
 			stop = rseq_run(t, fault);
 			continue;
 		}
@@ -70,7 +70,7 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 			stop = sampling_walk(t, fault);
 		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
 			stop = sampling_step(t, fault);
-		if (unlikely(stop == DBT_SECTION))
+		if (unlikely(stop == DBT_RSEQ_CS))
 			stop = DBT_STEPPED;
 	}
 	dbt_outside(t->cpu);

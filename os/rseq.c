@@ -20,7 +20,7 @@ long sys_rseq(struct thread *t, const u64 *a)
 
 	if (ret)
 		return ret;
-	handler = ends ? 0 : dbt_section_handler((u32)a[3]);
+	handler = ends ? 0 : dbt_rseq_cs_handler((u32)a[3]);
 	if (!handler && !ends) {
 		sys4(__NR_rseq, a[0], a[1], RSEQ_FLAG_UNREGISTER, a[3]);
 		return refuse(ENOSYS, "no memory for the signature");
@@ -88,7 +88,7 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 	}
 	r->armed = 0;
 	if (!desc) {
-		desc = dbt_section_begins(pc);
+		desc = dbt_rseq_cs_begins(pc);
 		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) && is_signed(t, cs) ? IN_GIVEN_UP : IN_NONE;
 	}
 	if (guest_read(cs, desc, sizeof(*cs)) || !is_inside(cs, pc))
@@ -129,7 +129,7 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 			guard_none(cpu);
 		}
 		cpu->aborted = 0;
-		stop = r->armed && !r->slow ? dbt_section(cpu, fault) : DBT_NEAR;
+		stop = r->armed && !r->slow ? dbt_rseq_cs(cpu, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR)
 			stop = sampling_step(t, fault);
 		guard_all(cpu);
@@ -137,7 +137,7 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 			give_up(t, &cs);
 			return DBT_INTERRUPT;
 		}
-	} while (stop == DBT_STEPPED && !t->attention && dbt_in_section(cpu->rip));
+	} while (stop == DBT_STEPPED && !t->attention && dbt_in_rseq_cs(cpu->rip));
 	if (r->armed && !is_inside(&r->guest, cpu->rip))
 		disarm(t);
 	return stop;

@@ -2,7 +2,7 @@
  * The guest's restartable sequences, see rseq(2).
  *
  * The kernel knows the guest's own struct rseq, so it keeps the CPU number in it current. Inside a critical section its rseq_cs points, in place of
- * the guest's descriptor, to one of ours, which describes the host code of one instruction at a time (dbt/section.h). The guest's is put back when
+ * the guest's descriptor, to one of ours, which describes the host code of one instruction at a time (dbt/rseq_cs.h). The guest's is put back when
  * the section is left. A section is thus given up for exactly what the kernel gives one up for, and besides for what pcl's own signals interrupt.
  */
 #ifndef OS_RSEQ_H
@@ -25,7 +25,7 @@ struct rseq_state {
 	struct rseq_cs host;
 };
 
-/* The instruction at cpu->rip is in a section (dbt_in_section()): executes it and those that follow in there. Returns as sampling_step(). */
+/* The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns as sampling_step(). */
 enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault);
 
 /* A signal frame is about to be made: gives up the section that the thread is in, so that the frame shows the abort handler. */

@@ -124,7 +124,7 @@ enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
 /* Where limits are rare, no code is made for the rest of the block; and it is where a block begins that code can look. */
 static bool goes_on(const struct cpu *cpu, bool sampled, u32 strict)
 {
-	if (unlikely(dbt_in_section(cpu->rip))) /* that is rseq_run()'s */
+	if (unlikely(dbt_in_rseq_cs(cpu->rip))) /* that is rseq_run()'s */
 		return false;
 	return cpu->rare || strict ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }

@@ -37,7 +37,7 @@
 #include "rt/layout.h"
 #include "rt/lock.h"
 
-#define SECTION_JOURNALS 65536	    /* numbers from 1; task slots in pcl */
+#define SECTION_JOURNALS 16384	    /* numbers from 1; task slots in pcl */
 #define SECTION_GRACE_NS 5000000ul  /* from a fence to the taking over */
 #define SECTION_STACK 0x8000	    /* bytes of stack that are kept, at most */
 

@@ -22,8 +22,8 @@
 
 	.text
 	.globl dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
-	.globl dbt_section_abort, dbt_section_signature
-	.hidden dbt_section_abort, dbt_section_signature
+	.globl dbt_rseq_cs_abort, dbt_rseq_cs_signature
+	.hidden dbt_rseq_cs_abort, dbt_rseq_cs_signature
 	.globl dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
 	.hidden dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
 	.hidden dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
@@ -69,9 +69,9 @@ dbt_enter_abort:
 	jmp	restore
 
 /* Code of the guest's critical sections: not executed, and *cpu is as it was. In front of it is the signature that nearly all programs use. */
-dbt_section_signature:
+dbt_rseq_cs_signature:
 	.long	SIGNATURE
-dbt_section_abort:
+dbt_rseq_cs_abort:
 	movl	$1, CPU_ABORTED(CPU)
 	jmp	dbt_enter_abort
 

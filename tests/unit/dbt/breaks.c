@@ -13,6 +13,11 @@ static u32 invalidations;
 
 #define ANY 1ul
 
+void cache_unlock(void)
+{
+	lock_release(&dbt_lock);
+}
+
 void dbt_invalidate(gva start, gva end)
 {
 	invalidated = end - start > 1 ? ANY : start;

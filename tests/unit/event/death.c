@@ -17,9 +17,9 @@
 
 #define STEPS_MAX 2000000
 #ifdef PCL_DEBUG
-#define STRIDE 16 /* the lock's own validation makes many more steps */
+#define STRIDE 31 /* the lock's own validation makes many more steps */
 #else
-#define STRIDE 1
+#define STRIDE 3
 #endif
 
 static struct event_space *world; /* what the child works on, */

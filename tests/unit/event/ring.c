@@ -235,13 +235,19 @@ static bool drain_one(void)
 /* A process that writes until it is killed. */
 static pid_t start_producer(u64 who)
 {
-	pid_t pid = fork();
+	volatile pid_t *begun = sections_tid(SECTIONS_MEMBERS);
+	pid_t pid;
 
-	if (!pid)
+	*begun = 0;
+	section_settle(2); /* what the one before it left */
+	pid = fork();
+	if (!pid) {
 		sections_use(2);
-	if (!pid)
-		for (u64 seq = 1;; seq++)
+		for (u64 seq = 1;; seq++, *begun = 1)
 			produce(who, seq, true);
+	}
+	while (!*begun) /* the first steps after a fork are page faults */
+		usleep(20);
 	return pid;
 }
 

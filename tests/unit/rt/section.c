@@ -181,7 +181,7 @@ static void test_storm(bool killing)
 	expect(is_whole());
 	expect_long(shared->torn, 0);
 	expect_long(shared->done[MEMBERS], 600);
-	expect(longest < 3000); /* on a machine that is shared; else some 10 */
+	expect(longest < 20000); /* some 10 on a machine that is not shared; it was for ever */
 	fprintf(stderr, "storm: %lu sections, %lu begun again, longest wait %lu ms\n", (unsigned long)shared->word[0],
 		(unsigned long)shared->restarts, (unsigned long)longest);
 	expect(shared->restarts > 0 || killing);

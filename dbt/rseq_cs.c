@@ -1,5 +1,5 @@
 /* See section.h. */
-#include "dbt/section.h"
+#include "dbt/rseq_cs.h"
 #include <linux/mman.h>
 #include <linux/rseq.h>
 #include "dbt/enter.h"
@@ -21,7 +21,7 @@
 #define SIG_PAGES 16u
 
 /* Append-only. Read without the lock up to nsections, which is published last. */
-static struct section {
+static struct rseq_cs_range {
 	u64 start, end;
 	u64 desc; /* guest address of a struct rseq_cs of it */
 } sections[SECTIONS];
@@ -36,7 +36,7 @@ static u32 filter_bit(u64 pc)
 	return pc / 64 % FILTER_BITS;
 }
 
-static const struct section *find(u64 pc)
+static const struct rseq_cs_range *find(u64 pc)
 {
 	u32 bit = filter_bit(pc), n;
 
@@ -49,25 +49,25 @@ static const struct section *find(u64 pc)
 	return NULL;
 }
 
-bool section_at(u64 pc)
+bool rseq_cs_at(u64 pc)
 {
 	return find(pc);
 }
 
-bool dbt_in_section(gva pc)
+bool dbt_in_rseq_cs(gva pc)
 {
 	return find(pc);
 }
 
-gva dbt_section_begins(gva pc)
+gva dbt_rseq_cs_begins(gva pc)
 {
-	const struct section *s = find(pc);
+	const struct rseq_cs_range *s = find(pc);
 
 	return s && s->start == pc ? s->desc : 0;
 }
 
 /*
- * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of dbt_section_abort. For others there
+ * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of dbt_rseq_cs_abort. For others there
  * are pages. With dbt_lock.
  */
 static u32 page_sig[SIG_PAGES], npages;
@@ -85,17 +85,17 @@ static long make_page(u64 page, u32 sig)
 	if (ret < 0)
 		return ret;
 	emit32(&e, sig);
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_SECTION_ABORT);
+	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_RSEQ_CS_ABORT);
 	return sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
 }
 
-u64 dbt_section_handler(u32 sig)
+u64 dbt_rseq_cs_handler(u32 sig)
 {
 	u64 found = 0;
 	u32 i;
 
-	if (sig == dbt_section_signature)
-		return (u64)dbt_section_abort;
+	if (sig == dbt_rseq_cs_signature)
+		return (u64)dbt_rseq_cs_abort;
 	lock_acquire(&dbt_lock);
 	for (i = 0; i < npages && page_sig[i] != sig; i++)
 		;
@@ -115,7 +115,7 @@ static bool is_signature(u32 sig)
 	for (u32 i = 0; i < npages; i++)
 		if (sig == page_sig[i])
 			return true;
-	return sig == dbt_section_signature;
+	return sig == dbt_rseq_cs_signature;
 }
 
 static bool has(u64 addr, int prot)
@@ -156,7 +156,7 @@ static u64 address_loaded(const struct insn *in, u64 pc)
 	return 0;
 }
 
-bool section_learn(const struct insn *in, u64 pc)
+bool rseq_cs_learn(const struct insn *in, u64 pc)
 {
 	u64 addr = address_loaded(in, pc);
 	struct rseq_cs cs;
@@ -170,37 +170,37 @@ bool section_learn(const struct insn *in, u64 pc)
 		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS, (u64)cs.start_ip);
 		return false;
 	}
-	sections[nsections] = (struct section){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
+	sections[nsections] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
 	__atomic_store_n(&nsections, nsections + 1, __ATOMIC_RELEASE);
 	for (u64 at = ALIGN_DOWN(cs.start_ip, 64); at < cs.start_ip + cs.post_commit_offset; at += 64)
 		__atomic_fetch_or(&filter[filter_bit(at) / 64], 1ul << filter_bit(at) % 64, __ATOMIC_RELEASE);
 	return true;
 }
 
-void section_forget_code(void)
+void rseq_cs_forget_code(void)
 {
 	for (; nforgotten < nsections; nforgotten++)
 		dbt_forget_range(sections[nforgotten].start, sections[nforgotten].end);
 }
 
-bool section_ends_piece(const struct insn *in)
+bool rseq_cs_ends_piece(const struct insn *in)
 {
-	if (!(tr.want & CPU_WANT_SECTION) || in->kind != ISA_PLAIN || in->enc != ISA_LEGACY)
+	if (!(tr.want & CPU_WANT_RSEQ_CS) || in->kind != ISA_PLAIN || in->enc != ISA_LEGACY)
 		return true;
 	return (in->attr & (ISA_STORE | ISA_STRING | ISA_X87 | ISA_SSE)) || !(in->writes | in->fl_writes);
 }
 
-u64 section_emit_stop(void)
+u64 rseq_cs_emit_stop(void)
 {
 	rec_add(tr.insn[0].pc);
-	emit_stop(EXIT_SECTION, tr.insn[0].pc, 0);
+	emit_stop(EXIT_RSEQ_CS, tr.insn[0].pc, 0);
 	cache.frag[tr.frag].stays = true;
 	tr.insns++;
 	tr.blocks++;
 	return 0;
 }
 
-void section_emit_guard(const struct guest_insn *gi)
+void rseq_cs_emit_guard(const struct guest_insn *gi)
 {
 	struct frag *f = &cache.frag[tr.frag];
 	struct emit *e = &tr.e;
@@ -219,19 +219,19 @@ void section_emit_guard(const struct guest_insn *gi)
 	emit32(e, 0x110c8d48);				 /* lea (%rcx,%rdx), %rcx */
 	emit8(e, 0xe3), emit8(e, 0);			 /* jrcxz */
 	over = e->p;
-	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_SECTION_ABORT);
+	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_RSEQ_CS_ABORT);
 	over[-1] = (u8)(e->p - over);
 	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
 	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
 }
 
-void section_emit_last(void)
+void rseq_cs_emit_last(void)
 {
 	cache.frag[tr.frag].guard_end = (u32)host_here();
 	tr.e.done = NULL;
 }
 
-void section_emitted(const struct guest_insn *gi)
+void rseq_cs_emitted(const struct guest_insn *gi)
 {
 	struct frag *f = &cache.frag[tr.frag];
 
@@ -270,12 +270,12 @@ static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
 		if (!entry || cache.frag[cache.entry[entry].frag].guard)
 			return entry;
 		lock_acquire(&dbt_lock);
-		section_forget_code();
+		rseq_cs_forget_code();
 		lock_release(&dbt_lock);
 	}
 }
 
-int section_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
+int rseq_cs_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 {
 	struct rseq_cs *range = cpu->guard_range;
 	const struct frag *f;
