@@ -41,14 +41,14 @@ struct round {
 	struct source_now source[SOURCES_MAX];
 };
 
-static u64 round_time(struct round *r)
+static UNNOTED u64 round_time(struct round *r)
 {
 	if (!r->time)
 		r->time = r->shot && r->shot->time ? r->shot->time : host_clock_perf();
 	return r->time;
 }
 
-static struct source_now *round_source(struct round *r, const struct event *e)
+static UNNOTED struct source_now *round_source(struct round *r, const struct event *e)
 {
 	struct source_now *s;
 
@@ -209,7 +209,7 @@ static bool tick_if_due(struct round *r)
 /* ---- limits ---- */
 
 /* Gives the drivers what the sources say, and takes away what was given before. */
-static void tell_drivers(struct round *r)
+static UNNOTED void tell_drivers(struct round *r)
 {
 	struct pmu_limit limits[SOURCES_MAX];
 	u32 present = 0;
@@ -229,7 +229,7 @@ static void tell_drivers(struct round *r)
 		if (pmu_by_number(nr)->limit)
 			pmu_by_number(nr)->limit(r->task, limits, n);
 	}
-	r->ctx->limited = present;
+	r->ctx->limited = present; /* not noted: it is what the drivers know */
 }
 
 /* With the first event that needs them. */
@@ -312,7 +312,7 @@ static void arm(struct round *r, bool again)
 /* ---- what the task calls ---- */
 
 /* Not all of it is cleared: this is done for every sample. */
-static void round_begin(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
+static UNNOTED void round_begin(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
 {
 	r->task = task;
 	r->ctx = event_ctx(task);
@@ -357,27 +357,35 @@ static void reach_polled(struct round *r)
 			reach(r, e, event_source_now(e));
 }
 
+/* All that it changes in its caller's frame is *r and *out. */
+static __attribute__((noinline)) void overflow_locked(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
+{
+	struct event *e;
+
+	section_keep_frame();
+	event_lock();
+	round_begin(r, task, shot, out);
+	if (tick_if_due(r))
+		reach_polled(r);
+	for_each_in_ctx(e, r->ctx) {
+		if (!overflow_active(e) || has_no_limit(e) || (!e->source.clock && !shot->exact))
+			continue;
+		reach(r, e, e->source.clock ? event_source_now(e) : round_source(r, e)->now);
+	}
+	if (unlikely(r->waking)) {
+		event_unlock(); /* the wakeups were put off up to here */
+		event_lock();
+		throttle_spent(task, r->waking, host_task_clock(task));
+	}
+	arm(r, !r->any);
+	event_unlock();
+}
+
 void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out)
 {
 	struct round r;
-	struct event *e;
 
-	round_begin(&r, task, shot, out);
-	event_lock();
-	if (tick_if_due(&r))
-		reach_polled(&r);
-	for_each_in_ctx(e, r.ctx) {
-		if (!overflow_active(e) || has_no_limit(e) || (!e->source.clock && !shot->exact))
-			continue;
-		reach(&r, e, e->source.clock ? event_source_now(e) : round_source(&r, e)->now);
-	}
-	if (unlikely(r.waking)) {
-		event_unlock(); /* the wakeups were put off up to here */
-		event_lock();
-		throttle_spent(task, r.waking, host_task_clock(task));
-	}
-	arm(&r, !r.any);
-	event_unlock();
+	overflow_locked(&r, task, shot, out);
 }
 
 static void hit(struct round *r, struct event *e)

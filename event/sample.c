@@ -90,7 +90,7 @@ static u64 ids_of(const struct event *e, task_id task)
 }
 
 /* IDENTIFIER to PERIOD. */
-static u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u64 period)
+static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u64 period)
 {
 	u64 type = e->attr.sample_type;
 
@@ -116,7 +116,7 @@ static u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u
 }
 
 /* WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses never. */
-static u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
+static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
 {
 	u64 type = e->attr.sample_type;
 
@@ -165,7 +165,7 @@ static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struc
 	return ring_end(&o, true);
 }
 
-bool sample_write(struct event *e, const struct shot *shot, u64 period)
+UNNOTED bool sample_write(struct event *e, const struct shot *shot, u64 period)
 {
 	struct sample_words s;
 	struct ring_out o;

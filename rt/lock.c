@@ -30,17 +30,25 @@ void lock_rank_acquired(u32 rank)
 
 u64 lock_ranks(void)
 {
+#ifdef PCL_DEBUG
 	u64 *held = held_ranks ? held_ranks() : NULL;
 
 	return held ? *held : 0;
+#else
+	return 0;
+#endif
 }
 
 void lock_set_ranks(u64 ranks)
 {
+#ifdef PCL_DEBUG
 	u64 *held = held_ranks ? held_ranks() : NULL;
 
 	if (held)
 		*held = ranks;
+#else
+	(void)ranks;
+#endif
 }
 
 static void rank_check_release(u32 rank)

@@ -211,7 +211,7 @@ static void open_section(struct section *s)
 	s->ending = s->quiet = s->after = 0;
 	j->notes = j->afters = 0;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
 }
 
 /* It was taken over: from the beginning. */
@@ -347,10 +347,12 @@ static void acquire_in_section(struct section *s, struct slock *l)
 /* Without a kept stack a section can be taken over, but not begin again: a thread that is not dead must not come back to it. */
 static inline __attribute__((always_inline)) void keep(struct section *s)
 {
+	u64 top = s->frame ? s->frame : s->stack_top;
+
 	if (!s->stack_top)
 		return;
-	check(s->stack_top - (u64)__builtin_frame_address(0) < SECTION_STACK);
-	s->restart.kept = section_save(&s->begin, s->kept_stack, s->stack_top);
+	check(top - (u64)__builtin_frame_address(0) < SECTION_STACK);
+	s->restart.kept = section_save(&s->begin, s->kept_stack, top);
 }
 
 void slock_acquire(struct slock *l)
@@ -379,6 +381,7 @@ void slock_release(struct slock *l)
 		return;
 	lock_set_ranks(s->ranks);
 	close_section(s);
+	s->frame = 0;
 }
 
 /* ---- notes ---- */

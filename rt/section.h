@@ -104,6 +104,7 @@ struct section {
 	u32 after;	     /* doing what was put off */
 	u32 depth;	     /* of slock_acquire() */
 	u64 stack_top;	     /* the stack above this does not change in sections */
+	u64 frame;	     /* nor above this in the next one; 0: see section_keep_frame() */
 	u64 ranks;	     /* ranks held at the beginning, for rt/lock.h's check */
 	struct section_regs begin, end;
 	char *kept_stack;    /* SECTION_STACK bytes */
@@ -135,6 +136,18 @@ void slock_acquire(struct slock *l);
 void slock_release(struct slock *l);
 /* The calling thread's section has it. */
 bool slock_is_held(const struct slock *l);
+
+/*
+ * In front of slock_acquire(), by a function that is not inlined: of the stack only its own frame is kept, and what is below. Whatever the
+ * section changes in its callers' frames it must set anew after slock_acquire().
+ */
+static inline __attribute__((always_inline)) void section_keep_frame(void)
+{
+	section_self()->frame = (u64)__builtin_frame_address(0) + 16;
+}
+
+/* A function that stores to the stack only, or to memory that means nothing until the section is committed. */
+#define UNNOTED __attribute__((no_sanitize_address))
 
 /* In a section: done once it is committed, in the order of the calls. Outside of one: at once. */
 void section_after(u32 kind, u32 arg, u64 value);

@@ -5,6 +5,7 @@
  *
  * Skipped where ptrace is not permitted, and with sanitizers, which take the place of the notes (tools/build.mk).
  */
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -19,7 +20,7 @@
 #ifdef PCL_DEBUG
 #define STRIDE 31 /* the lock's own validation makes many more steps */
 #else
-#define STRIDE 3
+#define STRIDE 1
 #endif
 
 static struct event_space *world; /* what the child works on, */
@@ -73,6 +74,7 @@ static const char *taken_over(void)
 	section_host.noted = (char *)copy;
 	section_host.fence = is_dead;
 	sections_use(2);
+	section_settle(1);
 	event_lock();
 	event_unlock();
 	return event_validate();
@@ -336,6 +338,16 @@ static bool has_notes(void)
 #endif
 }
 
+/* A step costs a third when tracer and child share a processor. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 int main(void)
 {
 	static const struct {
@@ -361,6 +373,7 @@ int main(void)
 		fprintf(stderr, "built without notes\n");
 		return 77;
 	}
+	stay_on_one_cpu();
 	copy = fake_space_map();
 	journals = sections_map_journals();
 	journals_copy = sections_map_journals();
