@@ -92,7 +92,7 @@ enum section_fence signal_fence(u32 slot)
 	if (!task || !task->pid)
 		return FENCE_FAILED;
 	ret = send_fence(task);
-	if (!ret)
-		sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0);
-	return !ret ? FENCE_SENT : ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
+	if (ret)
+		return ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
+	return sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0) ? FENCE_SENT : FENCE_PASSED;
 }

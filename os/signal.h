@@ -112,7 +112,7 @@ void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 /* Interrupts the task's thread if it is in translated code, and makes it look at cpu->want and the like. */
 void signal_kick(struct task *task);
 /*
- * section_host.fence: after FENCE_SENT the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,
+ * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,
  * before it has run pcl's handler for the fence, which does what it does for a kick. Works with a full signal queue; the guest does not notice.
  */
 enum section_fence signal_fence(u32 slot);

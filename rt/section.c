@@ -20,7 +20,7 @@
 #include "rt/sys.h"
 
 #define SPINS 100	   /* looks at a lock before sleeping: most are held for less than a microsecond */
-#define NAP_NS 1000000u	   /* before a challenge */
+#define NAP_NS 100000u	   /* before a challenge */
 #define CLOCK_MONOTONIC_ 1
 
 struct section_host section_host;
@@ -171,7 +171,7 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 		return cas(&j->state, challenged, challenged | SECTION_TAKEN);
 	if (fence == FENCE_FAILED)
 		return false;
-	end = now_ns() + SECTION_GRACE_NS;
+	end = now_ns() + (fence == FENCE_PASSED ? SECTION_ANSWER_NS : SECTION_GRACE_NS);
 	for (u64 now = now_ns(); now < end && state_of(j) == challenged; now = now_ns())
 		sleep_on(&j->state, challenged, end - now);
 	return cas(&j->state, challenged, challenged | SECTION_TAKEN);

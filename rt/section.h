@@ -14,7 +14,7 @@
  * A lock names the journal and the turn of the section that took it last: it is free once that journal is in another turn. So one
  * store ends a section with all of its locks, wherever its thread is stopped.
  *
- * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal, either the owner has run its handler, which takes the
+ * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal (or at once, where a barrier waits for the interrupt), either the owner has run its handler, which takes the
  * challenge back (section_interrupted()), or it will run that handler before any other instruction: an inter-processor interrupt that was sent
  * is taken in microseconds by a processor that runs, and at once by one that begins to. The handler finds out that the section was
  * taken over and does not go back into it.
@@ -39,6 +39,7 @@
 
 #define SECTION_JOURNALS 16384	    /* numbers from 1; task slots in pcl */
 #define SECTION_GRACE_NS 5000000ul  /* from a fence to the taking over */
+#define SECTION_ANSWER_NS 200000ul  /* the same, if the fence has passed: for an owner that runs to say so */
 #define SECTION_STACK 0x8000	    /* bytes of stack that are kept, at most */
 
 /* Bits of journal.state, below the turn. */
@@ -110,7 +111,8 @@ struct section {
 	char *kept_stack;    /* SECTION_STACK bytes */
 };
 
-enum section_fence { FENCE_SENT, FENCE_DEAD, FENCE_FAILED };
+/* FENCE_PASSED: the thread has been interrupted already if it runs, so it executes nothing but its handler from now on. */
+enum section_fence { FENCE_SENT, FENCE_PASSED, FENCE_DEAD, FENCE_FAILED };
 
 struct section_host {
 	char *journals;	     /* LAYOUT_JOURNAL_SIZE apart; number 0 is not used */
