@@ -32,6 +32,7 @@ results() { sed -nE 's/^ *[0-9.]+: (.*[^ ]) *: (Ok|FAILED!|Skip).*/\1\t\2/p'; }
 
 outcome_under_pcl() { awk -F'\t' -v name="$1" '$1 == name { print $2; exit }' pcl.results; }
 
+clocksource=$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource 2>/dev/null)
 chosen=$(grep -vE "$slow" list | sed -n 's/^ *\([0-9]*\): .*/\1/p' | tr '\n' ' ')
 timeout 80 perf test $chosen </dev/null >native 2>&1 || fail "natively: status $?"
 timeout 120 "$PCL" perf test $chosen </dev/null >pcl 2>&1 || { fail "under pcl: status $?"; tail -n 3 pcl; }
@@ -46,6 +47,8 @@ while IFS=$'\t' read -r name native; do
 done <native.results
 while read -r name; do
 	got=$(outcome_under_pcl "$name")
+	# Records have times of the TSC only where the host itself keeps time by it.
+	[ "$name: $got" = "Perf time to TSC: Skip" ] && [ "$clocksource" != tsc ] && continue
 	[ "${got:-Ok}" = Ok ] || fail "$name: $got"
 done <<<"$gains"
 exit $status

@@ -24,6 +24,8 @@
 #include <unistd.h>
 
 #define AT_ONCE 3
+#define SECONDS 60 /* where killing is slow: no more victims after that, */
+#define LEAST 20   /* and so many */
 
 static struct shared {
 	volatile int stop;
@@ -192,11 +194,20 @@ static int execute(int i, pid_t pid, int counter)
 	return failed;
 }
 
+static long seconds_since(const struct timespec *begin)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - begin->tv_sec;
+}
+
 int main(int argc, char **argv)
 {
 	int victims = argc > 1 ? atoi(argv[1]) : 500, failed = 0, status;
 	pid_t pid[AT_ONCE], survivor;
 	int counter[AT_ONCE];
+	struct timespec begin;
 	pthread_t t;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -215,9 +226,12 @@ int main(int argc, char **argv)
 	}
 	pthread_create(&t, NULL, survivor_thread, NULL);
 	srand(victims);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < victims + AT_ONCE; i++) {
 		int slot = i % AT_ONCE;
 
+		if (i < victims && i >= LEAST && seconds_since(&begin) > SECONDS)
+			victims = i;
 		if (i >= AT_ONCE) {
 			usleep(rand() % 4000);
 			failed |= execute(i, pid[slot], counter[slot]);

@@ -39,8 +39,9 @@ for kind in mdwe filter file; do
 	command -v python3 > /dev/null && same python3 fork.py
 	command -v perf > /dev/null || continue
 	for program in fork threads_total; do
-		"$PCL" perf stat -x, -o free.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
-		"$hold" $kind "$PCL" perf stat -x, -o bound.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
+		# bash puts the path of what it executes into $_, whose length the C library's start counts.
+		env -i PATH="$PATH" "$PCL" perf stat -x, -o free.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
+		env -i PATH="$PATH" "$hold" $kind "$PCL" perf stat -x, -o bound.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
 		numbers free.csv > free; numbers bound.csv > bound
 		[ -s free ] && cmp -s free bound || { echo "$kind: $program: counts differ"; cat free bound; status=1; }
 	done
