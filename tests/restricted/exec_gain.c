@@ -1,6 +1,6 @@
 /*
- * What is refused where no memory may become executable, with the errno and what it left: prints it. Natively and under pcl the same. Prints also
- * what a fork's child does with code of its own, and what happens after PR_SET_MDWE, if this program is the one that sets it (argument "set").
+ * What is refused where no memory may become executable, with the errno and what it left, in this process and in a fork's child: prints it.
+ * Natively and under pcl the same. With the argument "set" the program sets PR_SET_MDWE itself, and executes itself again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,8 @@ static void show_page(const char *what, const char *page)
 	unsigned long start, end;
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %7s", &start, &end, perms) == 3 && start <= (unsigned long)page && (unsigned long)page < end)
+		if (sscanf(line, "%lx-%lx %7s", &start, &end, perms) == 3 && start <= (unsigned long)page &&
+		    (unsigned long)page < end)
 			break;
 		else
 			strcpy(perms, "none");
