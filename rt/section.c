@@ -158,10 +158,19 @@ static u64 next_serial(u64 state)
 	return (state & ~SECTION_SERIALS) | ((state + SECTION_SERIAL) & SECTION_SERIALS);
 }
 
+static bool stays(const struct journal *j, u64 state, u64 ns)
+{
+	u64 now = now_ns(), end = now + ns;
+
+	for (; now < end && state_of(j) == state; now = now_ns())
+		sleep_on(&j->state, state, end - now);
+	return state_of(j) == state;
+}
+
 /* Asks the section's thread whether it runs, and takes the section if there is no answer in time. True: look again at once. */
 static bool challenge(struct journal *j, u32 number, u64 state)
 {
-	u64 challenged = next_serial(state) | SECTION_CHALLENGED | SECTION_WAITERS, end;
+	u64 challenged = next_serial(state) | SECTION_CHALLENGED | SECTION_WAITERS;
 	enum section_fence fence;
 
 	if (!cas(&j->state, state, challenged))
@@ -171,10 +180,8 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 		return cas(&j->state, challenged, challenged | SECTION_TAKEN);
 	if (fence == FENCE_FAILED)
 		return false;
-	end = now_ns() + (fence == FENCE_PASSED ? SECTION_ANSWER_NS : SECTION_GRACE_NS);
-	for (u64 now = now_ns(); now < end && state_of(j) == challenged; now = now_ns())
-		sleep_on(&j->state, challenged, end - now);
-	return cas(&j->state, challenged, challenged | SECTION_TAKEN);
+	return stays(j, challenged, fence == FENCE_PASSED ? SECTION_ANSWER_NS : SECTION_GRACE_NS) &&
+	       cas(&j->state, challenged, challenged | SECTION_TAKEN);
 }
 
 /* One attempt to see the end of the section with that name, or to bring it about. */
@@ -190,6 +197,9 @@ static void wait_for(struct section *s, u64 name, u32 round)
 			wait_for(s, taker, round);
 		return;
 	}
+	/* A challenge is left to who made it: another one would begin the wait anew, for both. Unless that one is stopped too. */
+	if ((state & SECTION_CHALLENGED) && !stays(j, state, 2 * SECTION_GRACE_NS))
+		return;
 	if (round && challenge(j, (u32)(name >> SECTION_OWNER_SHIFT), state))
 		return;
 	state = state_of(j);
