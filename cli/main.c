@@ -18,8 +18,13 @@
 static void print_stats(void)
 {
 	char text[4096];
-	size_t n = stats_print(text, sizeof(text), &arena()->stats);
+	struct stats sum = {0};
+	size_t n;
 
+	stats_sum(&sum, &arena()->stats);
+	for (u32 slot = 0; slot < arena()->tasks_high; slot++)
+		stats_sum(&sum, &arena()->task_stats[slot]);
+	n = stats_print(text, sizeof(text), &sum);
 	fprintf(stderr, "pcl: statistics of the session\n%.*s", (int)n, text);
 }
 

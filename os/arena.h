@@ -98,7 +98,7 @@ struct session_config {
 struct arena {
 	u32 magic, size_of_arena; /* both must match the program's own */
 	struct session_config config;
-	struct stats stats;	  /* atomic adds by everyone; printed by the launcher */
+	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	u64 session_id;
 	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
@@ -108,6 +108,7 @@ struct arena {
 	s32 launcher_pid;
 	u32 pid_namespace;	  /* inode number of the launcher's */
 	u32 events_ready;	  /* the first member has made event/'s tables */
+	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
 };

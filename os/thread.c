@@ -107,8 +107,16 @@ struct section *section_self(void)
 	return &thread_current()->section;
 }
 
+struct stats *stats_self(void)
+{
+	const struct thread *t = thread_current();
+
+	return t ? t->stats : NULL;
+}
+
 void thread_use_slot(struct thread *t, u32 slot)
 {
+	t->stats = &arena()->task_stats[slot];
 	t->section = (struct section){
 		.journal = section_journal(slot),
 		.number = slot,

@@ -101,6 +101,7 @@ struct thread {
 		u32 known;
 	} switches;	      /* see tell_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
+	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 

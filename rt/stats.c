@@ -13,6 +13,12 @@ static const char *const texts[] = {
 
 _Static_assert(sizeof(struct stats) == sizeof(texts) / sizeof(texts[0]) * sizeof(u64), "one u64 per row");
 
+void stats_sum(struct stats *to, const struct stats *from)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
+		((u64 *)to)[i] += __atomic_load_n((const u64 *)from + i, __ATOMIC_RELAXED);
+}
+
 size_t stats_print(char *buf, size_t size, const struct stats *s)
 {
 	const u64 *value = (const u64 *)s;
