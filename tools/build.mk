@@ -28,14 +28,16 @@ RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-b
 HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(WARN) $(DEFS) -fno-strict-aliasing
 
 # Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(), as for the
-# kernel's address sanitizer, of which nothing else is used. What has notes is not part of the link-time optimization, which would lose these options.
+# kernel's address sanitizer, of which nothing else is used. These options would be lost in the link-time optimization of all: what has notes is
+# optimized and linked by itself first, $(NOTED_OBJ).
 NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-stack=0 --param asan-globals=0 \
-	--param asan-instrumentation-with-call-threshold=0 -include rt/noted.h
+	--param asan-instrumentation-with-call-threshold=0
 NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session.c
 
 GEN := $(O)/gen/isa_tables.h
 RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))
-RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(RT_SRC))
+NOTED_OBJ := $(O)/rt/noted.o
+RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(filter-out $(NOTED_SRC),$(RT_SRC))) $(NOTED_OBJ)
 CLI_SRC := $(wildcard cli/*.c)
 # ThreadSanitizer knows no memory at the arena's address: with it only the unit tests are instrumented, not the command.
 CMD := $(if $(filter tsan,$(MODE)),plain,host)
@@ -63,12 +65,15 @@ $(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/t
 
 $(O)/rt/%.o: % | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S $(NOTED_SRC),$<),,$(LTO)) $(if $(filter $(NOTED_SRC),$<),$(NOTES)) -MMD -MP -c -o $@ $<
+	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S,$<),,$(LTO)) $(if $(filter $(NOTED_SRC),$<),$(NOTES) -include rt/noted.h) -MMD -MP -c -o $@ $<
+
+$(NOTED_OBJ): $(patsubst %,$(O)/rt/%.o,$(NOTED_SRC))
+	$(CC) $(RTFLAGS) $(NOTES) -nostdlib -r $(if $(LTO),$(LTO) -flinker-output=nolto-rel) -o $@ $^
 
 # With notes where no other sanitizer is: tests/unit/event/death.c puts back what a member leaves.
 $(O)/host/%.o: % | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(HOSTFLAGS) $(if $(SAN),,$(if $(filter $(NOTED_SRC),$<),$(NOTES))) -MMD -MP -c -o $@ $<
+	$(CC) $(HOSTFLAGS) $(if $(SAN),,$(if $(filter $(NOTED_SRC),$<),$(NOTES) -include rt/noted.h)) -MMD -MP -c -o $@ $<
 
 $(O)/plain/%.o: % | $(GEN)
 	@mkdir -p $(@D)
@@ -92,6 +97,6 @@ $(O)/pcl: $(CLI_OBJ) $(CMD_LIB)
 clean:
 	rm -rf build pcl
 
--include $(RT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(CMD_OBJ:.o=.d)
+-include $(patsubst %,$(O)/rt/%.d,$(RT_SRC)) $(CLI_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(CMD_OBJ:.o=.d)
 -include tools/test.mk
 -include tools/setup.mk
