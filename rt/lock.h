@@ -14,6 +14,7 @@ enum lock_rank {
 	RANK_SESSION, /* arena: task slots, membership */
 	RANK_FILES,   /* arena: a process's event descriptors */
 	RANK_EVENT,   /* arena: event tables and contexts */
+	RANK_SMALL,   /* arena: one context, or one ring: sections that begin with such a lock give up instead of waiting (rt/section.h) */
 	RANK_TIMERS,  /* private: making a timer of the kernel's */
 	RANK_SIGHAND, /* private: signal actions of a process */
 	RANK_MM,      /* private: the guest's memory map */

@@ -2,12 +2,13 @@
  * See section.h.
  *
  *   owner, at the end                    waiter
- *   stores                               CHALLENGED, fence, grace
- *   state: T|BUSY -> T+1     (A)         state: T|BUSY|CHALLENGED -> |TAKEN   (A)
- *                                        put back; state -> T+1               (B)
+ *   stores                               state: T|BUSY -> |CHALLENGED; fence, grace
+ *   state = T+1              (A)         state: T|BUSY|CHALLENGED -> |TAKEN         (A)
+ *                                        put back; state = T+1|LOST                 (B)
  *   next section sees owner's turn (B)   acquires: lock.owner
  *
- * A: both are compare-and-swap on the same word, so either the section is committed or it is taken over.
+ * A: the owner's is a plain store, for it does not run when a waiter is that far: it has committed, or it is going to run its handler first.
+ *    What waiters have set in the state is lost by it; they look again.
  * B: whoever finds a lock free by the turn has seen all stores of the section, or all that were put back.
  */
 #include "rt/section.h"
@@ -131,7 +132,7 @@ static void finish(struct section *s, struct journal *j, u64 state)
 		put_back(j);
 	do_afters(j, done);
 	s->quiet = quiet;
-	__atomic_store_n(&j->state, (turn_of(state) + 1) << SECTION_TURN_SHIFT, __ATOMIC_RELEASE); /* B */
+	cas(&j->state, state, (turn_of(state) + 1) << SECTION_TURN_SHIFT | SECTION_LOST); /* B */
 	wake_all(&j->state);
 	stat_inc(lock_takeovers);
 }
@@ -175,7 +176,7 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 
 	if (!cas(&j->state, state, challenged))
 		return true;
-	fence = section_host.fence(number);
+	fence = section_host.fence(number & ~SECTION_SPARE);
 	if (fence == FENCE_DEAD)
 		return cas(&j->state, challenged, challenged | SECTION_TAKEN);
 	if (fence == FENCE_FAILED)
@@ -209,90 +210,122 @@ static void wait_for(struct section *s, u64 name, u32 round)
 
 /* ---- a section's beginning and end ---- */
 
-static void open_section(struct section *s)
+static u64 name_of(u64 number, u64 turn)
+{
+	return number << SECTION_OWNER_SHIFT | (turn & ((1ul << SECTION_OWNER_SHIFT) - 1));
+}
+
+/* Under the turn that the journal is free for. */
+static void begin(struct section *s, u64 state)
 {
 	struct journal *j = s->journal;
-	u64 state;
 
-	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++) /* it was taken over, and is being put back */
-		wait_for(s, s->number << SECTION_OWNER_SHIFT | (turn_of(state) & ((1ul << SECTION_OWNER_SHIFT) - 1)), 0);
 	s->turn = turn_of(state);
-	s->name = s->number << SECTION_OWNER_SHIFT | (s->turn & ((1ul << SECTION_OWNER_SHIFT) - 1));
-	s->ending = s->quiet = s->after = 0;
+	s->name = name_of(s->number, s->turn);
+	s->quiet = s->after = 0;
+	s->serial++;
 	j->notes = j->afters = 0;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
 }
 
-/* It was taken over: from the beginning. */
-static void begin_again(struct section *s)
-{
-	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
-	s->depth = 0;
-	lock_set_ranks(s->ranks);
-	stat_inc(section_restarts);
-	section_restart(s);
-}
-
-/* To another state of the same turn; false: it was taken over. */
-static bool change_state(struct section *s, u64 set, u64 *old)
+static void end(struct section *s)
 {
 	struct journal *j = s->journal;
+	u64 old = state_of(j);
 
-	do {
-		*old = state_of(j);
-		if ((*old & SECTION_TAKEN) || turn_of(*old) != s->turn || !(*old & SECTION_BUSY))
-			return false;
-	} while (!cas(&j->state, *old, set ? *old | set : (s->turn + 1) << SECTION_TURN_SHIFT));
-	return true;
+	__atomic_store_n(&j->state, (s->turn + 1) << SECTION_TURN_SHIFT, __ATOMIC_RELEASE); /* A */
+	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	if (unlikely(old & SECTION_WAITERS))
+		wake_all(&j->state);
+}
+
+/* There is nothing to put back, so anyone may end it at any time. */
+static void free_spare(struct journal *spare)
+{
+	u64 state;
+
+	while ((state = state_of(spare)) & SECTION_BUSY)
+		cas(&spare->state, state, (turn_of(state) + 1) << SECTION_TURN_SHIFT);
+}
+
+static void use_journal(struct section *s, u64 number)
+{
+	s->number = number;
+	s->journal = section_journal((u32)number);
+}
+
+/* The thread's last section was taken over, and is not ended yet. If this one is taken too, all begins anew behind section_save(). */
+static void await_end_of_last(struct section *s)
+{
+	struct journal *j = s->journal;
+	u64 own = s->number, state;
+
+	use_journal(s, own | SECTION_SPARE);
+	free_spare(s->journal);
+	begin(s, state_of(s->journal));
+	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++)
+		wait_for(s, name_of(own, turn_of(state)), round);
+	end(s);
+	use_journal(s, own);
+}
+
+static void open_section(struct section *s)
+{
+	if (unlikely(s->number & SECTION_SPARE))
+		use_journal(s, s->number & ~(u64)SECTION_SPARE);
+	if (unlikely(state_of(s->journal) & SECTION_BUSY))
+		await_end_of_last(s);
+	begin(s, state_of(s->journal));
 }
 
 static void do_what_was_put_off(struct section *s)
 {
-	u64 old;
+	struct journal *j = s->journal;
 
-	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
-	if (!change_state(s, SECTION_DONE, &old))
-		begin_again(s);
 	if (section_mark(&s->end))
 		return; /* somebody else has done it */
 	s->quiet = s->after = 1;
-	__atomic_store_n(&s->ending, 0, __ATOMIC_RELEASE);
-	do_afters(s->journal, true);
+	__atomic_store_n(&j->state, state_of(j) | SECTION_DONE, __ATOMIC_RELEASE); /* A */
+	do_afters(j, true);
 }
 
 static void close_section(struct section *s)
 {
-	u64 old;
-
 	if (s->journal->afters)
 		do_what_was_put_off(s);
-	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
-	if (!change_state(s, 0, &old)) { /* A */
-		if (!s->after)
-			begin_again(s);
-		old = 0;
+	if (likely(s->open))
+		end(s);
+}
+
+/* The thread was interrupted in a section that is somebody else's by now; *done: but it had been committed. */
+static bool was_taken(const struct section *s, bool *done)
+{
+	struct journal *j = s->journal;
+	u64 state = state_of(j);
+
+	while (turn_of(state) == s->turn && !(state & SECTION_TAKEN)) {
+		if (!(state & SECTION_CHALLENGED) || cas(&j->state, state, state & ~SECTION_CHALLENGED))
+			return false;
+		state = state_of(j);
 	}
-	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
-	if (old & SECTION_WAITERS)
-		wake_all(&s->journal->state);
+	if (turn_of(state) == s->turn) {
+		*done = state & SECTION_DONE;
+		return true;
+	}
+	*done = __atomic_load_n(&j->last_done, __ATOMIC_ACQUIRE) == s->turn;
+	return state & SECTION_LOST;
 }
 
 bool section_interrupted(struct section *s, u64 *rip, u64 *first)
 {
-	u64 state;
+	bool done;
 
-	if (!__atomic_load_n(&s->open, __ATOMIC_ACQUIRE) || s->ending)
+	if (!__atomic_load_n(&s->open, __ATOMIC_ACQUIRE) || !was_taken(s, &done))
 		return false;
-	state = state_of(s->journal);
-	while (turn_of(state) == s->turn && !(state & SECTION_TAKEN)) {
-		if (!(state & SECTION_CHALLENGED) || cas(&s->journal->state, state, state & ~SECTION_CHALLENGED))
-			return false;
-		state = state_of(s->journal);
-	}
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	stat_inc(section_restarts);
-	if (s->after) {
+	if (done) {
 		*rip = (u64)section_resume;
 		*first = (u64)&s->end;
 		return true;
@@ -310,12 +343,11 @@ void section_settle(u32 number)
 	struct journal *j = section_journal(number);
 	u64 state = state_of(j);
 
-	if (!(state & SECTION_BUSY))
-		return;
-	while (!(state & SECTION_TAKEN) && !cas(&j->state, state, state | SECTION_TAKEN))
+	while ((state & SECTION_BUSY) && !(state & SECTION_TAKEN) && !cas(&j->state, state, state | SECTION_TAKEN))
 		state = state_of(j);
 	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++)
-		wait_for(s, (u64)number << SECTION_OWNER_SHIFT | (turn_of(state) & ((1ul << SECTION_OWNER_SHIFT) - 1)), round);
+		wait_for(s, name_of(number, turn_of(state)), round);
+	free_spare(section_journal(number | SECTION_SPARE));
 }
 
 /* ---- locks ---- */
@@ -327,31 +359,65 @@ bool slock_is_held(const struct slock *l)
 	return s->depth && __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == s->name;
 }
 
-static bool try_acquire(struct slock *l, u64 name, u64 *seen)
+/* Mostly it was the thread itself that had it last. */
+static inline bool try_acquire(const struct section *s, struct slock *l, u64 *seen)
 {
 	*seen = __atomic_load_n(&l->owner, __ATOMIC_ACQUIRE);
-	return is_over(*seen) && cas(&l->owner, *seen, name);
+	if (!(likely(*seen >> SECTION_OWNER_SHIFT == s->number) && *seen != s->name) && !is_over(*seen))
+		return false;
+	return cas(&l->owner, *seen, s->name);
 }
 
 /* Also after a wakeup, when whoever releases the lock often may have it again. */
-static bool spin_for(struct slock *l, u64 name, u64 *seen)
+static bool spin_for(const struct section *s, struct slock *l, u64 *seen)
 {
 	for (int spin = 0; spin < SPINS; spin++) {
-		if (try_acquire(l, name, seen))
+		if (try_acquire(s, l, seen))
 			return true;
 		__builtin_ia32_pause();
 	}
 	return false;
 }
 
-static void acquire_in_section(struct section *s, struct slock *l)
+/* For another section's sake: this one puts its own notes back. Whoever takes it over in the middle of that puts the same ones back. */
+static void give_up(struct section *s, u64 name)
+{
+	s->awaited = name;
+	s->quiet = 1;
+	put_back(s->journal);
+	do_afters(s->journal, false);
+	end(s);
+	s->depth = 0;
+	lock_set_ranks(s->ranks);
+	stat_inc(section_yields);
+	section_restart(s);
+}
+
+/* In a section that has done nothing yet. */
+static void wait_for_awaited(struct section *s)
+{
+	for (u32 round = 0; s->awaited && !is_over(s->awaited); round++)
+		wait_for(s, s->awaited, round);
+	s->awaited = 0;
+}
+
+static __attribute__((noinline)) void acquire_slowly(struct section *s, struct slock *l)
 {
 	u64 seen;
 
-	if (likely(try_acquire(l, s->name, &seen)))
-		return;
-	for (u32 round = 0; !spin_for(l, s->name, &seen); round++)
+	for (u32 round = 0; !spin_for(s, l, &seen); round++) {
+		if (s->small && s->stack_top)
+			give_up(s, seen);
 		wait_for(s, seen, round);
+	}
+}
+
+static inline void acquire_in_section(struct section *s, struct slock *l)
+{
+	u64 seen;
+
+	if (unlikely(!try_acquire(s, l, &seen)))
+		acquire_slowly(s, l);
 }
 
 /* Without a kept stack a section can be taken over, but not begin again: a thread that is not dead must not come back to it. */
@@ -375,12 +441,22 @@ void slock_acquire(struct slock *l)
 		s->ranks = lock_ranks();
 		keep(s);
 		open_section(s);
+		s->small = !l->rank;
+		wait_for_awaited(s);
 	}
 	s->depth++;
 	if (s->depth > 1 && slock_is_held(l))
 		return;
-	lock_rank_acquired(l->rank);
+	lock_rank_acquired(l->rank ? l->rank : RANK_SMALL);
 	acquire_in_section(s, l);
+}
+
+void slock_hold(struct slock *l)
+{
+	struct section *s = section_self();
+
+	if (__atomic_load_n(&l->owner, __ATOMIC_RELAXED) != s->name)
+		acquire_in_section(s, l);
 }
 
 void slock_release(struct slock *l)

@@ -8,16 +8,20 @@
  *
  *   acquire   the first lock of a section: keep registers and stack, state = BUSY; each lock: owner = this section, by compare-and-swap
  *   store     note {address, old value}; store                   (the compiler calls the note, see tools/build.mk)
- *   release   of the last lock: state = next turn, by compare-and-swap: this one instruction commits, and frees all locks
+ *   release   of the last lock: state = next turn: this one store commits, and frees all locks
  *   take over CHALLENGED, fence, wait; TAKEN; put back; state = next turn
  *
  * A lock names the journal and the turn of the section that took it last: it is free once that journal is in another turn. So one
  * store ends a section with all of its locks, wherever its thread is stopped.
  *
- * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal (or at once, where a barrier waits for the interrupt), either the owner has run its handler, which takes the
- * challenge back (section_interrupted()), or it will run that handler before any other instruction: an inter-processor interrupt that was sent
- * is taken in microseconds by a processor that runs, and at once by one that begins to. The handler finds out that the section was
- * taken over and does not go back into it.
+ * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal (or at once, where a barrier waits for the interrupt), either the
+ * owner has run its handler, which takes the challenge back (section_interrupted()), or it will run that handler before any other instruction:
+ * an inter-processor interrupt that was sent is taken in microseconds by a processor that runs, and at once by one that begins to. The handler
+ * finds out that the section was taken over and does not go back into it. So the owner needs no locked instruction to commit: a section that
+ * is TAKEN is one whose thread executes nothing.
+ *
+ * Who puts notes back must be nameable himself, in case that he is stopped: he is in a section. A thread that finds its own last section TAKEN,
+ * and that nobody ends it, has a *spare* journal for that, in which there are never any notes.
  *
  * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is committed
  * (DONE); whoever takes over then does it instead.
@@ -26,9 +30,10 @@
  *  1. A section stores only to its stack, to noted memory, and to private memory that beginning anew sets again.
  *  2. It makes no system call that changes anything.
  *  3. Locks are acquired in rising rank; a lock that the section holds may be acquired again. They are held to the section's end.
- *  4. A section may wait for others' sections in slock_acquire() only.
- *
- * Hosted programs without a journal (section_self()->journal NULL) get plain locks, which cannot be taken over.
+ *  4. A section may wait for others' sections in slock_acquire() and slock_hold() only.
+ *  5. Locks of RANK_SMALL are taken in any order, by slock_hold(). A section that began with one of these does not wait while it holds
+ *     anything: it puts its own notes back, waits for the other one's end, and begins anew. So whoever holds more, and waits, waits for
+ *     sections that do not wait for it. Of those that hold more there is one at a time: RANK_EVENT's.
  */
 #ifndef RT_SECTION_H
 #define RT_SECTION_H
@@ -48,16 +53,19 @@
 #define SECTION_CHALLENGED 4ul	/* somebody waits, and asks whether its thread runs */
 #define SECTION_TAKEN 8ul	/* it is not its thread's any more */
 #define SECTION_WAITERS 16ul	/* sleep on the lower half of the state */
+#define SECTION_LOST 256ul	/* beside the next turn: it was a taker who ended the last one */
 #define SECTION_SERIAL 32ul	/* three bits: of the challenge */
 #define SECTION_SERIALS (7 * SECTION_SERIAL)
-#define SECTION_TURN_SHIFT 8
+#define SECTION_TURN_SHIFT 9
 
 #define SECTION_OWNER_SHIFT 48	/* a section's name: the journal's number, and below this its turn */
+#define SECTION_SPARE 0x8000u	/* bit of the number of a spare journal */
+#define SECTION_SPARE_SIZE 4096u
 
-/* In shared memory, zeroed: free. */
+/* In shared memory, zeroed: free, of RANK_SMALL. */
 struct slock {
 	u64 owner; /* name of the section that took it last; 0: none yet */
-	u32 rank;  /* enum lock_rank */
+	u32 rank;  /* enum lock_rank; 0: RANK_SMALL */
 };
 
 struct section_note {
@@ -70,10 +78,10 @@ struct section_after {
 	u64 value;
 };
 
-#define SECTION_NOTES ((LAYOUT_JOURNAL_SIZE - 0x100000) / sizeof(struct section_note))
+#define SECTION_NOTES ((LAYOUT_JOURNAL_SIZE - 0x100000 - SECTION_SPARE_SIZE) / sizeof(struct section_note))
 #define SECTION_AFTERS (0x100000 / sizeof(struct section_after) - 16)
 
-/* One for each number, in shared memory at section_host.journals. Written by its thread while the section is not TAKEN. */
+/* One for each number, in shared memory at section_host.journals; of a spare one the beginning, at the end of the other. Written by its thread while the section is not TAKEN. */
 struct journal {
 	u64 state;
 	u64 taker;     /* TAKEN: name of the section that puts this one's notes back; free as a lock is */
@@ -95,12 +103,14 @@ struct section {
 		char *stack;
 		u64 kept;
 	} restart;	     /* first: what section_restart() takes */
-	struct journal *journal; /* NULL: locks without notes */
-	u64 number;	     /* of the journal */
+	struct journal *journal; /* the one in use */
+	u64 number;	     /* of that */
 	u64 name;	     /* of the present section */
 	u64 turn;
+	u64 serial;
+	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
+	u32 small;	     /* it began with a lock of RANK_SMALL */
 	u32 open;	     /* in a section */
-	u32 ending;	     /* the next atomic operation on the state finds out whether it was taken over */
 	u32 quiet;	     /* stores are not noted */
 	u32 after;	     /* doing what was put off */
 	u32 depth;	     /* of slock_acquire() */
@@ -136,6 +146,8 @@ static inline void slock_init(struct slock *l, u32 rank)
 
 void slock_acquire(struct slock *l);
 void slock_release(struct slock *l);
+/* In a section: the lock too, to the section's end. For locks of RANK_SMALL; again is nothing. */
+void slock_hold(struct slock *l);
 /* The calling thread's section has it. */
 bool slock_is_held(const struct slock *l);
 
@@ -150,6 +162,12 @@ static inline __attribute__((always_inline)) void section_keep_frame(void)
 
 /* A function that stores to the stack only, or to memory that means nothing until the section is committed. */
 #define UNNOTED __attribute__((no_sanitize_address))
+
+/* Unlike that of any earlier section of the thread. */
+static inline u64 section_serial(void)
+{
+	return section_self()->serial;
+}
 
 /* In a section: done once it is committed, in the order of the calls. Outside of one: at once. */
 void section_after(u32 kind, u32 arg, u64 value);
@@ -173,7 +191,9 @@ void section_settle(u32 number);
 
 static inline struct journal *section_journal(u32 number)
 {
-	return (struct journal *)(section_host.journals + (u64)number * LAYOUT_JOURNAL_SIZE);
+	u64 spare = number & SECTION_SPARE ? LAYOUT_JOURNAL_SIZE - SECTION_SPARE_SIZE : 0;
+
+	return (struct journal *)(section_host.journals + (u64)(number & ~SECTION_SPARE) * LAYOUT_JOURNAL_SIZE + spare);
 }
 
 #endif

@@ -20,15 +20,19 @@ section_save:
 	mov	%r15, 40(%rdi)
 	mov	(%rsp), %rax
 	mov	%rax, REGS_RIP(%rdi)
-	lea	8(%rsp), %rax
-	mov	%rax, REGS_RSP(%rdi)
-	mov	%rsi, %rdi
-	mov	%rax, %rsi
-	mov	%rdx, %rcx
-	sub	%rax, %rcx
-	mov	%rcx, %rax
-	shr	$3, %rcx
-	rep movsq
+	lea	8(%rsp), %r8
+	mov	%r8, REGS_RSP(%rdi)
+	mov	%rdx, %rax
+	sub	%r8, %rax
+	/* By 16 bytes from the lower end: the last may be one word too many. It is not put back. */
+	xor	%ecx, %ecx
+1:	mov	(%r8,%rcx), %r9
+	mov	8(%r8,%rcx), %r10
+	mov	%r9, (%rsi,%rcx)
+	mov	%r10, 8(%rsi,%rcx)
+	add	$16, %rcx
+	cmp	%rax, %rcx
+	jb	1b
 	ret
 	.size	section_save, . - section_save
 

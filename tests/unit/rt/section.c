@@ -16,13 +16,17 @@
 
 #define MEMBERS 8
 #define WORDS 16
+#define SMALL 3
+#define TAKER_DIES 2 /* what is put off: whoever takes the section over dies in the middle of that */
 
 static struct shared {
 	struct slock first, second;
 	volatile u64 word[WORDS], done[MEMBERS + 1], in_second, shown;
 	volatile pid_t tid[MEMBERS + 1];
 	volatile u64 restarts, torn;
-	volatile int stop;
+	volatile int stop, taker_dies;
+	struct slock small[SMALL];
+	volatile u64 both[SMALL][2], moved[MEMBERS + 1]; /* by sections that hold two of the small locks, in any order, or all */
 } *shared;
 
 static __thread struct section self;
@@ -41,6 +45,8 @@ static enum section_fence fence(u32 number)
 
 static void after(u32 kind, u32 arg, u64 value, bool committed)
 {
+	if (kind == TAKER_DIES && !committed && shared->taker_dies)
+		raise(SIGKILL);
 	if (committed && value > shared->shown)
 		shared->shown = value;
 }
@@ -127,6 +133,48 @@ static pid_t start(u32 number, void (*life)(u32 number))
 	return child;
 }
 
+static void advance(u32 i, u32 half)
+{
+	if (!half && shared->both[i][0] != shared->both[i][1])
+		__atomic_fetch_add(&shared->torn, 1, __ATOMIC_RELAXED);
+	store(&shared->both[i][half], shared->both[i][half] + 1);
+}
+
+static __attribute__((noinline)) void work_small(u32 number, u32 i, u32 k)
+{
+	slock_acquire(&shared->small[i]);
+	advance(i, 0);
+	slock_hold(&shared->small[k]);
+	advance(k, 0);
+	store(&shared->moved[number], shared->moved[number] + 2);
+	advance(i, 1);
+	advance(k, 1);
+	slock_release(&shared->small[i]);
+}
+
+/* It waits while it holds what others want. */
+static __attribute__((noinline)) void work_all(u32 number)
+{
+	slock_acquire(&shared->first);
+	for (u32 i = SMALL; i--;) {
+		slock_hold(&shared->small[i]);
+		advance(i, 0);
+	}
+	for (u32 i = 0; i < SMALL; i++)
+		advance(i, 1);
+	store(&shared->moved[number], shared->moved[number] + SMALL);
+	slock_release(&shared->first);
+}
+
+static void always_small(u32 number)
+{
+	for (u32 n = number; !shared->stop; n++) {
+		work_small(number, n % SMALL, (n + 1 + number % 2) % SMALL);
+		if (n % 16 == 0)
+			work_all(number);
+	}
+}
+
 static u64 now_ms(void)
 {
 	struct timespec t;
@@ -145,8 +193,21 @@ static void reset(void)
 	be_member(MEMBERS, (void (*)(u32))section_settle);
 }
 
+static void one_of_all(int round)
+{
+	work(MEMBERS, round % 2);
+}
+
+static void one_small(int round)
+{
+	if (round % 2)
+		work_all(MEMBERS);
+	else
+		work_small(MEMBERS, 0, 2);
+}
+
 /* Members that are stopped, go on or are killed at random moments, while this one works. Nobody waits for long. */
-static void test_storm(bool killing)
+static void storm(bool killing, void (*life)(u32 number), void (*one)(int round))
 {
 	pid_t pid[MEMBERS] = {0};
 	unsigned seed = 42;
@@ -154,7 +215,7 @@ static void test_storm(bool killing)
 
 	reset();
 	for (u32 i = 1; i < 4; i++)
-		pid[i] = start(i, always);
+		pid[i] = start(i, life);
 	for (int round = 0; round < 600; round++) {
 		u32 victim = 1 + (u32)rand_r(&seed) % 3;
 		u64 begin;
@@ -162,13 +223,13 @@ static void test_storm(bool killing)
 		usleep((unsigned)rand_r(&seed) % 700);
 		kill(pid[victim], SIGSTOP);
 		begin = now_ms();
-		work(MEMBERS, round % 2);
+		one(round);
 		longest = MAX(longest, now_ms() - begin);
 		if (killing && round % 4 == 0) {
 			kill(pid[victim], SIGKILL);
 			waitpid(pid[victim], NULL, 0);
 			section_settle(victim);
-			pid[victim] = start(victim, always);
+			pid[victim] = start(victim, life);
 		} else {
 			kill(pid[victim], SIGCONT);
 		}
@@ -180,17 +241,38 @@ static void test_storm(bool killing)
 		section_settle(i);
 	expect(is_whole());
 	expect_long(shared->torn, 0);
-	expect_long(shared->done[MEMBERS], 600);
 	expect(longest < 20000); /* some 10 on a machine that is not shared; it was for ever */
-	fprintf(stderr, "storm: %lu sections, %lu begun again, longest wait %lu ms\n", (unsigned long)shared->word[0],
-		(unsigned long)shared->restarts, (unsigned long)longest);
+	fprintf(stderr, "storm: %lu sections, %lu begun again, longest wait %lu ms\n",
+		(unsigned long)(shared->word[0] + shared->both[0][0]), (unsigned long)shared->restarts, (unsigned long)longest);
 	expect(shared->restarts > 0 || killing);
+}
+
+static void test_storm(bool killing)
+{
+	storm(killing, always, one_of_all);
+	expect_long(shared->done[MEMBERS], 600);
+}
+
+static void test_small(bool killing)
+{
+	u64 sum = 0;
+
+	storm(killing, always_small, one_small);
+	expect_long(shared->moved[MEMBERS], 300 * (2 + SMALL));
+	for (u32 i = 0; i < SMALL; i++) {
+		expect_long(shared->both[i][0], shared->both[i][1]);
+		sum += shared->both[i][0];
+	}
+	for (u32 i = 0; i <= MEMBERS; i++)
+		sum -= shared->moved[i];
+	expect_long(sum, 0);
 }
 
 /* Stopped with the lock: others go on at once; and when it runs again, its section begins anew. */
 static void stop_inside(u32 number)
 {
 	slock_acquire(&shared->first);
+	section_after(TAKER_DIES, 0, 0);
 	for (int i = 0; i < WORDS; i++)
 		store(&shared->word[i], shared->word[i] + 1);
 	if (!shared->in_second) /* the first time: not put back, it is not noted */
@@ -217,6 +299,41 @@ static void test_stopped(void)
 	expect_long(shared->word[0], 2);
 	expect(is_whole());
 	expect_long(shared->restarts, 1);
+}
+
+static void work_once(u32 number)
+{
+	work(number, false);
+}
+
+/* Stopped with the lock, and who took its section over died while he put it back: it ends that itself, with nobody else there. */
+static void test_dead_taker(void)
+{
+	pid_t child, taker;
+	int status;
+
+	for (int reaped = 0; reaped < 2; reaped++) {
+		siginfo_t info;
+
+		reset();
+		child = start(1, stop_inside);
+		waitpid(child, &status, WUNTRACED);
+		shared->taker_dies = 1;
+		taker = start(2, work_once);
+		waitid(P_PID, (id_t)taker, &info, WEXITED | WNOWAIT);
+		expect_long(info.si_code, CLD_KILLED);
+		if (reaped)
+			waitpid(taker, NULL, 0);
+		shared->taker_dies = 0;
+		shared->in_second = 1;
+		kill(child, SIGCONT);
+		waitpid(child, &status, 0);
+		expect_long(status, 0);
+		expect_long(shared->word[0], 1);
+		expect(is_whole());
+		if (!reaped)
+			waitpid(taker, NULL, 0);
+	}
 }
 
 /* A zombie that holds the lock, and one that was waited for. */
@@ -280,8 +397,11 @@ int main(void)
 	section_host = (struct section_host){journals, (char *)shared, sizeof(*shared), fence, after};
 	test_threads();
 	test_stopped();
+	test_dead_taker();
 	test_dead();
 	test_storm(false);
 	test_storm(true);
+	test_small(false);
+	test_small(true);
 	return unit_result();
 }
