@@ -17,26 +17,22 @@
 /* ---- sources and clocks ---- */
 
 /*
- * What the host counts is asked for once in a turn with the lock: so all of a group begin and end with the same numbers, whatever
- * happens in between. Within a turn there are few such sources.
+ * What the host counts is asked for once in a section: so all of a group begin and end with the same numbers, whatever happens in between.
+ * Within a section there are few such sources.
  */
-static u64 polled_now(const struct event *e)
+static UNNOTED u64 polled_now(const struct event *e)
 {
-	static struct polled {
-		u64 turn, now;
-		task_id task;
-		u32 pmu, source;
-	} polled[4];
-	static u32 last;
-	struct polled *p;
+	struct event_ctx *own = event_ctx(host_current());
+	u64 section = section_serial();
+	struct event_polled *p;
 
-	for (u32 i = 0; i < ARRAY_SIZE(polled); i++) {
-		p = &polled[i];
-		if (p->turn == event_lock_turn && p->task == e->task && p->source == e->source.source && p->pmu == e->pmu)
+	for (u32 i = 0; i < EVENT_POLLED; i++) {
+		p = &own->polled[i];
+		if (p->section == section && p->task == e->task && p->source == e->source.source && p->pmu == e->pmu)
 			return p->now;
 	}
-	p = &polled[++last % ARRAY_SIZE(polled)];
-	*p = (struct polled){event_lock_turn, pmu_by_number(e->pmu)->read(e->task, e->source.source), e->task, e->pmu, e->source.source};
+	p = &own->polled[++own->polled_last % EVENT_POLLED];
+	*p = (struct event_polled){section, pmu_by_number(e->pmu)->read(e->task, e->source.source), e->task, e->pmu, e->source.source};
 	return p->now;
 }
 
@@ -88,6 +84,7 @@ static void tally_time(const struct event *e, struct event_tally *t, u64 now)
 
 static void update_time(struct event *e, u64 now)
 {
+	event_hold(e);
 	tally_time(e, &e->tally, now);
 }
 
@@ -197,6 +194,7 @@ static void set_state(struct event *e, s64 state, u64 now)
 
 	if (event_tally(e)->state == state)
 		return;
+	event_hold(e);
 	if (state == PERF_STATE_ACTIVE) {
 		sched_in(e, now);
 	} else if (event_tally(e)->state == PERF_STATE_ACTIVE) {
@@ -246,6 +244,7 @@ static void before_leader_changes(struct event *e, u64 now)
 
 	if (!event_is_leader(e))
 		return;
+	event_hold(e);
 	for_each_sibling(s, e) {
 		if (event_tally(s)->state == PERF_STATE_ACTIVE)
 			sched_out(s, PERF_STATE_INACTIVE, now);
@@ -281,6 +280,7 @@ static void reset(struct event *e)
 {
 	struct event_tally *t = &e->tally;
 
+	event_hold(e);
 	t->count = 0;
 	if (t->state == PERF_STATE_ACTIVE)
 		t->prev = event_source_now(e);
@@ -362,6 +362,7 @@ static u64 own_count(struct event *e)
 	struct event_tally *t;
 	u64 n;
 
+	event_hold(e);
 	if (event_tally(e)->state != PERF_STATE_ACTIVE)
 		return event_tally(e)->count;
 	n = passed(e, event_tally(e));
@@ -378,6 +379,7 @@ static void own_times(struct event *e, struct event_total *sum)
 {
 	struct event_tally *t = &e->tally;
 
+	event_hold(e);
 	if (effective_state(e) >= PERF_STATE_INACTIVE)
 		tally_time(e, t, event_clock(e));
 	sum->enabled += t->enabled;
@@ -467,6 +469,7 @@ static void join_ctx(struct event *e)
 
 void event_attach(struct event *e)
 {
+	event_hold(e);
 	__atomic_store_n(&e->slot, SLOT_LIVE, __ATOMIC_RELEASE);
 	join_ctx(e);
 	if (!event_is_leader(e))
@@ -478,6 +481,7 @@ static void leave_ctx(struct event *e)
 {
 	struct event_ctx *ctx = event_ctx(e->task);
 
+	event_hold(e);
 	elist_del(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
 	if (e->task) {
 		ctx->cpu_bound -= e->cpu >= 0;
@@ -492,6 +496,7 @@ static void leave_group(struct event *e, u64 now)
 {
 	struct event *s;
 
+	event_hold(e);
 	if (!event_is_leader(e)) {
 		elist_del(&event_leader(e)->siblings, event_nr(e), LINK_GROUP);
 		event_leader(e)->nr_siblings--;
@@ -525,6 +530,7 @@ static void fold(struct event *e)
 	struct event_tally *to = &parent->tally;
 	const struct event_tally *from = event_tally(e);
 
+	event_hold(parent);
 	if (!event_counts_alone(parent))
 		to->child_count += from->count;
 	if (parent->task) {
@@ -535,6 +541,7 @@ static void fold(struct event *e)
 
 void event_fold_pending(struct event *root, u64 enabled)
 {
+	event_hold(root);
 	root->tally.child_enabled += enabled;
 }
 

@@ -37,6 +37,7 @@ struct round {
 	u64 time; /* perf clock; 0: not asked yet */
 	u64 waking; /* task clock before the first overflow that wakes somebody; 0: there was none */
 	bool any; /* something overflowed */
+	bool whole; /* with event_lock() */
 	u32 nr_sources;
 	struct source_now source[SOURCES_MAX];
 };
@@ -92,26 +93,36 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 	};
 }
 
+/* What one overflow changes is its context's, but for these: a limit that counts for a family, and a sample that tells what that counted. */
+static bool concerns_others(const struct event *e)
+{
+	const struct event *root = e->parent ? event_slot(e->parent) : e;
+
+	return root->limit || (!root->task && (e->attr.sample_type & PERF_SAMPLE_READ));
+}
+
 /* throttles: it counts against the rate that is allowed. */
 static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
+	u32 kill = POLL_IN;
 	bool last, woke;
 
 	if (!r->waking && throttles && throttle_is_waker(e))
 		r->waking = host_task_clock(r->task);
 	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
 		return;
-	last = root->limit == 1; /* it stays so until all are disabled: whoever dies before that leaves it to the next overflow */
-	root->limit -= root->limit && !last;
+	last = r->whole && root->limit == 1;
+	if (last)
+		kill = POLL_HUP;
+	else if (r->whole && root->limit)
+		root->limit--;
 	if (throttle_is_rated(e))
 		throttle_count(r->task, e, root, round_time(r), throttles);
-	root->pending_kill = last ? POLL_HUP : POLL_IN;
 	note_sigtrap(r, e);
-	woke = sample_write(e, r->shot, period);
-	if (root->async_pid && root->pending_kill) {
-		wake_after(event_nr(root), root->pending_kill);
-		root->pending_kill = 0;
+	woke = sample_write(e, r->shot, period, kill);
+	if (root->async_pid && !woke) {
+		wake_after(event_nr(root), kill);
 		woke = true;
 	}
 	if (woke && !throttle_is_rated(e))
@@ -249,8 +260,9 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	u64 now;
 
 	if (at == ~0ul) {
-		if (ctx->timer)
-			(void)host_clock_limit(~0ul, false);
+		if (!ctx->timer)
+			return;
+		(void)host_clock_limit(~0ul, false);
 		ctx->timer = 0;
 		return;
 	}
@@ -270,7 +282,8 @@ static void arm_once(struct round *r, bool again)
 	u64 at = ~0ul;
 	struct event *e;
 
-	__atomic_store_n(&r->ctx->rearm, 0, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&r->ctx->rearm, __ATOMIC_RELAXED))
+		__atomic_store_n(&r->ctx->rearm, 0, __ATOMIC_RELAXED);
 	for_each_in_ctx(e, r->ctx) {
 		struct source_now *s;
 
@@ -290,10 +303,10 @@ static void arm_once(struct round *r, bool again)
 		s->movable &= e->attr.freq && !r->ctx->timer_refused;
 	}
 	tell_drivers(r);
-	if (!ticks)
-		r->ctx->tick_stamp = 0;
-	else if (!r->ctx->tick_stamp)
+	if (ticks && !r->ctx->tick_stamp)
 		begin_ticks(r);
+	else if (!ticks && r->ctx->tick_stamp)
+		r->ctx->tick_stamp = 0;
 	timed = timer || at != ~0ul;
 	if (timer || coarse)
 		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
@@ -310,6 +323,37 @@ static void arm(struct round *r, bool again)
 }
 
 /* ---- what the task calls ---- */
+
+static UNNOTED bool any_concerns_others(const struct event_ctx *ctx)
+{
+	const struct event *e;
+
+	for_each_in_ctx(e, ctx)
+		if (overflow_active(e) && concerns_others(e))
+			return true;
+	return false;
+}
+
+/* Its context's lock, and event_lock() where that is needed. */
+static inline __attribute__((always_inline)) void round_lock(struct round *r, task_id task)
+{
+	ctx_lock(task);
+	r->whole = false;
+	if (likely(!any_concerns_others(event_ctx(task))))
+		return;
+	ctx_unlock(task);
+	event_lock();
+	ctx_hold(task);
+	r->whole = true;
+}
+
+static inline void round_unlock(const struct round *r)
+{
+	if (r->whole)
+		event_unlock();
+	else
+		ctx_unlock(r->task);
+}
 
 /* Not all of it is cleared: this is done for every sample. */
 static UNNOTED void round_begin(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
@@ -330,9 +374,9 @@ void event_arm(task_id task)
 	struct round r;
 
 	round_begin(&r, task, NULL, NULL);
-	event_lock();
+	ctx_lock(task);
 	arm(&r, true);
-	event_unlock();
+	ctx_unlock(task);
 }
 
 void event_tick_slow(task_id task)
@@ -342,10 +386,10 @@ void event_tick_slow(task_id task)
 	round_begin(&r, task, NULL, NULL);
 	if (round_time(&r) - r.ctx->tick_stamp < PERIOD_TICK)
 		return;
-	event_lock();
+	ctx_lock(task);
 	if (tick_if_due(&r))
 		arm(&r, false);
-	event_unlock();
+	ctx_unlock(task);
 }
 
 static void reach_polled(struct round *r)
@@ -363,7 +407,7 @@ static __attribute__((noinline)) void overflow_locked(struct round *r, task_id t
 	struct event *e;
 
 	section_keep_frame();
-	event_lock();
+	round_lock(r, task);
 	round_begin(r, task, shot, out);
 	if (tick_if_due(r))
 		reach_polled(r);
@@ -373,12 +417,12 @@ static __attribute__((noinline)) void overflow_locked(struct round *r, task_id t
 		reach(r, e, e->source.clock ? event_source_now(e) : round_source(r, e)->now);
 	}
 	if (unlikely(r->waking)) {
-		event_unlock(); /* the wakeups were put off up to here */
-		event_lock();
+		round_unlock(r); /* the wakeups were put off up to here */
+		round_lock(r, task);
 		throttle_spent(task, r->waking, host_task_clock(task));
 	}
 	arm(r, !r->any);
-	event_unlock();
+	round_unlock(r);
 }
 
 void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out)
@@ -401,13 +445,13 @@ void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, s
 	struct round r;
 
 	round_begin(&r, task, shot, out);
-	event_lock();
+	round_lock(&r, task);
 	if (e->slot == SLOT_LIVE && e->id == event_id && e->task == task && event_tally(e)->state == PERF_STATE_ACTIVE) {
 		hit(&r, e);
 		if (r.any && needs_ticks(e))
 			arm(&r, false);
 	}
-	event_unlock();
+	round_unlock(&r);
 }
 
 void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out)
@@ -418,7 +462,7 @@ void event_trace(task_id task, u32 source, const struct shot *shot, struct overf
 	struct round r;
 
 	round_begin(&r, task, shot, out);
-	event_lock();
+	round_lock(&r, task);
 	for_each_in_ctx(e, r.ctx) {
 		if (e->source.source != source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
 			continue;
@@ -430,7 +474,7 @@ void event_trace(task_id task, u32 source, const struct shot *shot, struct overf
 	}
 	if (r.any && ticks)
 		arm(&r, false);
-	event_unlock();
+	round_unlock(&r);
 }
 
 void event_poll(task_id task, const struct shot *shot, struct overflow_result *out)
@@ -440,9 +484,9 @@ void event_poll(task_id task, const struct shot *shot, struct overflow_result *o
 	if (!__atomic_load_n(&event_ctx(task)->polling, __ATOMIC_RELAXED))
 		return;
 	round_begin(&r, task, shot, out);
-	event_lock();
+	round_lock(&r, task);
 	reach_polled(&r);
-	event_unlock();
+	round_unlock(&r);
 }
 
 /* ---- for the core ---- */
@@ -482,6 +526,7 @@ void overflow_sync(task_id task)
 
 	if (event_ctx(task)->quiet)
 		return;
+	ctx_hold(task);
 	overflow_wants(task, &w);
 	set_wants(event_ctx(task), &w);
 	limits_changed(task);
@@ -506,6 +551,7 @@ void overflow_sched_out(struct event *e, u64 now)
 
 static void change_period(struct event *e, u64 value)
 {
+	event_hold(e);
 	period_change(e, value, event_tally(e)->state == PERF_STATE_ACTIVE ? event_source_now(e) : 0);
 	if (e->throttled)
 		throttle_set(e, false);
@@ -540,6 +586,7 @@ int overflow_refresh(struct event *root, s32 n)
 		return refuse(EINVAL, "inherited events cannot be refreshed");
 	if (!attr_is_sampling(&root->attr))
 		return refuse(EINVAL, "the event does not sample");
+	event_hold(root);
 	root->limit += n;
 	event_enable_family(root);
 	return 0;

@@ -21,7 +21,9 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 
 	if (!r)
 		return NULL;
+	ring_hold(r);
 	*r = (struct ring){
+		.lock = r->lock,
 		.id = event_space->next_ring_id++,
 		.page = r->page,
 		.next_free = r->next_free,
@@ -41,6 +43,7 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 
 void ring_put(struct ring *r)
 {
+	ring_hold(r);
 	if (r->maps || r->feeders.first)
 		return;
 	section_after(AFTER_FREE, r->page, 1 + r->pages);
@@ -62,10 +65,12 @@ void ring_attach(struct event *root, struct ring *r)
 	if (old == r)
 		return;
 	if (old) {
+		ring_hold(old);
 		elist_del(&old->feeders, event_nr(root), LINK_RING);
 		__atomic_store_n(&root->ring, 0, __ATOMIC_RELEASE);
 	}
 	if (r) {
+		ring_hold(r);
 		root->ring_check = r->id;
 		__atomic_store_n(&root->ring, (u32)(r - event_space->ring), __ATOMIC_RELEASE);
 		elist_add(&r->feeders, event_nr(root), LINK_RING);
@@ -81,6 +86,7 @@ void ring_detach_all(struct ring *r)
 {
 	struct event *e;
 
+	ring_hold(r);
 	for_each_feeder(e, r) {
 		elist_del(&r->feeders, event_nr(e), LINK_RING);
 		__atomic_store_n(&e->ring, 0, __ATOMIC_RELEASE);
@@ -127,6 +133,7 @@ int ring_pause(struct event *root, bool pause)
 
 	if (!r || !r->pages)
 		return refuse(EINVAL, "the event has no ring buffer");
+	ring_hold(r);
 	r->paused = pause;
 	return 0;
 }
@@ -144,6 +151,19 @@ static bool has_room(const struct ring *r, u64 total, bool backward)
 	return r->overwrite || ((~used & (ring_size(r) - 1)) >= total);
 }
 
+/* The ring of a root's records, with its lock. It may go where they went to when that was asked for, but not any more. */
+static struct ring *hold_ring_of(const struct event *root)
+{
+	for (;;) {
+		struct ring *r = ring_of(root);
+
+		if (r)
+			ring_hold(r);
+		if (likely(r == ring_of(root)))
+			return r;
+	}
+}
+
 static bool lose(struct ring *r, struct event *root)
 {
 	r->lost++;
@@ -151,10 +171,11 @@ static bool lose(struct ring *r, struct event *root)
 	return false;
 }
 
-bool ring_begin(struct ring_out *o, struct event *e, u32 size)
+/* Of the session's memory it changes r->writing only, which is never put back. */
+UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 {
 	struct event *root = ring_root(e);
-	struct ring *r = ring_of(root);
+	struct ring *r = hold_ring_of(root);
 	bool backward = root->attr.write_backward;
 	u64 total = size;
 
@@ -183,7 +204,7 @@ bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 	return true;
 }
 
-void ring_write(struct ring_out *o, const void *p, u32 n)
+UNNOTED void ring_write(struct ring_out *o, const void *p, u32 n)
 {
 	u64 at = o->at & o->mask;
 	u64 first = MIN(n, o->mask + 1 - at);
@@ -225,7 +246,7 @@ static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
 			wake_after(event_nr(e), !killer || killer == e ? pending_kill : 0);
 }
 
-bool ring_end(struct ring_out *o, bool sample)
+bool ring_end(struct ring_out *o, u32 kill)
 {
 	struct event *root = ring_root(o->event);
 	struct ring *r = o->ring;
@@ -233,13 +254,10 @@ bool ring_end(struct ring_out *o, bool sample)
 	r->head = o->head;
 	if (unlikely(o->told))
 		r->lost = 0;
-	if (likely(!is_wakeup(r, root, sample)))
+	if (likely(!is_wakeup(r, root, kill)))
 		return false;
 	__atomic_store_n(&r->poll, POLL_READABLE, __ATOMIC_RELEASE);
-	if (root->async_pid && !root->pending_kill)
-		root->pending_kill = POLL_IN;
-	wake_feeders(r, root, root->pending_kill);
-	root->pending_kill = 0;
+	wake_feeders(r, root, kill ? kill : POLL_IN);
 	return true;
 }
 

@@ -16,8 +16,8 @@
  *
  * The first page is the guest's to write: nothing in it is believed, a wrong data_tail makes records lost or overwritten.
  *
- * Rules: event_lock() is held by producers and by whoever makes, frees or attaches rings; it guards all of struct ring. Never
- * touches guest memory: data is written through the session's own mapping.
+ * Rules: producers hold the ring's lock, ring_hold(); whoever makes, frees or attaches rings has event_lock() besides. Never touches guest
+ * memory: data is written through the session's own mapping.
  */
 #ifndef EVENT_RING_H
 #define EVENT_RING_H
@@ -98,8 +98,11 @@ static inline void ring_u64(struct ring_out *o, u64 v)
 	section_store((u64 *)(o->data + (o->at & o->mask)), v);
 	o->at += 8;
 }
-/* Publishes it. True: it wakes those who wait, by watermark, or if `sample`, by attr.wakeup_events. */
-bool ring_end(struct ring_out *o, bool sample);
+/*
+ * Publishes it. kill: of a sample, POLL_IN or POLL_HUP; 0: another record. True: it wakes those who wait, by watermark, or if it is a sample, by
+ * attr.wakeup_events.
+ */
+bool ring_end(struct ring_out *o, u32 kill);
 
 /* All who wait on the descriptors of the ring's events look again. */
 void ring_wake(struct ring *r, u32 pending_kill);

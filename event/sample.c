@@ -149,7 +149,7 @@ static u16 misc_of(const struct shot *shot)
 }
 
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
-static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct shot *shot)
+static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct shot *shot, u32 kill)
 {
 	u32 size = fixed;
 	struct sample_parts parts;
@@ -162,10 +162,10 @@ static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struc
 	ring_write(&o, s, front);
 	sample_parts_write(&o, &parts, e, shot);
 	ring_write(&o, (char *)s + front, fixed - front);
-	return ring_end(&o, true);
+	return ring_end(&o, kill);
 }
 
-UNNOTED bool sample_write(struct event *e, const struct shot *shot, u64 period)
+UNNOTED bool sample_write(struct event *e, const struct shot *shot, u64 period, u32 kill)
 {
 	struct sample_words s;
 	struct ring_out o;
@@ -177,11 +177,11 @@ UNNOTED bool sample_write(struct event *e, const struct shot *shot, u64 period)
 	fixed = (u32)((char *)end - (char *)&s);
 	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(shot), (u16)fixed};
 	if (e->attr.sample_type & SAMPLE_VARIABLE)
-		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, shot);
+		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, shot, kill);
 	if (!ring_begin(&o, e, fixed))
 		return false;
 	ring_write(&o, &s, fixed);
-	return ring_end(&o, true);
+	return ring_end(&o, kill);
 }
 
 /* ---- sample_id trailers ---- */

@@ -75,8 +75,11 @@ static inline bool sample_excluded(const struct perf_attr *attr, const struct sh
 	return shot->kernel ? attr->exclude_kernel : attr->exclude_user;
 }
 
-/* Writes one sample of e into its ring. period: that has been reached, in users' units. True: it wakes, as ring_end(). */
-bool sample_write(struct event *e, const struct shot *shot, u64 period);
+/*
+ * Writes one sample of e into its ring. period: that has been reached, in users' units; kill: POLL_IN or POLL_HUP for a wakeup. True: it wakes,
+ * as ring_end().
+ */
+bool sample_write(struct event *e, const struct shot *shot, u64 period, u32 kill);
 
 /*
  * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event lock.

@@ -156,7 +156,7 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 static void record_end(struct record *r)
 {
 	sample_id_write(&r->out, r->event, &r->id);
-	ring_end(&r->out, false);
+	ring_end(&r->out, 0);
 }
 
 static void put_pair(struct record *r, s32 a, s32 b)

@@ -5,7 +5,6 @@
 #include "rt/log.h"
 
 struct event_space *event_space;
-u64 event_lock_turn;
 
 size_t event_space_size(void)
 {
@@ -23,13 +22,22 @@ void event_space_attach(void *mem)
 void event_lock(void)
 {
 	slock_acquire(&event_space->lock);
-	event_lock_turn++;
 }
 
 void event_unlock(void)
 {
 	check_slow(!event_validate());
 	slock_release(&event_space->lock);
+}
+
+void ctx_lock(task_id task)
+{
+	slock_acquire(&event_ctx(task)->lock);
+}
+
+void ctx_unlock(task_id task)
+{
+	slock_release(&event_ctx(task)->lock);
 }
 
 u32 event_count(void)

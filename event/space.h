@@ -3,9 +3,13 @@
  *
  * Rules:
  * 1. One lock, event_lock(), guards all of it, except what is read without (fields marked [any]).
- * 2. What is done under the lock happens as a whole or not at all, wherever its thread is stopped or killed: it is a section
+ * 2. A task that samples takes its own context's lock instead, ctx_lock(), and those of the rings that it writes to, so that tasks do not
+ *    wait for each other. These guard: a context's list of events, and of its events tally, attr, group, period to tick_clock; a ring's
+ *    fields but for maps and what is derived. Whoever changes that, or reads what may be torn, has event_lock() and these besides:
+ *    event_hold(), ring_hold().
+ * 3. What is done under a lock happens as a whole or not at all, wherever its thread is stopped or killed: it is a section
  *    (rt/section.h), whose stores are noted and put back by whoever needs the lock. What cannot be taken back is put off (after.h).
- * 3. No guest memory is touched and nothing blocks under the lock.
+ * 4. No guest memory is touched and nothing blocks under a lock.
  *
  * Events are named by slot number 1 to EVENT_SLOTS - 1; 0 is none. Events that were opened are roots; inherited ones are
  * their children, however deep the family. A per-CPU event (task 0) counts through children on every task.
@@ -89,7 +93,6 @@ struct event {
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
 	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
-	u32 pending_kill;	     /* POLL_IN or POLL_HUP for the next wakeup */
 	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */
@@ -113,8 +116,17 @@ struct event {
 	struct elink in_group, in_family, in_ring, in_lineage;
 };
 
+/* What the host counts, as it was read last: see event_source_now(). */
+struct event_polled {
+	u64 section, now;
+	task_id task;
+	u32 pmu, source;
+};
+#define EVENT_POLLED 4
+
 /* One per task slot: the kernel's task context, and which descriptor table the task has. */
 struct event_ctx {
+	struct slock lock;
 	u32 live;	  /* the task exists and has not exited */
 	u32 generation;
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
@@ -150,6 +162,8 @@ struct event_ctx {
 	u64 charged;	  /* [any] ns that they took of other tasks, on its way to debt */
 	u32 handling;	  /* it is in a handler of such a signal */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
+	struct event_polled polled[EVENT_POLLED]; /* by the task itself, of any task */
+	u32 polled_last;
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 };
 
@@ -171,6 +185,7 @@ struct event_fds {
  * memory (LAYOUT_RINGS): struct perf_event_mmap_page, then the data. See ring.h.
  */
 struct ring {
+	struct slock lock;
 	u32 slot;	   /* enum event_slot_state: FREE, NEW or LIVE */
 	u32 id;		   /* unlike that of the slot's earlier rings */
 	u32 page;	   /* where it begins in the ring memory, in pages */
@@ -294,8 +309,9 @@ void event_space_attach(void *mem);
 
 void event_lock(void);
 void event_unlock(void);
-/* By whoever holds it: another number than at any time that this process held it before. */
-extern u64 event_lock_turn;
+/* By the task itself: see rule 2. */
+void ctx_lock(task_id task);
+void ctx_unlock(task_id task);
 
 /* NULL if everything derived agrees with the slot tables, else what does not. With the lock held; slow. */
 const char *event_validate(void);
@@ -329,6 +345,22 @@ static inline struct ring *ring_slot(u32 nr)
 static inline struct event_ctx *event_ctx(task_id task)
 {
 	return &event_space->ctx[task];
+}
+
+/* With event_lock(): its context's lock too, to the end. */
+static inline void ctx_hold(task_id task)
+{
+	slock_hold(&event_ctx(task)->lock);
+}
+static inline void event_hold(const struct event *e)
+{
+	if (e->task)
+		ctx_hold(e->task);
+}
+/* The same of a ring; by a task that samples, too. */
+static inline void ring_hold(struct ring *r)
+{
+	slock_hold(&r->lock);
 }
 
 static inline struct event_sysctl *event_sysctl(void)

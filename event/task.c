@@ -52,7 +52,8 @@ static void ctx_begin(task_id task)
 
 	if (event_space->ctx_high <= task)
 		event_space->ctx_high = task + 1;
-	*ctx = (struct event_ctx){.generation = host_task_generation(task), .cpu = -1};
+	ctx_hold(task);
+	*ctx = (struct event_ctx){.lock = ctx->lock, .generation = host_task_generation(task), .cpu = -1};
 }
 
 int event_task_fork(task_id parent, task_id child, u64 clone_flags)

@@ -133,6 +133,12 @@ static long queue_to_self(const struct thread *t, const struct event *e, const s
 	return sys3(__NR_rt_sigqueueinfo, t->tid, info->signo, info); /* to its process */
 }
 
+/* Several threads may signal for one event. */
+static void add_in(struct event *e)
+{
+	__atomic_fetch_add(&e->async_in, 1, __ATOMIC_RELAXED);
+}
+
 /* True if it is the calling thread that is to be signalled, and it has been. */
 static bool signal_self(struct event *e, u32 kill)
 {
@@ -150,7 +156,7 @@ static bool signal_self(struct event *e, u32 kill)
 		info.code = SIG_CODE_KERNEL;
 		ret = queue_to_self(t, e, &info);
 	} else if (!ret && kill != POLL_HUP) {
-		e->async_in++;
+		add_in(e);
 	}
 	return !ret;
 }
@@ -170,7 +176,7 @@ void host_wake(u32 root, u32 pending_kill)
 	if (pending_kill == POLL_HUP)
 		e->async_hup = 1;
 	else
-		e->async_in++;
+		add_in(e);
 }
 
 void notify_set_async(struct thread *t, s32 fd, bool on)
@@ -220,8 +226,11 @@ static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 {
 	if (info->addr == BAND_HUP || !e->async_pid || e->async_signo != (u32)info->signo || e->async_type == F_OWNER_PGRP)
 		return UNSURE;
-	if (e->async_in) {
-		e->async_in = info->signo < SIGNALS_QUEUED ? 0 : e->async_in - 1;
+	if (__atomic_load_n(&e->async_in, __ATOMIC_RELAXED)) {
+		if (info->signo < SIGNALS_QUEUED)
+			__atomic_store_n(&e->async_in, 0, __ATOMIC_RELAXED);
+		else
+			__atomic_fetch_sub(&e->async_in, 1, __ATOMIC_RELAXED); /* by this task only: it has the event lock */
 		return OF_WAKEUP;
 	}
 	if (!e->async_hup)

@@ -313,7 +313,7 @@ static void op_record(void)
 			continue;
 		ring_u64(&o, 100 | 16ul << 48);
 		ring_u64(&o, i);
-		ring_end(&o, true);
+		ring_end(&o, POLL_IN);
 	}
 	event_unlock();
 }

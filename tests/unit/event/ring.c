@@ -64,7 +64,7 @@ static u32 words_of(u64 seq)
 }
 
 /* A record of 24 bytes and some words, of which every other is written with its neighbour; false: lost. */
-static bool produce(u64 who, u64 seq, bool sample)
+static bool produce(u64 who, u64 seq, u32 kill)
 {
 	u32 words = words_of(seq), size = 24 + words * 8;
 	struct ring_out o;
@@ -81,7 +81,7 @@ static bool produce(u64 who, u64 seq, bool sample)
 
 			ring_write(&o, pair, words - i == 1 ? 8 : 16);
 		}
-		ring_end(&o, sample);
+		ring_end(&o, kill);
 	}
 	event_unlock();
 	return room;
@@ -167,12 +167,12 @@ static void test_wrap_and_lost(void)
 	setup(1, false, (struct perf_attr){0});
 	memset(&seen, 0, sizeof(seen));
 	for (u64 seq = 1; seq < 20000; seq++) {
-		lost += !produce(1, seq, true);
+		lost += !produce(1, seq, POLL_IN);
 		if (seq % 37 == 0 && !drain(true))
 			return;
 	}
 	drain(true);
-	while (!produce(1, 20000, true)) /* tells what is not told yet */
+	while (!produce(1, 20000, POLL_IN)) /* tells what is not told yet */
 		lost++, drain(true);
 	drain(true);
 	expect(seen.lost > 100);
@@ -189,7 +189,7 @@ static void *producer(void *who)
 
 	sections_use(2 + (u32)(u64)who);
 	for (u64 seq = 1; seq <= 5000; seq++)
-		lost += !produce((u64)who, seq, true);
+		lost += !produce((u64)who, seq, POLL_IN);
 	return (void *)lost;
 }
 
@@ -244,7 +244,7 @@ static pid_t start_producer(u64 who)
 	if (!pid) {
 		sections_use(2);
 		for (u64 seq = 1;; seq++, *begun = 1)
-			produce(who, seq, true);
+			produce(who, seq, POLL_IN);
 	}
 	while (!*begun) /* the first steps after a fork are page faults */
 		usleep(20);
@@ -304,10 +304,10 @@ static void test_backward(void)
 {
 	setup(1, true, (struct perf_attr){.write_backward = 1});
 	for (u64 seq = 1; seq <= 3; seq++)
-		expect(produce(1, seq, true));
+		expect(produce(1, seq, POLL_IN));
 	expect_long(read_backward(), 3);
 	for (u64 seq = 4; seq <= 5000; seq++)
-		expect(produce(1, seq, true));
+		expect(produce(1, seq, POLL_IN));
 	expect(read_backward() > 8);
 	expect_long(data_at(ring_page(ring)->data_head + 16), 5000);
 	expect_long(writer->lost, 0);
@@ -315,7 +315,7 @@ static void test_backward(void)
 	/* With a reader that may move the tail it can be full. */
 	setup(1, false, (struct perf_attr){.write_backward = 1});
 	for (u64 seq = 1; seq <= 1000; seq++)
-		produce(1, seq, true);
+		produce(1, seq, POLL_IN);
 	expect(writer->lost > 900);
 	expect(read_backward() > 8);
 }
@@ -351,12 +351,12 @@ static void test_pause(void)
 	event_lock();
 	expect_long(ring_pause(writer, true), 0);
 	event_unlock();
-	expect(!produce(1, 1, true));
-	expect(!produce(1, 2, true));
+	expect(!produce(1, 1, POLL_IN));
+	expect(!produce(1, 2, POLL_IN));
 	event_lock();
 	expect_long(ring_pause(writer, false), 0);
 	event_unlock();
-	expect(produce(1, 3, true));
+	expect(produce(1, 3, POLL_IN));
 	drain(false);
 	expect_long(seen.lost, 2);
 	expect_long(seen.records, 1);
@@ -364,7 +364,7 @@ static void test_pause(void)
 	ring_attach(writer, NULL);
 	expect_long(ring_pause(writer, true), -EINVAL);
 	event_unlock();
-	expect(!produce(1, 4, true));
+	expect(!produce(1, 4, POLL_IN));
 	expect_long(writer->lost, 2);
 }
 
@@ -375,7 +375,7 @@ static void test_wakeups(void)
 	writer->waiters = 1;
 	for (u64 seq = 1; !fake_wakes.calls; seq++) {
 		expect(ring->head <= PAGE_SIZE / 2);
-		produce(1, seq, false);
+		produce(1, seq, 0);
 	}
 	expect(ring->head > PAGE_SIZE / 2);
 	expect_long(__atomic_exchange_n(&ring->poll, 0, __ATOMIC_RELAXED), 0x41);
@@ -383,27 +383,25 @@ static void test_wakeups(void)
 	/* A number of bytes. */
 	setup(1, false, (struct perf_attr){.watermark = 1, .wakeup_watermark = 8});
 	writer->async_pid = 1;
-	writer->pending_kill = 3;
-	produce(1, 1, true);
+	produce(1, 1, POLL_HUP);
 	expect_long(fake_wakes.calls, 1);
-	expect_long(fake_wakes.kill, 3);
-	expect_long(writer->pending_kill, 0);
-	produce(1, 2, true);
-	expect_long(fake_wakes.kill, 1); /* POLL_IN */
+	expect_long(fake_wakes.kill, POLL_HUP);
+	produce(1, 2, 0);
+	expect_long(fake_wakes.kill, POLL_IN);
 
 	/* A number of samples; other records do not count. */
 	setup(1, false, (struct perf_attr){.wakeup_events = 2});
 	writer->waiters = 1;
-	produce(1, 0, false);
-	produce(1, 0, false);
-	produce(1, 0, true);
+	produce(1, 0, 0);
+	produce(1, 0, 0);
+	produce(1, 0, POLL_IN);
 	expect_long(fake_wakes.calls, 0);
-	produce(1, 0, true);
+	produce(1, 0, POLL_IN);
 	expect_long(fake_wakes.calls, 1);
 
 	/* Nobody waits: the next poll(2) is told all the same. */
 	setup(1, false, (struct perf_attr){.wakeup_events = 1});
-	produce(1, 0, true);
+	produce(1, 0, POLL_IN);
 	expect_long(fake_wakes.calls, 0);
 	expect_long(ring->poll, 0x41);
 }
@@ -418,7 +416,7 @@ static void test_wild_page(void)
 		memset(ring_page(ring), 0xa5, PAGE_SIZE);
 		ring_page(ring)->data_tail = wild[i];
 		for (u64 seq = 1; seq < 2000; seq++)
-			produce(1, seq, true);
+			produce(1, seq, POLL_IN);
 		expect_long(*(char *)host_ring_page(ring->page + 2), 0);
 		expect_valid("after a wild tail");
 	}

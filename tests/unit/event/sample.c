@@ -203,7 +203,7 @@ static void test_trailer(void)
 	expect(ring_begin(&o, e, 56));
 	ring_u64(&o, 2 | 56ul << 48);
 	sample_id_write(&o, e, &of);
-	ring_end(&o, false);
+	ring_end(&o, 0);
 	event_unlock();
 	got = take_record();
 	memcpy(want, (u64[]){7 | 8ul << 32, 9, e->id, e->id, 1, e->id}, sizeof(want));

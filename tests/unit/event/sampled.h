@@ -99,7 +99,7 @@ static inline void *take_record(void)
 static inline void write_sample(struct event *e, const struct shot *shot, u64 period)
 {
 	event_lock();
-	sample_write(e, shot, period);
+	sample_write(e, shot, period, 1); /* POLL_IN */
 	event_unlock();
 }
 
