@@ -1,6 +1,7 @@
 /*
  * threads N PERIOD SECONDS: how many samples of IP, TID and TIME N threads take together, each of itself, into rings of their own that nobody
- * reads (they are overwritten). Prints samples by all threads and nanoseconds of real time.
+ * reads (they are overwritten). Prints samples by all threads and nanoseconds of real time. PERIOD 0: rounds of work instead, without events: how
+ * much the machine does in N threads.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -48,6 +49,19 @@ static void work(uint64_t *table, uint64_t rounds)
 	sink = x;
 }
 
+static struct perf_event_mmap_page *open_ring(struct perf_event_attr *attr)
+{
+	long fd = syscall(SYS_perf_event_open, attr, 0, -1, -1, 0);
+	void *page = MAP_FAILED;
+
+	if (fd >= 0)
+		page = mmap(NULL, 4096 * (1 + RING_PAGES), PROT_READ, MAP_SHARED, (int)fd, 0);
+	if (page != MAP_FAILED)
+		return page;
+	fprintf(stderr, "threads: %s\n", strerror(errno));
+	exit(77);
+}
+
 static void *sampled(void *arg)
 {
 	struct perf_event_attr attr = {
@@ -59,22 +73,18 @@ static void *sampled(void *arg)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	struct perf_event_mmap_page *page = MAP_FAILED;
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	struct perf_event_mmap_page *page = NULL;
 	size_t i = (size_t)arg;
-	uint64_t table[256] = {0};
+	uint64_t table[256] = {0}, rounds = 0, before = 0;
 
-	if (fd >= 0)
-		page = mmap(NULL, 4096 * (1 + RING_PAGES), PROT_READ, MAP_SHARED, (int)fd, 0);
-	if (page == MAP_FAILED) {
-		fprintf(stderr, "threads: %s\n", strerror(errno));
-		exit(77);
-	}
+	if (period)
+		page = open_ring(&attr);
 	pthread_barrier_wait(&ready);
-	samples[i] = page->data_head / SAMPLE_BYTES;
-	for (uint64_t end = now() + length; now() < end;)
+	if (period)
+		before = page->data_head;
+	for (uint64_t end = now() + length; now() < end; rounds++)
 		work(table, 20000);
-	samples[i] = page->data_head / SAMPLE_BYTES - samples[i];
+	samples[i] = period ? (page->data_head - before) / SAMPLE_BYTES : rounds;
 	ended[i] = now();
 	return NULL;
 }
