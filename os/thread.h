@@ -13,6 +13,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/arena.h"
+#include "os/facts.h"
 #include "os/rseq.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -103,6 +104,8 @@ struct thread {
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */
+	struct facts facts;   /* see os/facts.h */
 
 	struct rseq_state rseq; /* see os/rseq.h */
 

@@ -225,7 +225,7 @@ static void open_section(struct section *s)
 }
 
 /* It was taken over: from the beginning. */
-static void begin_again(struct section *s)
+static void __attribute__((noreturn)) begin_again(struct section *s)
 {
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	s->depth = 0;
@@ -276,6 +276,29 @@ static void close_section(struct section *s)
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	if (old & SECTION_WAITERS)
 		wake_all(&s->journal->state);
+}
+
+/*
+ * The notes are put back while the section is still this thread's: if it is taken over meanwhile, the taker stores the same, and the
+ * thread never gets any further, as with its other stores.
+ */
+void section_leave_for(void (*what)(void *arg), void *arg)
+{
+	struct section *s = section_self();
+	u64 old;
+
+	check(s->open && !s->after && s->stack_top);
+	s->quiet = 1;
+	put_back(s->journal);
+	do_afters(s->journal, false);
+	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
+	if (!change_state(s, 0, &old))
+		begin_again(s);
+	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	if (old & SECTION_WAITERS)
+		wake_all(&s->journal->state);
+	what(arg);
+	begin_again(s);
 }
 
 bool section_interrupted(struct section *s, u64 *rip, u64 *first)
@@ -373,6 +396,7 @@ void slock_acquire(struct slock *l)
 		s->restart.regs = &s->begin;
 		s->restart.stack = s->kept_stack;
 		s->ranks = lock_ranks();
+		s->serial++;
 		keep(s);
 		open_section(s);
 	}
