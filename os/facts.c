@@ -24,19 +24,22 @@ struct question {
 	enum fact what;
 };
 
-static int from_stat(const struct task *task, enum fact what, u64 *out)
+/* Those of proc_read_stat(). */
+static bool is_in_stat(enum fact what)
 {
-	struct proc_stat st;
-	int ret = proc_read_stat(task->pid, task->tid, &st);
+	return what == FACT_FAULTS_MIN || what == FACT_FAULTS_MAJ || what == FACT_CPU;
+}
 
-	if (!ret)
-		*out = what == FACT_CPU ? st.cpu : what == FACT_FAULTS_MAJ ? st.major : st.minor;
-	return ret;
+static u64 of_stat(const struct proc_stat *st, enum fact what)
+{
+	return what == FACT_CPU ? st->cpu : what == FACT_FAULTS_MAJ ? st->major : st->minor;
 }
 
 static int answer(u32 slot, enum fact what, u64 *out)
 {
 	const struct task *task = session_task(slot);
+	struct proc_stat st = {0};
+	int ret;
 
 	if (!task)
 		return -ESRCH;
@@ -48,7 +51,9 @@ static int answer(u32 slot, enum fact what, u64 *out)
 	case FACT_MIGRATIONS:
 		return proc_read_migrations(task->pid, task->tid, out);
 	default:
-		return from_stat(task, what, out);
+		ret = proc_read_stat(task->pid, task->tid, &st);
+		*out = of_stat(&st, what);
+		return ret;
 	}
 }
 
@@ -81,24 +86,49 @@ static bool make_room(struct facts *f)
 	return true;
 }
 
+static void keep(struct facts *f, const struct question *q, int ret, u64 value)
+{
+	struct known_fact *k;
+
+	if (!make_room(f)) {
+		f->no_room = f->serial;
+		return;
+	}
+	k = place(f, q->slot, q->what);
+	f->n += k->serial != f->serial;
+	*k = (struct known_fact){.serial = f->serial, .slot = q->slot, .what = q->what, .ret = ret, .value = value};
+}
+
+/* One file tells several, and who asks for one kind of page faults asks for the other. */
+static void keep_stat(struct facts *f, const struct question *q)
+{
+	const struct task *task = session_task(q->slot);
+	struct proc_stat st = {0};
+	int ret = task ? proc_read_stat(task->pid, task->tid, &st) : -ESRCH;
+
+	for (u32 what = 0; what < FACTS; what++)
+		if (is_in_stat(what))
+			keep(f, &(struct question){q->slot, what}, ret, of_stat(&st, what));
+}
+
 /* Outside of the section. */
 static void fetch(void *arg)
 {
 	struct thread *t = thread_current();
 	const struct question *q = arg;
 	struct facts *f = &t->facts;
-	struct known_fact k = {.serial = t->section.serial, .slot = q->slot, .what = q->what};
+	u64 value = 0;
+	int ret;
 
-	if (f->serial != k.serial)
+	if (f->serial != t->section.serial)
 		f->n = 0;
-	f->serial = k.serial;
-	if (!make_room(f)) {
-		f->no_room = k.serial;
-		return;
+	f->serial = t->section.serial;
+	if (is_in_stat(q->what)) {
+		keep_stat(f, q);
+	} else {
+		ret = answer(q->slot, q->what, &value);
+		keep(f, q, ret, value);
 	}
-	k.ret = answer(q->slot, q->what, &k.value);
-	*place(f, q->slot, q->what) = k;
-	f->n++;
 }
 
 int facts_ask(u32 slot, enum fact what, u64 *out)
