@@ -6,6 +6,7 @@
 #include <linux/fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include "dbt/dbt.h"
 #include "event/space.h"
 #include "os/pidns.h"
 #include "os/proc.h"
@@ -148,6 +149,11 @@ long apart_run(long (*fn)(void *arg), void *arg)
 	if (likely(!apart_needed()) || !in_other_thread(&a, 0))
 		return fn(arg);
 	return a.ret;
+}
+
+long dbt_host_apart(long (*fn)(void *arg), void *arg)
+{
+	return apart_run(fn, arg);
 }
 
 long apart_open(long (*fn)(void *arg), void *arg, u32 flags)

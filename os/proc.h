@@ -1,6 +1,6 @@
 /*
- * What the host's /proc says about threads, of other processes too. Not in a section: files are opened (os/apart.h, os/facts.h). Ids are those of the launcher's pid
- * namespace, and /proc is the one that the launcher saw: the guest may have left both.
+ * What the host's /proc says about threads, of other processes too. Not in a section: files are opened (os/apart.h,
+ * os/facts.h). Ids are those of the launcher's pid namespace, and /proc is the one that the launcher saw: the guest may have left both.
  */
 #ifndef OS_PROC_H
 #define OS_PROC_H

@@ -305,7 +305,10 @@ static void tell_image(struct thread *t, gva start, gva end, bool placed)
 	}
 }
 
-/* At exec, so in a table that nobody shares. The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. */
+/*
+ * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At exec, so in a table that
+ * nobody shares.
+ */
 static void tell_kind(struct thread *t, enum vma_kind kind)
 {
 	struct procmaps_line line;

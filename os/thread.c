@@ -112,6 +112,7 @@ void thread_use_slot(struct thread *t, u32 slot)
 	t->section = (struct section){
 		.journal = section_journal(slot),
 		.number = slot,
+		.serial = t->section.serial, /* a number that was used is not used again: see os/facts.h */
 		.stack_top = thread_area(t) + THREAD_RT_TOP,
 		.kept_stack = (char *)thread_area(t) + THREAD_KEPT,
 	};

@@ -224,12 +224,18 @@ static void open_section(struct section *s)
 	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
 }
 
-/* It was taken over: from the beginning. */
-static void __attribute__((noreturn)) begin_again(struct section *s)
+/* It has not happened. */
+static void leave(struct section *s)
 {
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	s->depth = 0;
 	lock_set_ranks(s->ranks);
+}
+
+/* It was taken over: from the beginning. */
+static void __attribute__((noreturn)) begin_again(struct section *s)
+{
+	leave(s);
 	stat_inc(section_restarts);
 	section_restart(s);
 }
@@ -294,11 +300,11 @@ void section_leave_for(void (*what)(void *arg), void *arg)
 	__atomic_store_n(&s->ending, 1, __ATOMIC_RELEASE);
 	if (!change_state(s, 0, &old))
 		begin_again(s);
-	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
+	leave(s);
 	if (old & SECTION_WAITERS)
 		wake_all(&s->journal->state);
 	what(arg);
-	begin_again(s);
+	section_restart(s);
 }
 
 bool section_interrupted(struct section *s, u64 *rip, u64 *first)
