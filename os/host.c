@@ -276,7 +276,7 @@ bool host_may_observe(task_id id)
 	if (is_own_process(task))
 		return true;
 	rt_snprintf(path, sizeof(path), "%d/cwd", task->pid);
-	return sys4(__NR_readlinkat, proc_dir(), path, &first, 1) > 0 || proc_is_zombie(task->pid, task->pid);
+	return sys4(__NR_readlinkat, proc_dir(), path, &first, 1) > 0 || proc_is_zombie(task->pid, task->pid) == 1;
 }
 
 /*

@@ -47,14 +47,16 @@ static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size
 	return proc_read(path, buf, size);
 }
 
-bool proc_is_zombie(s32 pid, s32 tid)
+int proc_is_zombie(s32 pid, s32 tid)
 {
 	char path[48], first;
 	struct stat st;
+	long n;
 
 	rt_snprintf(path, sizeof(path), "%d/task/%d/cwd", pid, tid);
-	if (sys4(__NR_readlinkat, proc_dir(), path, &first, 1) != -ENOENT)
-		return false;
+	n = sys4(__NR_readlinkat, proc_dir(), path, &first, 1);
+	if (n != -ENOENT)
+		return n == -EACCES ? -EACCES : 0;
 	*strrchr(path, '/') = 0;
 	return !sys4(__NR_newfstatat, proc_dir(), path, &st, 0);
 }

@@ -26,10 +26,10 @@ static inline s32 proc_dir(void)
 long proc_read(const char *path, char *buf, size_t size);
 
 /*
- * Ended, but known to the kernel. Opens nothing: a thread that ends gives up its directory before it becomes a zombie, a moment before.
- * False too if the thread is another user's, and may not be looked at.
+ * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that ends gives up its directory, and
+ * a moment later it is a zombie.
  */
-bool proc_is_zombie(s32 pid, s32 tid);
+int proc_is_zombie(s32 pid, s32 tid);
 
 struct proc_stat {
 	char state;	 /* R S D Z X T t I */

@@ -243,7 +243,7 @@ struct task *session_find_self(void)
 /* Gone or a zombie, by what can be had in a section. */
 static bool is_dead(const struct task *task)
 {
-	return !session_task_exists(task) || proc_is_zombie(task->pid, task->tid);
+	return !session_task_exists(task) || proc_is_zombie(task->pid, task->tid) == 1;
 }
 
 bool session_is_dead(u32 slot)
@@ -295,7 +295,7 @@ bool session_expects(s32 tid)
 		return false;
 	if (pidns_own())
 		return !sys2(__NR_kill, tid, 0);
-	return pidns_exists(tid, tid) && !proc_is_zombie(tid, tid);
+	return pidns_exists(tid, tid) && proc_is_zombie(tid, tid) != 1;
 }
 
 void session_reap(void)
@@ -320,15 +320,7 @@ void session_reap(void)
 	}
 }
 
-/* Its end was told. The slot may be free already, and still says whose it was. */
-static bool is_dying(const struct task *task)
-{
-	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
-
-	return (state == TASK_DEAD || state == TASK_FREE) && !is_dead(task);
-}
-
-/* As those who wait for it see it: is_dead() says so a moment before. */
+/* As those who wait for it see it. */
 static bool is_seen_dead(const struct task *task)
 {
 	struct proc_stat st;
@@ -336,16 +328,21 @@ static bool is_seen_dead(const struct task *task)
 	return !session_task_exists(task) || proc_read_stat(task->pid, task->tid, &st) || st.state == 'Z' || st.state == 'X';
 }
 
+/* Its end was told. The slot may be free already, and still says whose it was. A file is read only where it is needed. */
+static bool is_dying(const struct task *task)
+{
+	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
+
+	return (state == TASK_DEAD || state == TASK_FREE) && session_task_exists(task) &&
+	       (!proc_is_zombie(task->pid, task->tid) || !is_seen_dead(task));
+}
+
 void session_await_death(u32 slot)
 {
 	static const struct __kernel_timespec pause = {0, DYING_STEP_NS};
 	const struct task *task = &arena()->tasks[slot];
 
-	u32 ns;
-
-	for (ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
-		sys2(__NR_nanosleep, &pause, 0);
-	for (; slot && ns && !is_seen_dead(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
+	for (u32 ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
 		sys2(__NR_nanosleep, &pause, 0);
 }
 
