@@ -109,14 +109,26 @@ static void *burn_for_ever(void *tid)
 	return NULL;
 }
 
-static int begin_other(int *tids)
+/* It ends with its parent. */
+static int fork_tied(void)
 {
-	pthread_t t;
-	int pid = fork();
+	int parent = getpid(), pid = fork();
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	return 0;
+}
+
+static int begin_other(int *tids)
+{
+	pthread_t t;
+	int pid = fork_tied();
+
+	if (pid)
+		return pid;
 	if (tids)
 		pthread_create(&t, NULL, burn_for_ever, &tids[1]);
 	burn_for_ever(tids);
@@ -234,7 +246,7 @@ static void spawns(void)
 static void kills(void)
 {
 	struct rusage ru;
-	int status, pid = fork();
+	int status, pid = fork_tied();
 
 	if (!pid)
 		for (;;)
