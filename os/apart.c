@@ -3,6 +3,7 @@
 
 #include <asm/errno.h>
 #include <asm/signal.h>
+#include <asm/stat.h>
 #include <linux/fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
@@ -49,7 +50,7 @@ bool apart_needed(void)
 {
 	const struct thread *t = thread_current();
 
-	if (!t || !t->cpu || t->is_apart || !event_space)
+	if (!t || !t->cpu || t->is_apart || t->has_left || !event_space)
 		return false;
 	return __atomic_load_n(&event_space->files[event_ctx(t->cpu->slot)->files].users, __ATOMIC_ACQUIRE) > 1;
 }
@@ -161,6 +162,25 @@ long apart_open(long (*fn)(void *arg), void *arg, u32 flags)
 	struct apart a = {.t = thread_current(), .fn = fn, .arg = arg, .tid = ~0u, .hold = 1};
 
 	return apart_needed() && in_other_thread(&a, flags) ? a.ret : -ENOSYS;
+}
+
+static bool is_launchers_proc(const char *path)
+{
+	struct stat guests, launchers;
+
+	return !sys4(__NR_newfstatat, AT_FDCWD, path, &guests, 0) && !sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH) &&
+	       guests.st_dev == launchers.st_dev && guests.st_ino == launchers.st_ino;
+}
+
+void apart_leave(void)
+{
+	static const char path[] = "/proc";
+	struct thread *t = thread_current();
+
+	if (!apart_needed() || !is_launchers_proc(path) || sys3(__NR_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
+		return;
+	t->left_proc = (s32)sys4(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+	t->has_left = 1;
 }
 
 s32 apart_path(char *text, s32 dirfd, const char **path)

@@ -98,8 +98,11 @@ static bool send_datagram(u32 root)
 {
 	s32 fd = __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + WAKER_FD;
 	u64 inode = event_slot(root)->inode;
-	long ret = send_from(fd, inode);
+	long ret;
 
+	if (unlikely(thread_current()->has_left))
+		return !send_from_new(&inode);
+	ret = send_from(fd, inode);
 	if (!ret || (ret == -EAGAIN && may_send(fd)))
 		return !ret;
 	fd = event_files_find(host_current(), root);

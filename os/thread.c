@@ -10,6 +10,7 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/apart.h"
 #include "os/pidns.h"
 #include "os/process.h"
 #include "os/sampling.h"
@@ -256,6 +257,8 @@ void thread_exit(struct thread *t, int status)
 {
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
+	if (event_task_measured(t->cpu->slot))
+		apart_leave();
 	session_task_end(t->task);
 	signal_host_mask(~0ul);
 	sampling_end(t);
@@ -269,6 +272,8 @@ void thread_exit_group(struct thread *t, int status)
 {
 	signal_end_begins(t);
 	group_quiesce(t);
+	if (event_space->opened)
+		apart_leave();
 	session_group_end(t->task);
 	for (;;)
 		sys1(__NR_exit_group, status);

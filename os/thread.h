@@ -105,6 +105,8 @@ struct thread {
 	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */
+	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */
+	s32 left_proc;	      /* proc_dir() then */
 	struct facts facts;   /* see os/facts.h */
 
 	struct rseq_state rseq; /* see os/rseq.h */
