@@ -22,6 +22,9 @@
 #include "cli/limits.h"
 #include "os/arena.h"
 
+#ifndef MFD_EXEC /* Linux 6.3 */
+#define MFD_EXEC 0x10u
+#endif
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
 #define RUNTIME_NAME "pclrt"
@@ -95,6 +98,18 @@ static int open_proc(void)
 	if (fd < 0)
 		fd = open("/", O_PATH | O_CLOEXEC);
 	return fd >= 0 ? fd : complain("/");
+}
+
+/* Where memfds cannot be executed, the number is taken all the same. */
+static int make_spare(int runtime)
+{
+	int fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC | MFD_EXEC);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC);
+	if (fd < 0)
+		fd = dup(runtime);
+	return fd >= 0 ? fd : complain("cannot make a descriptor");
 }
 
 /* Only in a guest is the arena's place taken: this program has nothing there of its own. */
@@ -194,7 +209,7 @@ static u32 pid_namespace(void)
 int launch_session(const struct options *options)
 {
 	struct session_config limits = {0};
-	int runtime, memory, waker, proc, number;
+	int runtime, memory, waker, proc, spare, number;
 
 	if (is_inside())
 		return LAUNCH_INSIDE;
@@ -206,9 +221,11 @@ int launch_session(const struct options *options)
 	memory = make_arena();
 	waker = memory < 0 ? -1 : make_waker();
 	proc = waker < 0 ? -1 : open_proc();
-	number = proc < 0 ? -1 : find_numbers();
+	spare = proc < 0 ? -1 : make_spare(runtime);
+	number = spare < 0 ? -1 : find_numbers();
 	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
-	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD))
+	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
+	    move_to(spare, number + SPARE_FD))
 		return -1;
 	arena()->magic = ARENA_MAGIC;
 	arena()->size_of_arena = sizeof(struct arena);

@@ -4,6 +4,7 @@
 #include <asm/mman.h>
 #include <linux/memfd.h>
 #include <linux/mman.h>
+#include "dbt/dbt.h"
 #include "rt/sys.h"
 
 #ifndef MFD_EXEC
@@ -64,7 +65,7 @@ static int map_file(long fd)
 }
 
 /* SELinux takes executable anonymous memory for execmem, shared or not. A file of memory is a file. */
-static int map_memfd(void)
+static long map_memfd(void *unused)
 {
 	long fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC | MFD_EXEC);
 	int ret;
@@ -72,7 +73,7 @@ static int map_memfd(void)
 	if (fd == -EINVAL) /* the kernel does not know MFD_EXEC, and then makes all so */
 		fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC);
 	if (fd < 0)
-		return (int)fd;
+		return fd;
 	ret = map_file(fd);
 	sys1(__NR_close, fd);
 	return ret;
@@ -83,7 +84,7 @@ static int map_two(int flags)
 	int ret = map_anonymous(flags);
 
 	if (ret)
-		ret = map_memfd();
+		ret = (int)dbt_host_apart(map_memfd, NULL);
 	if (!ret)
 		code_distance = LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
 	return ret;

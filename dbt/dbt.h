@@ -170,5 +170,7 @@ struct dbt_mapping {
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
 /* Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held. */
 bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg);
+/* Implemented by os/: fn(arg), which opens descriptors and closes them, so that no other user of the guest's table sees them. */
+long dbt_host_apart(long (*fn)(void *arg), void *arg);
 
 #endif

@@ -49,6 +49,7 @@ struct task {
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
 	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
+	u32 threaded;	     /* its process has, or had, another thread, so the process's clock is not this one's. Never taken back [owner] */
 	u32 fences;	     /* signals that were sent by os/fence.c and not taken yet; atomic, by everyone */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
@@ -69,9 +70,10 @@ struct task {
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
- * socket to send from (os/notify.h), and the directory /proc of the launcher (os/proc.h).
+ * socket to send from (os/notify.h), the directory /proc of the launcher (os/proc.h), and an empty memfd that can take the runtime's
+ * place (os/sys_landlock.c).
  */
-enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SESSION_FDS };
+enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, SESSION_FDS };
 
 /* Set once by the launcher. */
 /* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
@@ -95,11 +97,19 @@ struct session_config {
 	struct session_limit limit_as, limit_data;
 };
 
+/* Those that are online when the session begins, by host_find_cpus(). */
+#define ARENA_CPUS 8192u
+struct session_cpus {
+	u32 n; /* the highest number + 1 */
+	u64 online[ARENA_CPUS / 64];
+};
+
 struct arena {
 	u32 magic, size_of_arena; /* both must match the program's own */
 	struct session_config config;
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
+	struct session_cpus cpus;
 	u64 session_id;
 	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
 	u32 tasks_high;		  /* slots ever used + 1 */

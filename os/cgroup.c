@@ -29,15 +29,11 @@ static char *unified_path(char *text)
 u64 cgroup_id_of_self(void)
 {
 	char text[2048], path[sizeof(text) + sizeof(MOUNT)];
-	long fd = sys4(__NR_openat, proc_dir(), "self/cgroup", O_RDONLY | O_CLOEXEC, 0), n;
 	struct stat st;
 	char *name;
 
-	if (fd < 0)
+	if (proc_read("self/cgroup", text, sizeof(text)) < 0)
 		return ROOT_ID;
-	n = sys3(__NR_read, fd, text, sizeof(text) - 1);
-	sys1(__NR_close, fd);
-	text[MAX(n, 0)] = 0;
 	name = unified_path(text);
 	if (!name)
 		return ROOT_ID;

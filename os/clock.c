@@ -4,6 +4,7 @@
 #include <linux/time.h>
 #include "event/host.h"
 #include "os/arena.h"
+#include "os/proc.h"
 #include "os/process.h"
 #include "os/vma.h"
 #include "rt/string.h"
@@ -77,23 +78,19 @@ u64 host_clock_mono(void)
 /* ---- the time-stamp counter ---- */
 
 /* Without /sys the processor's word must do. */
-static bool kernel_trusts_tsc(void)
+bool clock_tsc_trusted(void)
 {
-	char name[4] = "";
-	long fd = sys4(__NR_openat, -100, "/sys/devices/system/clocksource/clocksource0/current_clocksource", 02000000, 0);
+	char name[8];
+	long n = proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof(name));
 
-	if (sys_is_error(fd))
-		return true;
-	sys3(__NR_read, fd, name, sizeof(name));
-	sys1(__NR_close, fd);
-	return !memcmp(name, "tsc\n", sizeof(name));
+	return n < 0 || !strcmp(name, "tsc\n");
 }
 
 static bool tsc_is_clock(void)
 {
 	u32 a, b, c, d = 0;
 
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC) && kernel_trusts_tsc();
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC) && arena()->clock.tsc_trusted;
 }
 
 static u32 measure(const struct clock_pair *start)

@@ -17,10 +17,14 @@ struct clock_pair {
 /* In struct arena. */
 struct session_clock {
 	struct clock_pair start; /* set by the launcher */
+	u32 tsc_trusted;	 /* by the kernel for its own clock; set by the first member before the guest runs */
 	u32 mult;		 /* ns = mono + ((tsc since then) * mult >> CLOCK_SHIFT); see enum */
 };
 enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT_FIRST };
 #define CLOCK_SHIFT 31
+
+/* Asks the kernel, for session_clock.tsc_trusted. */
+bool clock_tsc_trusted(void);
 
 static inline u64 clock_tsc(void)
 {

@@ -64,6 +64,10 @@ static struct task *make_task(struct thread *t, const struct request *rq, long *
 	}
 	if (rq->args.flags & CLONE_NEWPID)
 		task->made_apart = 1;
+	if (rq->args.flags & CLONE_THREAD) {
+		__atomic_store_n(&t->task->threaded, 1, __ATOMIC_RELEASE);
+		task->threaded = 1;
+	}
 	/* The new task returns from its system call with 0. */
 	cpu_set_gpr(&task->cpu, RAX, 0);
 	if (rq->stack)

@@ -1,11 +1,19 @@
 /*
  * execve and execveat; see exec.h. Checks and their errors follow do_execveat_common() and bprm_execve() in Linux 6.x,
  * fs/exec.c.
+ *
+ * The new image finds the program open, under a number of the table. Where others share the table they would see that, and the programs that
+ * are opened on the way. So there all is tried first in a helper thread (os/apart.h), the kernel's own checks of the arguments included. If
+ * nothing is wrong with it, the thread leaves the shared table, as the kernel would have it do a moment later, and goes on alone.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include "event/files.h"
+#include "os/apart.h"
 #include "os/elf.h"
 #include "os/exec.h"
 #include "os/proc.h"
@@ -32,6 +40,12 @@
 #define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
 #define SCRIPT_DEPTH	   5					   /* interpreters that are scripts themselves */
 #define ARGS_MAX	   ((EXEC_AREA_SIZE - EXEC_ARGV) / 8 - 16) /* more than the kernel takes bytes */
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2u
+#endif
+#ifndef MFD_EXEC /* Linux 6.3 */
+#define MFD_EXEC 0x10u
+#endif
 #ifndef AT_EXECVE_CHECK
 #define AT_EXECVE_CHECK 0x10000
 #endif
@@ -47,6 +61,7 @@ struct exec {
 	char line[SCRIPT_DEPTH][SCRIPT_LINE];
 	const char *prefix[2 * SCRIPT_DEPTH + 2]; /* what comes before the guest's argv[1] */
 	u32 prefixes;
+	bool reachable; /* by the name that a script's interpreter is given */
 	int fd; /* the program or, at last, its interpreter for scripts */
 };
 
@@ -61,23 +76,34 @@ static long check_exec(long fd)
 	return ret;
 }
 
-/* Opens a file as exec does: a regular file that may be executed. */
+static long may_execute(int dirfd, const char *path, int flags, const struct stat *st)
+{
+	long ret = sys4(__NR_faccessat2, dirfd, path, 1 /* X_OK */, AT_EACCESS | (flags & AT_EMPTY_PATH));
+
+	if (NO_FACCESSAT2(ret) && path[0])
+		return sys3(__NR_faccessat, dirfd, path, 1 /* X_OK */);
+	return !NO_FACCESSAT2(ret) ? ret : st->st_mode & 0111 ? 0 : -EACCES;
+}
+
+/* Opens a file as exec does: a regular file that may be executed. Also for apart_run(). */
 static long open_exec(int dirfd, const char *path, int flags)
 {
+	char text[ARENA_PATH + 64];
+	const char *given = path;
 	struct stat st;
-	long ret = sys4(__NR_newfstatat, dirfd, path, &st, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+	long ret;
 
+	dirfd = apart_path(text, dirfd, &path);
+	if (path != given && !given[0])
+		flags &= ~AT_SYMLINK_NOFOLLOW; /* /proc's link stands for the file */
+	ret = sys4(__NR_newfstatat, dirfd, path, &st, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
 	if (ret)
 		return ret;
 	if ((flags & AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
 		return -ELOOP;
 	if (!S_ISREG(st.st_mode))
 		return refuse(EACCES, "not a regular file");
-	ret = sys4(__NR_faccessat2, dirfd, path, 1 /* X_OK */, AT_EACCESS | (flags & AT_EMPTY_PATH));
-	if (NO_FACCESSAT2(ret) && path[0])
-		ret = sys3(__NR_faccessat, dirfd, path, 1 /* X_OK */);
-	else if (NO_FACCESSAT2(ret))
-		ret = st.st_mode & 0111 ? 0 : -EACCES;
+	ret = may_execute(dirfd, path, flags, &st);
 	if (ret)
 		return ret;
 	if (!path[0]) {
@@ -229,15 +255,23 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	return ret;
 }
 
-/* x->fd is open; closes it on failure. */
-static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp)
+/* Up to the arguments. */
+static long find_program(struct exec *x, gva *argv)
 {
 	long ret = resolve_scripts(x);
 
 	if (!ret)
 		ret = probe(x);
 	if (!ret && x->prefixes)
-		ret = build_argv(x, &argv);
+		ret = build_argv(x, argv);
+	return ret;
+}
+
+/* x->fd is open; closes it on failure. */
+static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp)
+{
+	long ret = find_program(x, &argv);
+
 	if (!ret)
 		ret = commit(t, x, argv, envp);
 	sys1(__NR_close, x->fd);
@@ -256,49 +290,131 @@ static void set_name(struct exec *x, int dirfd)
 }
 
 /* A script by a descriptor that closes on exec could not be opened by its interpreter. */
-static long check_reachable(struct exec *x, int dirfd)
+static long check_reachable(struct exec *x)
 {
 	char first[2] = {0};
 
-	if (dirfd == AT_FDCWD || x->path[0] == '/' || !(sys3(__NR_fcntl, dirfd, F_GETFD, 0) & FD_CLOEXEC))
+	if (x->reachable)
 		return 0;
 	if (sys4(__NR_pread64, x->fd, first, 2, 0) == 2 && first[0] == '#' && first[1] == '!')
 		return refuse(ENOENT, "a script by a descriptor that closes on exec");
 	return 0;
 }
 
-static long execute(struct thread *t, struct exec *x, int dirfd, gva path, gva argv, gva envp, int flags)
-{
-	long ret = guest_read_str(x->path, path, sizeof(x->path));
+/* What was asked for. */
+struct request {
+	struct thread *t;
+	struct exec *x;
+	int dirfd, flags;
+	gva argv, envp;
+};
 
-	if (ret < 0)
-		return ret;
-	if (!x->path[0] && !(flags & AT_EMPTY_PATH))
-		return -ENOENT;
-	if (vfile_fd_hidden(dirfd) && x->path[0] != '/')
-		return -EBADF;
-	set_name(x, dirfd);
-	copy_path(x->open_path, x->path);
-	vfile_follow_exe(t, x->open_path);
-	x->fd = open_exec(dirfd, x->open_path, flags);
+/*
+ * What the kernel has to say about the arguments, E2BIG and the like: by a file that may be executed and is no program. Under that number its
+ * name is as long as the runtime's.
+ */
+static long try_arguments(gva argv, gva envp, int number)
+{
+	static const char text[] = "no program\n";
+	long ret, fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC | MFD_EXEC);
+
+	if (fd == -EINVAL)
+		fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC);
+	if (fd < 0 || sys3(__NR_write, fd, text, sizeof(text) - 1) < 0 || sys3(__NR_dup3, fd, number, O_CLOEXEC) != number)
+		return 0;
+	ret = sys5(__NR_execveat, number, "", argv, envp, AT_EMPTY_PATH);
+	return ret == -E2BIG || ret == -EFAULT || ret == -ENOMEM || ret == -EAGAIN ? ret : 0;
+}
+
+/* For apart_run(): all but the last step, with descriptors that go with the helper thread. */
+static long try_out(void *arg)
+{
+	struct request *r = arg;
+	gva argv = r->argv;
+	long ret;
+
+	r->x->fd = (int)open_exec(r->dirfd, r->x->open_path, r->flags);
+	if (r->x->fd < 0)
+		return r->x->fd;
+	ret = check_reachable(r->x);
+	if (!ret)
+		ret = find_program(r->x, &argv);
+	return ret ? ret : try_arguments(argv, r->envp, the_process.runtime_fd);
+}
+
+/* Linux 5.11 and later leave the table only if others outlive the exec, and keep fcntl(2)'s locks otherwise; here they are lost. */
+static long leave_table(struct thread *t)
+{
+	if (sys3(__NR_close_range, ~0u, ~0u, CLOSE_RANGE_UNSHARE) && sys1(__NR_unshare, CLONE_FILES))
+		return 0; /* a filter forbids both: the table stays shared */
+	return event_files_unshare(t->cpu->slot);
+}
+
+static long execute_alone(struct request *r)
+{
+	struct exec *x = r->x;
+	long ret;
+
+	x->fd = (int)open_exec(r->dirfd, x->open_path, r->flags);
 	if (x->fd < 0)
 		return x->fd;
-	ret = check_reachable(x, dirfd);
+	ret = check_reachable(x);
 	if (!ret)
-		return exec_opened(t, x, argv, envp);
+		return exec_opened(r->t, x, r->argv, r->envp);
 	sys1(__NR_close, x->fd);
 	return ret;
 }
 
+static void set_open_path(struct request *r)
+{
+	struct exec *x = r->x;
+
+	x->prefixes = 0;
+	x->interp[0] = 0;
+	copy_path(x->open_path, x->path);
+	vfile_follow_exe(r->t, x->open_path);
+}
+
+static long execute(struct request *r, gva path)
+{
+	struct exec *x = r->x;
+	long ret = guest_read_str(x->path, path, sizeof(x->path)), flags;
+
+	if (ret < 0)
+		return ret;
+	if (!x->path[0] && !(r->flags & AT_EMPTY_PATH))
+		return -ENOENT;
+	if (vfile_fd_hidden(r->dirfd) && x->path[0] != '/')
+		return -EBADF;
+	set_name(x, r->dirfd);
+	x->reachable = r->dirfd == AT_FDCWD || x->path[0] == '/';
+	if (!x->reachable) {
+		flags = sys3(__NR_fcntl, r->dirfd, F_GETFD, 0);
+		if (flags < 0)
+			return flags;
+		x->reachable = !(flags & FD_CLOEXEC);
+	}
+	set_open_path(r);
+	if (apart_needed()) {
+		ret = apart_run(try_out, r);
+		if (!ret)
+			ret = leave_table(r->t);
+		if (ret)
+			return ret;
+		set_open_path(r);
+	}
+	return execute_alone(r);
+}
+
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)
 {
-	struct exec *x = exec_alloc(t);
+	struct request r = {.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags, .argv = argv, .envp = envp};
 	long ret;
 
-	if (!x)
+	if (!r.x)
 		return -ENOMEM;
-	ret = execute(t, x, dirfd, path, argv, envp, flags);
-	exec_free(x);
+	ret = execute(&r, path);
+	exec_free(r.x);
 	return ret;
 }
 

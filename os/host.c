@@ -8,6 +8,7 @@
 #include <linux/time.h>
 #include "event/host.h"
 #include "os/arena.h"
+#include "os/facts.h"
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
@@ -18,8 +19,8 @@
 
 #define RUSAGE_THREAD_	1
 #define CLOCK_OF_THREAD 6 /* in a clock id made from a thread id: per thread, scheduler time */
+#define CLOCK_OF_PROCESS 2 /* from a process id */
 #define CAP_PERFMON_	38
-#define MAX_CPUS	8192
 #define GETCPU_SELECTOR 0x7b
 
 /* The kernel's struct rusage. */
@@ -29,6 +30,7 @@ struct krusage {
 		nivcsw;
 };
 
+/* 0: there is no such clock. */
 static u64 clock_ns(int clock)
 {
 	u64 ts[2] = {0, 0};
@@ -58,10 +60,27 @@ static bool is_own_process(const struct task *task)
 	return t && t->task && t->task->pid == task->pid;
 }
 
+/*
+ * A thread of this process, or the only one of another: the kernel has a clock for them. For other threads /proc, which knows no better: both
+ * are behind by up to a tick of the scheduler, but for this process's.
+ */
+static u64 others_clock(const struct task *task)
+{
+	s32 pid, tid;
+	u64 ns = 0;
+
+	if (pidns_ids(task, pidns_own(), &pid, &tid)) {
+		if (is_own_process(task))
+			return clock_ns((~tid << 3) | CLOCK_OF_THREAD);
+		if (!__atomic_load_n(&task->threaded, __ATOMIC_ACQUIRE))
+			return clock_ns((~pid << 3) | CLOCK_OF_PROCESS);
+	}
+	return session_task_exists(task) && !facts_ask(task->cpu.slot, FACT_CLOCK, &ns) ? ns : 0;
+}
+
 u64 host_task_clock(task_id id)
 {
 	struct task *task = session_task(id);
-	s32 pid, tid;
 	u64 ns;
 
 	if (!task || task->state == TASK_NEW)
@@ -70,13 +89,16 @@ u64 host_task_clock(task_id id)
 		return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (is_dead_state(task))
 		return task->cputime_at_exit;
-	/* A thread of this process: exact. /proc is behind by up to a tick of the scheduler. */
-	if (is_own_process(task) && pidns_ids(task, pidns_own(), &pid, &tid))
-		ns = clock_ns((~tid << 3) | CLOCK_OF_THREAD);
-	else if (proc_read_cpu_time(task->pid, task->tid, &ns))
-		ns = 0;
+	ns = others_clock(task);
 	return ns ? ns : task->cputime_at_exit;
 }
+
+static const enum fact fact_of[HOST_COUNTS] = {
+	[HOST_FAULTS_MIN] = FACT_FAULTS_MIN,
+	[HOST_FAULTS_MAJ] = FACT_FAULTS_MAJ,
+	[HOST_SWITCHES] = FACT_SWITCHES,
+	[HOST_MIGRATIONS] = FACT_MIGRATIONS,
+};
 
 static u64 own_count(const struct task *task, enum host_count what)
 {
@@ -84,7 +106,7 @@ static u64 own_count(const struct task *task, enum host_count what)
 	u64 value = 0;
 
 	if (what == HOST_MIGRATIONS) {
-		proc_read_migrations(task->pid, task->tid, &value);
+		facts_ask(task->cpu.slot, FACT_MIGRATIONS, &value);
 		return value;
 	}
 	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
@@ -92,21 +114,6 @@ static u64 own_count(const struct task *task, enum host_count what)
 	if (what == HOST_SWITCHES)
 		return (u64)(ru.nvcsw + ru.nivcsw);
 	return (u64)(what == HOST_FAULTS_MAJ ? ru.majflt : ru.minflt);
-}
-
-static int others_count(const struct task *task, enum host_count what, u64 *out)
-{
-	struct proc_stat st;
-	int ret;
-
-	if (what == HOST_MIGRATIONS)
-		return proc_read_migrations(task->pid, task->tid, out);
-	if (what == HOST_SWITCHES)
-		return proc_read_switches(task->pid, task->tid, out);
-	ret = proc_read_stat(task->pid, task->tid, &st);
-	if (!ret)
-		*out = what == HOST_FAULTS_MAJ ? st.major : st.minor;
-	return ret;
 }
 
 static u64 count_at_exit(const struct task *task, enum host_count what)
@@ -132,7 +139,7 @@ u64 host_task_count(task_id id, enum host_count what)
 		return 0;
 	if (id == host_current() && !is_dead_state(task))
 		return own_count(task, what);
-	if (!is_dead_state(task) && others_count(task, what, &value) == 0)
+	if (!is_dead_state(task) && session_task_exists(task) && !facts_ask(id, fact_of[what], &value))
 		return value;
 	return count_at_exit(task, what);
 }
@@ -258,33 +265,24 @@ bool host_perfmon_capable(void)
 	return has_capability(CAP_PERFMON_) || has_capability(CAP_SYS_ADMIN);
 }
 
-/* Whoever may see the task's /proc/PID/auxv may observe it: the kernel checks just that for opening it. */
+/* Whoever may see where the task's directory is may observe it: the kernel checks just that. A zombie has none. */
 bool host_may_observe(task_id id)
 {
 	struct task *task = session_task(id);
-	char path[40];
-	long fd;
+	char path[40], first;
 
 	if (!task)
 		return false;
 	if (is_own_process(task))
 		return true;
-	rt_snprintf(path, sizeof(path), "%d/auxv", task->pid);
-	fd = sys4(__NR_openat, proc_dir(), path, 02000000, 0); /* O_CLOEXEC */
-	if (fd < 0)
-		return false;
-	sys1(__NR_close, fd);
-	return true;
+	rt_snprintf(path, sizeof(path), "%d/cwd", task->pid);
+	return sys4(__NR_readlinkat, proc_dir(), path, &first, 1) > 0 || proc_is_zombie(task->pid, task->pid) == 1;
 }
 
 /*
- * The online CPUs as in /sys/devices/system/cpu/online: "0-3,8", as a bit mask made once. Without /sys those that the
- * caller may use.
+ * The online CPUs as in /sys/devices/system/cpu/online: "0-3,8". Without /sys those that the caller may use.
  */
-static u64 online[MAX_CPUS / 64];
-static u32 nr_cpus;
-
-static const char *parse_range(const char *s)
+static const char *parse_range(const char *s, struct session_cpus *cpus)
 {
 	u32 from = 0, to;
 
@@ -294,48 +292,39 @@ static const char *parse_range(const char *s)
 	if (*s == '-')
 		for (s++, to = 0; *s >= '0' && *s <= '9'; s++)
 			to = to * 10 + (u32)(*s - '0');
-	for (; from <= to && from < MAX_CPUS; from++)
-		online[from / 64] |= 1ul << (from % 64);
+	for (; from <= to && from < ARENA_CPUS; from++)
+		cpus->online[from / 64] |= 1ul << (from % 64);
 	return s;
 }
 
-static void find_cpus(void)
+void host_find_cpus(struct session_cpus *cpus)
 {
 	char buf[1024];
 	const char *s = buf;
-	long fd, n = -1;
 	u32 cpu;
 
-	fd = sys4(__NR_openat, -100, "/sys/devices/system/cpu/online", 02000000, 0);
-	if (fd >= 0) {
-		n = sys3(__NR_read, fd, buf, sizeof(buf) - 1);
-		sys1(__NR_close, fd);
-	}
-	if (n > 0) {
-		buf[n] = 0;
+	if (proc_read("/sys/devices/system/cpu/online", buf, sizeof(buf)) > 0) {
 		while (*s >= '0' && *s <= '9') {
-			s = parse_range(s);
+			s = parse_range(s, cpus);
 			if (*s == ',')
 				s++;
 		}
 	} else {
-		sys3(__NR_sched_getaffinity, 0, sizeof(online), online);
+		sys3(__NR_sched_getaffinity, 0, sizeof(cpus->online), cpus->online);
 	}
-	for (cpu = 0; cpu < MAX_CPUS; cpu++)
-		if (online[cpu / 64] >> (cpu % 64) & 1)
-			nr_cpus = cpu + 1;
+	for (cpu = 0; cpu < ARENA_CPUS; cpu++)
+		if (cpus->online[cpu / 64] >> (cpu % 64) & 1)
+			cpus->n = cpu + 1;
 }
 
 u32 host_nr_cpus(void)
 {
-	if (!nr_cpus)
-		find_cpus();
-	return nr_cpus;
+	return MIN(arena()->cpus.n, ARENA_CPUS);
 }
 
 bool host_cpu_online(u32 cpu)
 {
-	return cpu < host_nr_cpus() && (online[cpu / 64] >> (cpu % 64) & 1);
+	return cpu < host_nr_cpus() && (arena()->cpus.online[cpu / 64] >> (cpu % 64) & 1);
 }
 
 /* x86-64 Linux keeps the CPU's number in a segment's limit: what the vDSO's getcpu reads. */
@@ -353,12 +342,11 @@ static u32 current_cpu(void)
 
 u32 host_task_cpu(task_id id)
 {
-	struct task *task = session_task(id);
-	struct proc_stat st;
+	u64 cpu;
 
 	if (id == host_current())
 		return current_cpu();
-	return task && proc_read_stat(task->pid, task->tid, &st) == 0 ? st.cpu : 0;
+	return session_task(id) && !facts_ask(id, FACT_CPU, &cpu) ? (u32)cpu : 0;
 }
 
 /*

@@ -158,7 +158,9 @@ static void attach_events(void)
 		.fence = signal_fence,
 		.after = event_after,
 	};
-	if (!a->events_ready) {
+	if (!a->events_ready) { /* the first image: nobody sees that files are opened */
+		host_find_cpus(&a->cpus);
+		a->clock.tsc_trusted = clock_tsc_trusted();
 		event_sysctl()->paranoid = a->config.paranoid;
 		if (a->config.max_sample_rate) {
 			event_sysctl()->max_sample_rate = a->config.max_sample_rate;

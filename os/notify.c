@@ -10,6 +10,7 @@
 #include <linux/fcntl.h>
 #include "event/files.h"
 #include "event/ready.h"
+#include "os/apart.h"
 #include "os/process.h"
 #include "os/signal.h"
 #include "rt/fmt.h"
@@ -79,6 +80,15 @@ static bool may_send(s32 fd)
 	       waiting < limit;
 }
 
+static long send_from_new(void *inode)
+{
+	s32 fd = (s32)notify_descriptor(true);
+	long ret = send_from(fd, *(u64 *)inode);
+
+	sys1(__NR_close, fd);
+	return ret;
+}
+
 /*
  * From the session's own socket, which no guest can mistake for one of its descriptors. Where that fails, because too many that it has sent
  * are not taken yet or because the receiver is in another network namespace, from the event's own if the caller has it, or else from a
@@ -88,17 +98,17 @@ static bool send_datagram(u32 root)
 {
 	s32 fd = __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + WAKER_FD;
 	u64 inode = event_slot(root)->inode;
-	long ret = send_from(fd, inode);
+	long ret;
 
+	if (unlikely(thread_current()->has_left))
+		return !send_from_new(&inode);
+	ret = send_from(fd, inode);
 	if (!ret || (ret == -EAGAIN && may_send(fd)))
 		return !ret;
 	fd = event_files_find(host_current(), root);
 	if (fd >= 0)
 		return !send_from(fd, inode);
-	fd = (s32)notify_descriptor(true);
-	ret = send_from(fd, inode);
-	sys1(__NR_close, fd);
-	return !ret;
+	return !apart_run(send_from_new, &inode);
 }
 
 /* ---- signals ---- */

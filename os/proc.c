@@ -1,6 +1,8 @@
 /* Reading the host's /proc; see proc.h. */
 #include <asm/errno.h>
 #include <asm/fcntl.h>
+#include <asm/stat.h>
+#include "os/apart.h"
 #include "os/proc.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -8,22 +10,55 @@
 
 #define TICK_NS	  10000000ul /* USER_HZ is 100 on every Linux */
 
-/* Reads the file's beginning and terminates it. Its length, or -errno. */
+/* The beginning of a file that is wanted. */
+struct reading {
+	const char *path;
+	char *buf;
+	size_t size;
+};
+
+static long read_path(void *arg)
+{
+	const struct reading *r = arg;
+	size_t len = 0;
+	long fd = sys4(__NR_openat, proc_dir(), r->path, O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return fd;
+	while (len < r->size - 1 && (n = sys3(__NR_read, fd, r->buf + len, r->size - 1 - len)) > 0)
+		len += (size_t)n;
+	sys1(__NR_close, fd);
+	r->buf[len] = 0;
+	return (long)len;
+}
+
+long proc_read(const char *path, char *buf, size_t size)
+{
+	struct reading r = {path, buf, size};
+
+	return apart_run(read_path, &r);
+}
+
 static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size)
 {
 	char path[64];
-	size_t len = 0;
-	long fd, n;
 
 	rt_snprintf(path, sizeof(path), "%d/task/%d/%s", pid, tid, name);
-	fd = sys4(__NR_openat, proc_dir(), path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	while (len < size - 1 && (n = sys3(__NR_read, fd, buf + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	sys1(__NR_close, fd);
-	buf[len] = 0;
-	return (long)len;
+	return proc_read(path, buf, size);
+}
+
+int proc_is_zombie(s32 pid, s32 tid)
+{
+	char path[48], first;
+	struct stat st;
+	long n;
+
+	rt_snprintf(path, sizeof(path), "%d/task/%d/cwd", pid, tid);
+	n = sys4(__NR_readlinkat, proc_dir(), path, &first, 1);
+	if (n != -ENOENT)
+		return n == -EACCES ? -EACCES : 0;
+	*strrchr(path, '/') = 0;
+	return !sys4(__NR_newfstatat, proc_dir(), path, &st, 0);
 }
 
 static const char *skip_blanks(const char *s)

@@ -1,6 +1,6 @@
 /*
- * What the host's /proc says about threads, of other processes too. Uses a descriptor for a moment. Ids are those of the launcher's pid
- * namespace, and /proc is the one that the launcher saw: the guest may have left both.
+ * What the host's /proc says about threads, of other processes too. Not in a section: files are opened (os/apart.h,
+ * os/facts.h). Ids are those of the launcher's pid namespace, and /proc is the one that the launcher saw: the guest may have left both.
  */
 #ifndef OS_PROC_H
 #define OS_PROC_H
@@ -9,11 +9,29 @@
 #include "os/arena.h"
 #include "os/process.h"
 
-/* To be named in openat() and the like; paths below it have no slash in front: "self/maps". */
+/*
+ * To be named in openat() and the like; paths below it have no slash in front: "self/maps". Where anything is opened that must be in
+ * apart_run().
+ */
 static inline s32 proc_dir(void)
 {
+	const struct thread *t = thread_current();
+
+	if (unlikely(t && t->is_apart))
+		return -100; /* AT_FDCWD */
+	if (unlikely(t && t->has_left))
+		return t->left_proc;
 	return __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + PROC_FD;
 }
+
+/* The beginning of a file below /proc, or with an absolute path, terminated: its length, or -errno. */
+long proc_read(const char *path, char *buf, size_t size);
+
+/*
+ * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that ends gives up its directory, and
+ * a moment later it is a zombie.
+ */
+int proc_is_zombie(s32 pid, s32 tid);
 
 struct proc_stat {
 	char state;	 /* R S D Z X T t I */

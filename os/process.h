@@ -35,6 +35,9 @@ struct group {
 
 extern struct process the_process;
 
+/* Asks the kernel which CPUs are online. */
+void host_find_cpus(struct session_cpus *cpus);
+
 /* Pages for struct sighand and struct group, zeroed; NULL if memory is short. */
 void *process_page_alloc(struct process *p);
 void process_page_free(struct process *p, void *page);

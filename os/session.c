@@ -7,6 +7,7 @@
 #include "cpu/bank.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/apart.h"
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
@@ -149,6 +150,19 @@ static void free_locked(struct task *task)
 	push_free(task);
 }
 
+static long note_counts(void *arg)
+{
+	struct task *task = arg;
+	u32 slot = task->cpu.slot;
+
+	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
+	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
+	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
+	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
+	return 0;
+}
+
+/* Of others all is read from /proc: by one helper thread. */
 void session_task_note(struct task *task)
 {
 	u32 slot = task->cpu.slot;
@@ -156,10 +170,10 @@ void session_task_note(struct task *task)
 	task->cputime_at_exit = host_task_clock(slot);
 	if (!event_task_measured(slot))
 		return;
-	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
-	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
-	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
-	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
+	if (slot == host_current() || section_self()->open)
+		note_counts(task);
+	else
+		apart_run(note_counts, task);
 }
 
 /*
@@ -226,16 +240,10 @@ struct task *session_find_self(void)
 	return found;
 }
 
-/* Gone, a zombie, or its tid is another thread's now. */
+/* Gone or a zombie, by what can be had in a section. */
 static bool is_dead(const struct task *task)
 {
-	struct proc_stat st;
-
-	if (!session_task_exists(task))
-		return true;
-	if (proc_read_stat(task->pid, task->tid, &st))
-		return false;
-	return st.state == 'Z' || st.state == 'X' || st.start_time > task->start_time + START_SLACK_NS;
+	return !session_task_exists(task) || proc_is_zombie(task->pid, task->tid) == 1;
 }
 
 bool session_is_dead(u32 slot)
@@ -245,6 +253,18 @@ bool session_is_dead(u32 slot)
 	return !task || is_dead(task);
 }
 
+/* Whatever user it is of; or its tid is another thread's now. Not in a section. */
+static bool is_surely_dead(const struct task *task)
+{
+	struct proc_stat st;
+
+	if (is_dead(task))
+		return true;
+	if (proc_read_stat(task->pid, task->tid, &st))
+		return false;
+	return st.state == 'Z' || st.state == 'X' || st.start_time > task->start_time + START_SLACK_NS;
+}
+
 /* A task that nobody can end any more but us. */
 static bool is_abandoned(const struct task *task)
 {
@@ -252,8 +272,8 @@ static bool is_abandoned(const struct task *task)
 	if (task->exec_tgid && pidns_exists(task->exec_tgid, task->exec_tgid))
 		return false;
 	if (task->state != TASK_NEW)
-		return is_dead(task);
-	return boottime() - task->start_time > NEW_GRACE_NS && is_dead(task);
+		return is_surely_dead(task);
+	return boottime() - task->start_time > NEW_GRACE_NS && is_surely_dead(task);
 }
 
 /* Until its parent is back from clone, nobody knows its id. */
@@ -266,7 +286,6 @@ static bool may_be(const struct task *task, s32 tid)
 
 bool session_expects(s32 tid)
 {
-	struct proc_stat st;
 	u32 slot;
 
 	for (slot = 1; slot < arena()->tasks_high; slot++)
@@ -276,7 +295,7 @@ bool session_expects(s32 tid)
 		return false;
 	if (pidns_own())
 		return !sys2(__NR_kill, tid, 0);
-	return !proc_read_stat(tid, tid, &st) && st.state != 'Z' && st.state != 'X';
+	return pidns_exists(tid, tid) && proc_is_zombie(tid, tid) != 1;
 }
 
 void session_reap(void)
@@ -301,12 +320,21 @@ void session_reap(void)
 	}
 }
 
-/* Its end was told. The slot may be free already, and still says whose it was. */
+/* As those who wait for it see it. */
+static bool is_seen_dead(const struct task *task)
+{
+	struct proc_stat st;
+
+	return !session_task_exists(task) || proc_read_stat(task->pid, task->tid, &st) || st.state == 'Z' || st.state == 'X';
+}
+
+/* Its end was told. The slot may be free already, and still says whose it was. A file is read only where it is needed. */
 static bool is_dying(const struct task *task)
 {
 	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
 
-	return (state == TASK_DEAD || state == TASK_FREE) && !is_dead(task);
+	return (state == TASK_DEAD || state == TASK_FREE) && session_task_exists(task) &&
+	       (!proc_is_zombie(task->pid, task->tid) || !is_seen_dead(task));
 }
 
 void session_await_death(u32 slot)
@@ -403,6 +431,7 @@ struct task *session_task_new(struct task *parent)
 	task->exec_sigmask = task->exec_sigign = 0;
 	task->exec_tgid = 0;
 	task->in_cache = 0;
+	task->threaded = 0;
 	task->fences = 0;
 	task->cputime_at_exit = 0;
 	return task;

@@ -65,6 +65,7 @@ void shot_end(struct thread *t)
 	if (t->sampler)
 		scratch_free(t->sampler, sizeof(*t->sampler));
 	t->sampler = NULL;
+	facts_end(&t->facts);
 }
 
 static u64 page_size_of(u64 addr)

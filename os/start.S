@@ -90,6 +90,26 @@ clone3_onto:
 	ret
 	.size	clone3_onto, . - clone3_onto
 
+/* long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a): the new thread goes to apart_begin(a) on that stack. */
+	.globl	apart_clone
+	.type	apart_clone, @function
+apart_clone:
+	mov	%rcx, %r9
+	mov	%rsi, %r10		/* child_tid */
+	mov	%rdx, %rsi
+	xor	%edx, %edx
+	xor	%r8d, %r8d
+	mov	$56, %eax
+	syscall
+	test	%rax, %rax
+	jz	1f
+	ret
+1:	mov	%r9, %rdi
+	xor	%ebp, %ebp
+	call	apart_begin
+	ud2
+	.size	apart_clone, . - apart_clone
+
 /*
  * What the kernel calls: signal_host_handler() with clean flags. The kernel clears DF and TF for a handler, but leaves the
  * guest's AC, with which C code would fault.

@@ -70,16 +70,21 @@ static void close_all(s32 first, s32 n)
 		sys1(__NR_close, first + i);
 }
 
-/* All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile. */
+/* All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile, and open files of their own: nothing is replaced. */
 static long move_to(s32 to)
 {
 	s32 from = the_process.runtime_fd;
 
-	for (s32 i = 0; i < SESSION_FDS; i++)
-		if (sys3(__NR_dup3, from + i, to + i, 0) != to + i) {
-			close_all(to, i);
-			return refuse(EBUSY, "pcl's own descriptor could not be moved");
-		}
+	for (s32 i = 0; i < SESSION_FDS; i++) {
+		long fd = sys3(__NR_fcntl, from + i, F_DUPFD, to + i);
+
+		if (fd == to + i)
+			continue;
+		if (!sys_is_error(fd))
+			sys1(__NR_close, fd);
+		close_all(to, i);
+		return refuse(EBUSY, "pcl's own descriptor could not be moved");
+	}
 	__atomic_store_n(&the_process.runtime_fd, to, __ATOMIC_RELEASE);
 	close_all(from, SESSION_FDS);
 	return 0;

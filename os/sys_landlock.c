@@ -1,36 +1,27 @@
 /*
  * A guest that restricts itself (Landlock) restricts pcl's calls in that task too. What pcl needs of files it does without: /proc and /sys may be missing
  * anyway. But each program is started by executing the runtime, whose file the guest's rules do not name. Landlock has no rules for memfds, so
- * before the first restriction the runtime becomes one, under the same number.
+ * before the first restriction the runtime becomes one, under the same number: the one that the launcher has made for it, since making one takes
+ * a number that others could see.
  */
 #include <asm/errno.h>
 #include <linux/fcntl.h>
-#include <linux/memfd.h>
 #include "os/process.h"
 #include "os/syscall.h"
 #include "rt/sys.h"
 
-#ifndef MFD_EXEC /* Linux 6.3 */
-#define MFD_EXEC 0x10u
-#endif
-#define COPY_MAX 0x7ffff000ul /* what sendfile copies at most */
+#define CHUNK 8192
 
-static long make_memfd(void)
+/* Without moving positions, which other processes share. Two may copy at once: the same bytes to the same places. */
+static bool copy(s32 to, s32 from)
 {
-	long fd = sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC | MFD_EXEC);
-
-	return fd == -EINVAL ? sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC) : fd;
-}
-
-/* Copies the file from its beginning, without moving a position that other processes share. */
-static bool copy(long to, s32 from)
-{
+	char chunk[CHUNK];
 	u64 at = 0;
 	long n;
 
-	do
-		n = sys4(__NR_sendfile, to, from, &at, COPY_MAX);
-	while (n > 0);
+	for (; (n = sys4(__NR_pread64, from, chunk, sizeof(chunk), at)) > 0; at += (u64)n)
+		if (sys4(__NR_pwrite64, to, chunk, n, at) != n)
+			return false;
 	return !n && at;
 }
 
@@ -38,18 +29,12 @@ static bool copy(long to, s32 from)
 static void move_runtime_to_memory(void)
 {
 	static bool done; /* a child has it too */
-	long fd;
+	s32 first = the_process.runtime_fd;
 
-	if (done)
+	if (done || !copy(first + SPARE_FD, first + RUNTIME_FD))
 		return;
-	fd = make_memfd();
-	if (sys_is_error(fd))
-		return;
-	if (copy(fd, the_process.runtime_fd + RUNTIME_FD)) {
-		sys3(__NR_dup3, fd, the_process.runtime_fd + RUNTIME_FD, 0);
-		done = true;
-	}
-	sys1(__NR_close, fd);
+	done = true;
+	sys3(__NR_dup3, first + SPARE_FD, first + RUNTIME_FD, 0);
 }
 
 long sys_landlock_restrict_self(struct thread *t, const u64 *a)

@@ -15,6 +15,7 @@
 #include "event/event.h"
 #include "event/open.h"
 #include "event/read.h"
+#include "os/apart.h"
 #include "os/notify.h"
 #include "os/process.h"
 #include "os/scratch.h"
@@ -55,20 +56,33 @@ static u64 inode_of(u64 fd)
 	return st.st_ino | (u64)st.st_dev << 48;
 }
 
-/* A descriptor for an event, or -errno. */
+/* In a helper thread the other end stays for as long as that lives: without one, opening the pipe would wait. */
+static long make_pipe(void *arg)
+{
+	s32 end[2];
+	long ret = sys2(__NR_pipe2, end, *(s32 *)arg);
+
+	if (sys_is_error(ret))
+		return ret;
+	if (!thread_current()->is_apart)
+		sys1(__NR_close, end[1]);
+	return end[0];
+}
+
+/* A descriptor for an event, or -errno. In one step, with the lowest free number: others may open and close at the same time. */
 static long make_descriptor(bool cloexec)
 {
-	s32 flags = cloexec ? O_CLOEXEC : 0, end[2];
+	s32 flags = cloexec ? O_CLOEXEC : 0;
 	long ret = notify_descriptor(cloexec);
 
 	if (!sys_is_error(ret))
 		return ret;
-	if (ret != -EMFILE && ret != -ENFILE)
-		ret = sys2(__NR_pipe2, end, flags);
-	if (sys_is_error(ret))
-		return refuse((int)-ret, "no descriptor for the event");
-	sys1(__NR_close, end[1]);
-	return end[0];
+	if (ret != -EMFILE && ret != -ENFILE) {
+		ret = apart_open(make_pipe, &flags, O_RDONLY | flags);
+		if (ret == -ENOSYS)
+			ret = make_pipe(&flags);
+	}
+	return sys_is_error(ret) ? refuse((int)-ret, "no descriptor for the event") : ret;
 }
 
 long sys_perf_event_open(struct thread *t, const u64 *a)

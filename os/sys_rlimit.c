@@ -23,15 +23,9 @@ static u64 own_as, own_data; /* bytes; set before the guest runs */
 static bool read_statm(u64 *field)
 {
 	char text[128], *p = text;
-	long n, fd = sys4(__NR_openat, proc_dir(), "self/statm", O_RDONLY | O_CLOEXEC, 0);
 
-	if (fd < 0)
+	if (proc_read("self/statm", text, sizeof(text)) <= 0)
 		return false;
-	n = sys3(__NR_read, fd, text, sizeof(text) - 1);
-	sys1(__NR_close, fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
 	for (int i = 0; i < STATM_FIELDS; i++) {
 		for (field[i] = 0; *p >= '0' && *p <= '9'; p++)
 			field[i] = field[i] * 10 + (u64)(*p - '0');

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "event/task.h"
+#include "os/apart.h"
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
@@ -22,12 +23,8 @@
 /* The name that the kernel has made of what was written, without the newline that the file ends in. */
 static bool read_name(const char *path, char *name, size_t size)
 {
-	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+	long n = proc_read(path, name, size);
 
-	if (fd < 0)
-		return false;
-	n = sys3(__NR_read, fd, name, size);
-	sys1(__NR_close, fd);
 	if (n <= 0)
 		return false;
 	name[n - 1] = 0;
@@ -44,7 +41,7 @@ static bool is_made_up(s32 fd)
 
 void tell_written_slowly(struct thread *t, s32 fd)
 {
-	char link[32], path[64], name[sizeof(t->task->comm) + 1], *number;
+	char link[32], path[64], name[sizeof(t->task->comm) + 2], *number;
 	u32 of = 0;
 	long n;
 	u64 tid;
@@ -133,23 +130,44 @@ static const char *below_mount(char *path)
 	}
 }
 
+/* A directory that was made. */
+struct made {
+	const char *path;
+	char full[ARENA_PATH]; /* out: where it is; "": no cgroup */
+	u64 ino;
+};
+
+/* For apart_run(). */
+static long look_at(void *arg)
+{
+	struct made *m = arg;
+	char link[40], text[ARENA_PATH + 64];
+	const char *path = m->path;
+	s32 dir = apart_path(text, AT_FDCWD, &path);
+	long fd = sys4(__NR_openat, dir, path, O_PATH | O_CLOEXEC, 0), n;
+	struct stat st;
+
+	m->full[0] = 0;
+	if (fd < 0)
+		return fd;
+	rt_snprintf(link, sizeof(link), "thread-self/fd/%ld", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, m->full, sizeof(m->full) - 1);
+	m->full[MAX(n, 0l)] = 0;
+	if (!is_cgroup(m->full) || sys2(__NR_fstat, fd, &st))
+		m->full[0] = 0;
+	else
+		m->ino = st.st_ino;
+	return sys1(__NR_close, fd);
+}
+
 /* cgroup ids are the inode numbers of their directories. */
 static void tell_cgroup(struct thread *t, const char *path)
 {
-	char link[32], full[ARENA_PATH];
-	struct stat st;
-	long fd = sys4(__NR_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0), n;
+	struct made m = {.path = path};
 
-	if (fd < 0)
-		return;
-	rt_snprintf(link, sizeof(link), "self/fd/%ld", fd);
-	n = sys4(__NR_readlinkat, proc_dir(), link, full, sizeof(full) - 1);
-	if (n > 0) {
-		full[n] = 0;
-		if (is_cgroup(full) && !sys2(__NR_fstat, fd, &st))
-			sideband_cgroup(t->cpu->slot, st.st_ino, below_mount(full));
-	}
-	sys1(__NR_close, fd);
+	apart_run(look_at, &m);
+	if (m.full[0])
+		sideband_cgroup(t->cpu->slot, m.ino, below_mount(m.full));
 }
 
 void tell_mkdir_slowly(struct thread *t, s32 dirfd, gva path)

@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include "os/apart.h"
 #include "os/procmaps.h"
 #include "os/scratch.h"
 #include "os/sys_mm.h"
@@ -33,6 +34,8 @@ struct told_mapping {
 	struct sideband_mmap m;
 	struct vma vma;
 	bool first_brk;
+	gva end;
+	int fd;
 	u8 build_id[BUILD_ID_MAX];
 	Elf64_Phdr phdr[PHDRS_MAX];
 	u8 notes[NOTES_MAX];
@@ -137,14 +140,19 @@ static void read_build_id(struct told_mapping *w, int fd)
 	}
 }
 
+/* fd: the file, as one of the guest's; -1: by its name. */
 static void look_into_file(struct thread *t, struct told_mapping *w, int fd)
 {
+	char text[ARENA_PATH + 64];
+	const char *path = fd < 0 ? w->m.filename : "";
 	struct stat st;
-	s32 generation = 0;
+	s32 generation = 0, dir;
 	long own = -1;
 
-	if (fd < 0)
-		fd = (int)(own = sys4(__NR_openat, AT_FDCWD, w->m.filename, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+	if (fd < 0 || t->is_apart) {
+		dir = apart_path(text, fd < 0 ? AT_FDCWD : fd, &path);
+		fd = (int)(own = sys4(__NR_openat, dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0));
+	}
 	if (fd < 0)
 		return;
 	if (!sys2(__NR_fstat, fd, &st) && S_ISREG(st.st_mode) && st.st_ino == w->m.ino) {
@@ -191,11 +199,14 @@ static void join_neighbours(struct vma *vma, const struct procmaps_line *line)
 		;
 }
 
-/* The mapping in w->vma; up to `end`, if that is not 0. */
-static void tell_piece(struct thread *t, struct told_mapping *w, gva end, int fd)
+/* The mapping in w->vma; up to w->end, if that is not 0. For apart_run(). */
+static long describe(void *arg)
 {
+	struct told_mapping *w = arg;
+	struct thread *t = thread_current();
 	struct vma *vma = &w->vma;
 	struct procmaps_line line;
+	gva end = w->end;
 
 	if (!find_line(w, vma->flags & VMA_GROWSDOWN ? vma->end - 1 : vma->start, &line))
 		line = (struct procmaps_line){.id = "0:0 0", .name = vma->kind == VMA_VDSO ? "[vdso]" : ""};
@@ -221,8 +232,8 @@ static void tell_piece(struct thread *t, struct told_mapping *w, gva end, int fd
 	}
 	w->m.filename = name_of(w, line.name);
 	if (w->m.ino)
-		look_into_file(t, w, fd);
-	sideband_mmap(t->cpu->slot, &w->m);
+		look_into_file(t, w, w->fd);
+	return 0;
 }
 
 static bool is_wanted(struct thread *t, const struct vma *vma)
@@ -246,7 +257,10 @@ static void tell_around(struct thread *t, gva at, gva end, enum occasion occasio
 	w->first_brk = occasion == NEW_MAPPING && vma.start == at;
 	if (vma.kind == VMA_VVAR)
 		w->vma.start = at;
-	tell_piece(t, w, end, fd);
+	w->end = end;
+	w->fd = fd;
+	apart_run(describe, w);
+	sideband_mmap(t->cpu->slot, &w->m);
 	scratch_free(w, sizeof(*w));
 }
 
@@ -291,7 +305,10 @@ static void tell_image(struct thread *t, gva start, gva end, bool placed)
 	}
 }
 
-/* The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. */
+/*
+ * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At exec, so in a table that
+ * nobody shares.
+ */
 static void tell_kind(struct thread *t, enum vma_kind kind)
 {
 	struct procmaps_line line;

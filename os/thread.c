@@ -10,7 +10,9 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
+#include "os/apart.h"
 #include "os/pidns.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "os/sampling.h"
 #include "os/session.h"
@@ -120,6 +122,8 @@ void thread_use_slot(struct thread *t, u32 slot)
 	t->section = (struct section){
 		.journal = section_journal(slot),
 		.number = slot,
+		/* A number that was used is not used again, by the task's earlier images neither: see os/facts.h and struct event_polled. */
+		.serial = t->section.serial ? t->section.serial : host_clock_mono(),
 		.stack_top = thread_area(t) + THREAD_RT_TOP,
 		.kept_stack = (char *)thread_area(t) + THREAD_KEPT,
 	};
@@ -263,6 +267,8 @@ void thread_exit(struct thread *t, int status)
 {
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
+	if (event_task_measured(t->cpu->slot))
+		apart_leave();
 	session_task_end(t->task);
 	signal_host_mask(~0ul);
 	sampling_end(t);
@@ -276,6 +282,8 @@ void thread_exit_group(struct thread *t, int status)
 {
 	signal_end_begins(t);
 	group_quiesce(t);
+	if (event_space->opened)
+		apart_leave();
 	session_group_end(t->task);
 	for (;;)
 		sys1(__NR_exit_group, status);

@@ -13,6 +13,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/arena.h"
+#include "os/facts.h"
 #include "os/rseq.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -104,6 +105,10 @@ struct thread {
 	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */
+	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */
+	s32 left_proc;	      /* proc_dir() then */
+	struct facts facts;   /* see os/facts.h */
 
 	struct rseq_state rseq; /* see os/rseq.h */
 

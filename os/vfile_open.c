@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include "os/apart.h"
 #include "os/proc.h"
 #include "os/vfile.h"
 #include "pmu/tracefs.h"
@@ -134,7 +135,7 @@ static long fill(struct thread *t, const struct vfile *v, int fd)
 	}
 }
 
-/* The memfd as a descriptor that cannot write, with the position at the beginning; itself if there is no /proc. */
+/* In a table that nobody shares: the memfd as a descriptor that cannot write, with the position at the beginning; itself if there is no /proc. */
 static long read_only(int fd, u32 flags)
 {
 	char link[32];
@@ -166,28 +167,50 @@ static long sealed(int fd)
 	return fd;
 }
 
+/* A file to be made. */
+struct making {
+	struct thread *t;
+	const struct vfile *v;
+	u32 flags;
+};
+
+static bool is_writing(const struct making *m)
+{
+	return (m->flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* The memfd with its contents, or -errno. */
+static long make(void *arg)
+{
+	const struct making *m = arg;
+	long fd = sys2(__NR_memfd_create, m->v->path,
+		       (m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (is_writing(m) ? MFD_ALLOW_SEALING : 0)), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = fill(m->t, m->v, (int)fd);
+	if (!ret)
+		return is_writing(m) ? sealed((int)fd) : fd;
+	sys1(__NR_close, fd);
+	return ret;
+}
+
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 {
-	bool writing = (flags & O_ACCMODE) != O_RDONLY;
-	long fd, ret;
+	struct making m = {t, v, flags};
+	long fd;
 
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return -EEXIST;
 	if (v->kind == VFILE_DIR ? (flags & (O_ACCMODE | O_CREAT)) : (flags & O_DIRECTORY))
 		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
-	if (writing && !may_write(v))
+	if (is_writing(&m) && !may_write(v))
 		return refuse(EACCES, "only root may write this, and not every such file");
-	fd = sys2(__NR_memfd_create, v->path,
-		  (flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (writing ? MFD_ALLOW_SEALING : 0));
-	if (fd < 0)
+	fd = apart_open(make, &m, flags & (O_ACCMODE | O_CLOEXEC | O_NONBLOCK));
+	if (fd != -ENOSYS)
 		return fd;
-	ret = fill(t, v, (int)fd);
-	if (!ret && !writing)
-		return read_only((int)fd, flags);
-	if (!ret)
-		return sealed((int)fd);
-	sys1(__NR_close, fd);
-	return ret;
+	fd = make(&m);
+	return fd < 0 || is_writing(&m) ? fd : read_only((int)fd, flags);
 }
 
 long vfile_write(int fd, gva buf, u64 size)

@@ -223,7 +223,6 @@ static void begin(struct section *s, u64 state)
 	s->turn = turn_of(state);
 	s->name = name_of(s->number, s->turn);
 	s->quiet = s->after = 0;
-	s->serial++;
 	j->notes = j->afters = 0;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
@@ -317,6 +316,30 @@ static bool was_taken(const struct section *s, bool *done)
 	return state & SECTION_LOST;
 }
 
+/*
+ * It has not happened. The notes are put back while the section is still this thread's: if it is taken over meanwhile, the taker stores the
+ * same, and the thread never gets any further, as with its other stores.
+ */
+static void take_back(struct section *s)
+{
+	s->quiet = 1;
+	put_back(s->journal);
+	do_afters(s->journal, false);
+	end(s);
+	s->depth = 0;
+	lock_set_ranks(s->ranks);
+}
+
+void section_leave_for(void (*what)(void *arg), void *arg)
+{
+	struct section *s = section_self();
+
+	check(s->open && !s->after && s->stack_top);
+	take_back(s);
+	what(arg);
+	section_restart(s);
+}
+
 bool section_interrupted(struct section *s, u64 *rip, u64 *first)
 {
 	bool done;
@@ -379,16 +402,11 @@ static bool spin_for(const struct section *s, struct slock *l, u64 *seen)
 	return false;
 }
 
-/* For another section's sake: this one puts its own notes back. Whoever takes it over in the middle of that puts the same ones back. */
+/* For another section's sake. */
 static void give_up(struct section *s, u64 name)
 {
 	s->awaited = name;
-	s->quiet = 1;
-	put_back(s->journal);
-	do_afters(s->journal, false);
-	end(s);
-	s->depth = 0;
-	lock_set_ranks(s->ranks);
+	take_back(s);
 	stat_inc(section_yields);
 	section_restart(s);
 }
@@ -439,6 +457,7 @@ void slock_acquire(struct slock *l)
 		s->restart.regs = &s->begin;
 		s->restart.stack = s->kept_stack;
 		s->ranks = lock_ranks();
+		s->serial++;
 		keep(s);
 		open_section(s);
 		s->small = !l->rank;

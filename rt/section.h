@@ -107,7 +107,7 @@ struct section {
 	u64 number;	     /* of that */
 	u64 name;	     /* of the present section */
 	u64 turn;
-	u64 serial;
+	u64 serial;	     /* of the section, which stays when it begins anew */
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
 	u32 small;	     /* it began with a lock of RANK_SMALL */
 	u32 open;	     /* in a section */
@@ -159,6 +159,12 @@ static inline __attribute__((always_inline)) void section_keep_frame(void)
 {
 	section_self()->frame = (u64)__builtin_frame_address(0) + 16;
 }
+
+/*
+ * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the section begins anew. For what
+ * cannot be done in a section, and has to be known in it. Not while what was put off is done (section.after).
+ */
+void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noreturn));
 
 /* A function that stores to the stack only, or to memory that means nothing until the section is committed. */
 #define UNNOTED __attribute__((no_sanitize_address))

@@ -78,8 +78,22 @@ static bool is_whole(void)
 	return sum == shared->word[0] && shared->shown <= sum;
 }
 
+static __thread u64 answered; /* the section that was left for an answer */
+static __thread u64 left;
+
+/* Outside of the section. */
+static void answer(void *arg)
+{
+	if (self.open)
+		__atomic_fetch_add(&shared->torn, 1, __ATOMIC_RELAXED);
+	answered = self.serial;
+	left += *(u64 *)arg;
+}
+
 static __attribute__((noinline)) void work(u32 number, bool twice)
 {
+	u64 one = 1;
+
 	slock_acquire(&shared->first);
 	if (!is_whole())
 		__atomic_fetch_add(&shared->torn, 1, __ATOMIC_RELAXED);
@@ -88,6 +102,8 @@ static __attribute__((noinline)) void work(u32 number, bool twice)
 	if (twice) {
 		slock_acquire(&shared->second);
 		store(&shared->in_second, shared->in_second + 1);
+		if (answered != self.serial)
+			section_leave_for(answer, &one);
 		slock_release(&shared->second);
 	}
 	for (int i = WORDS / 2; i < WORDS; i++)
@@ -363,6 +379,47 @@ static void test_dead(void)
 	}
 }
 
+/* A section is left with two locks and stores in it: it happens once, afterwards, and the locks were free meanwhile. */
+static void look_and_answer(void *arg)
+{
+	expect(is_whole());
+	expect_long(shared->word[0], *(u64 *)arg);
+	expect_long(shared->in_second, *(u64 *)arg);
+	expect(!slock_is_held(&shared->first) && !slock_is_held(&shared->second));
+	answered = self.serial;
+	left++;
+}
+
+static __attribute__((noinline)) void leave_once(u64 round)
+{
+	slock_acquire(&shared->first);
+	slock_acquire(&shared->second);
+	for (int i = 0; i < WORDS; i++)
+		store(&shared->word[i], shared->word[i] + 1);
+	store(&shared->in_second, shared->in_second + 1);
+	if (answered != self.serial)
+		section_leave_for(look_and_answer, &round);
+	store(&shared->done[MEMBERS], shared->done[MEMBERS] + 1);
+	slock_release(&shared->second);
+	slock_release(&shared->first);
+}
+
+static void leave_often(u32 number)
+{
+	for (u64 round = 0; round < 100; round++)
+		leave_once(round);
+}
+
+static void test_leaving(void)
+{
+	reset();
+	left = 0;
+	be_member(MEMBERS, leave_often);
+	expect(is_whole());
+	expect_long(shared->word[0], 100);
+	expect_long(left, 100);
+}
+
 static void *thread_life(void *arg)
 {
 	u32 number = (u32)(u64)arg;
@@ -395,6 +452,7 @@ int main(void)
 	alarm(80);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	section_host = (struct section_host){journals, (char *)shared, sizeof(*shared), fence, after};
+	test_leaving();
 	test_threads();
 	test_stopped();
 	test_dead_taker();
