@@ -226,7 +226,6 @@ static void fill_slot(struct task *t, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	t->cpu.slot = FIRST_SLOT;
 	t->generation = 1;
 	t->pid = t->tid = (s32)getpid();
 	t->ppid = (s32)getppid();

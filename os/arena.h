@@ -37,7 +37,7 @@ struct pidns_ids {
 };
 
 struct task {
-	struct cpu cpu;	     /* first: the stolen register points here */
+	struct bank bank;    /* first, where a page begins: its thread has it mapped behind its struct cpu, too */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
@@ -65,7 +65,7 @@ struct task {
 	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
 	u32 exec_ss_flags;	     /* of the alternate stack, which exec takes away but for these */
 	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
-};
+} __attribute__((aligned(4096)));
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
@@ -121,6 +121,11 @@ _Static_assert(ARENA_TASKS == SECTION_JOURNALS, "each task slot has a journal");
 static inline struct arena *arena(void)
 {
 	return (struct arena *)LAYOUT_ARENA;
+}
+
+static inline u32 task_slot(const struct task *task)
+{
+	return (u32)(task - arena()->tasks);
 }
 
 static inline void *arena_event_space(void)

@@ -25,7 +25,7 @@ static long send(const struct task *task, s32 signo)
 	s32 pid, tid;
 
 	if (!pidns_ids(task, pidns_own(), &pid, &tid) || !tid)
-		return session_is_dead(task->cpu.slot) ? -ESRCH : -EPERM;
+		return session_is_dead(task_slot(task)) ? -ESRCH : -EPERM;
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;

@@ -362,7 +362,7 @@ u32 host_task_cpu(task_id id)
 }
 
 /*
- * The target is interrupted only in translated code: everywhere else it looks at cpu->want before it goes on there.
+ * The target is interrupted only in translated code: everywhere else it looks at bank->want before it goes on there.
  * Barrier A: want is written before in_cache is read here; the target writes in_cache before dbt_run() reads want.
  */
 void host_kick(task_id id)

@@ -8,6 +8,7 @@
 #include <asm/errno.h>
 #include <linux/fcntl.h>
 #include <linux/auxvec.h>
+#include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "dbt/translate.h"
 #include "event/after.h"
@@ -121,10 +122,17 @@ static void log_exec(const struct thread *t)
 
 static void find_task(struct thread *t)
 {
+	int ret;
+
 	t->task = session_find_self();
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
-	t->cpu = &t->task->cpu;
+	ret = thread_map_bank(t, t->task);
+	if (ret)
+		fail("cannot map the counters", ret);
+	t->cpu = thread_cpu(t);
+	t->cpu->slot = task_slot(t->task);
+	cpu_take_bank(t->cpu);
 	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
 	t->group = process_page_alloc(t->proc);
@@ -207,8 +215,6 @@ void main_run(const u64 *kernel_sp)
 	thread_use_slot(t, t->cpu->slot);
 	session_exec_done(t->task);
 	start_translator(t, kernel_sp);
-	t->cpu->calls = NULL; /* went with the old image, as did the code that it ran */
-	t->cpu->variant = 0;
 	load_program(t, kernel_sp, &loaded);
 	t->proc->vdso = loaded.vdso;
 	ret = perf_after_exec(t);

@@ -58,15 +58,10 @@ int session_attach(int arena_fd)
 	return 0;
 }
 
-static u32 slot_of(const struct task *task)
-{
-	return (u32)(task - arena()->tasks);
-}
-
 static void push_free(struct task *task)
 {
 	task->next_slot = arena()->tasks_free;
-	arena()->tasks_free = slot_of(task);
+	arena()->tasks_free = task_slot(task);
 }
 
 static void push_left(struct task *task)
@@ -78,10 +73,10 @@ static void push_left(struct task *task)
 	task->is_left = 1;
 	task->next_slot = 0;
 	if (a->tasks_left)
-		a->tasks[a->tasks_left_last].next_slot = slot_of(task);
+		a->tasks[a->tasks_left_last].next_slot = task_slot(task);
 	else
-		a->tasks_left = slot_of(task);
-	a->tasks_left_last = slot_of(task);
+		a->tasks_left = task_slot(task);
+	a->tasks_left_last = task_slot(task);
 }
 
 static void session_lock(void)
@@ -151,7 +146,7 @@ static void free_locked(struct task *task)
 
 void session_task_note(struct task *task)
 {
-	u32 slot = task->cpu.slot;
+	u32 slot = task_slot(task);
 
 	task->cputime_at_exit = host_task_clock(slot);
 	if (!event_task_measured(slot))
@@ -373,7 +368,6 @@ static struct task *alloc_locked(const struct task *parent)
 struct task *session_task_new(struct task *parent)
 {
 	struct task *task;
-	u32 slot;
 
 	session_lock();
 	task = is_time_to_reap_locked() ? NULL : alloc_locked(parent);
@@ -386,13 +380,7 @@ struct task *session_task_new(struct task *parent)
 	}
 	if (!task)
 		return NULL;
-	slot = (u32)(task - arena()->tasks);
-	task->cpu = parent->cpu;
-	cpu_clear_bank(&task->cpu);
-	task->cpu.slot = slot;
-	task->cpu.pending = 0;
-	task->cpu.want = 0;
-	task->cpu.variant = 0;
+	memset(&task->bank, 0, sizeof(task->bank));
 	task->ppid = parent->pid;
 	task->uid = parent->uid;
 	task->gid = parent->gid;
@@ -444,7 +432,7 @@ static bool end_task(struct task *task)
 		session_task_note(task);
 	if (!__atomic_compare_exchange_n(&task->state, &alive, TASK_DEAD, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	event_task_exit(task->cpu.slot);
+	event_task_exit(task_slot(task));
 	return true;
 }
 

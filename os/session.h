@@ -26,7 +26,7 @@ u32 session_find_tid(u32 pidns, s32 tid);
 /* A task that is being made is this thread of the caller's pid namespace, or may turn out to be. */
 bool session_expects(s32 tid);
 
-/* A NEW slot with a copy of the parent's fields and registers, its cells zero; NULL if all are taken. */
+/* A NEW slot with a copy of the parent's fields, its bank zero; NULL if all are taken. */
 struct task *session_task_new(struct task *parent);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);

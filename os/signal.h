@@ -109,7 +109,7 @@ void signal_end_begins(struct thread *t);
 void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
 /* os/fence.c */
-/* Interrupts the task's thread if it is in translated code, and makes it look at cpu->want and the like. */
+/* Interrupts the task's thread if it is in translated code, and makes it look at the bank's `want` and the like. */
 void signal_kick(struct task *task);
 /*
  * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,
