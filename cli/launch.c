@@ -21,6 +21,7 @@
 #include "cli/launch.h"
 #include "cli/limits.h"
 #include "os/arena.h"
+#include "os/handover.h"
 
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
@@ -221,7 +222,7 @@ int launch_session(const struct options *options)
 	return 0;
 }
 
-/* The slot that the runtime finds by the kernel's thread id. */
+/* The slot that is handed over to the runtime. */
 static void fill_slot(struct task *t, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -232,8 +233,7 @@ static void fill_slot(struct task *t, const char *path)
 	t->uid = geteuid();
 	t->gid = getegid();
 	snprintf(t->comm, sizeof(t->comm), "%.15s", slash ? slash + 1 : path);
-	snprintf(t->exec_path, sizeof(t->exec_path), "%s", path);
-	snprintf(t->exec_name, sizeof(t->exec_name), "%s", path);
+	snprintf(t->exe, sizeof(t->exe), "%s", path);
 	__atomic_store_n(&t->state, TASK_NEW, __ATOMIC_RELEASE);
 }
 
@@ -268,6 +268,24 @@ static char **resolve(const struct program *program, char **argv, const char **p
 	return argv;
 }
 
+/* The environment, and what the runtime is to know. */
+static char **with_handover(const char *path)
+{
+	static char string[HANDOVER_MAX];
+	size_t n = 0;
+	char **out;
+
+	while (environ[n])
+		n++;
+	out = calloc(n + 2, sizeof(*out));
+	if (!out)
+		return NULL;
+	memcpy(out, environ, n * sizeof(*out));
+	snprintf(string, sizeof(string), HANDOVER_FORMAT, FIRST_SLOT, 0, 0, 0, 0ul, 0ul, path);
+	out[n] = string;
+	return out;
+}
+
 int launch_guest(const struct program *program, char **argv)
 {
 	const char *path;
@@ -276,7 +294,7 @@ int launch_guest(const struct program *program, char **argv)
 	if (!argv)
 		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
-	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, environ, AT_EMPTY_PATH);
+	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
 	complain("cannot start the runtime");

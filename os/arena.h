@@ -57,14 +57,8 @@ struct task {
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
 	u64 migrations_at_exit;			    /* [owner] */
-	/* execve hands these to the new image of the same thread: */
-	s32 exec_fd;	     /* 1 + descriptor of the opened program; 0: the launcher's, open exec_path */
-	char exec_path[ARENA_PATH];  /* the program as the kernel would open it; once it runs, what /proc/PID/exe shows */
-	char exec_name[ARENA_PATH];  /* AT_EXECFN as the guest is to see it */
-	u32 exec_nr;		     /* the system call; 0: the launcher's */
-	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
-	u32 exec_ss_flags;	     /* of the alternate stack, which exec takes away but for these */
-	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
+	s32 exec_tgid;	     /* the thread group that the new image will find itself in; 0: no execve under way [owner] */
+	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
 } __attribute__((aligned(4096)));
 
 /*

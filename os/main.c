@@ -1,6 +1,6 @@
 /*
  * The start of the runtime in a fresh image, after execveat of the runtime by descriptor: finds its session by the
- * descriptor's number, its task by the kernel thread id, and runs the guest's program.
+ * descriptor's number, its task by what was handed over, and runs the guest's program.
  *
  * Runs in two parts: main_prepare() on the stack that the kernel made, until there is a runtime stack, and main_run()
  * there. What fails here is pcl's or the host's fault, so it is said and ends the process.
@@ -14,6 +14,7 @@
 #include "event/after.h"
 #include "event/pmu.h"
 #include "event/task.h"
+#include "os/handover.h"
 #include "os/load.h"
 #include "os/loop.h"
 #include "os/pidns.h"
@@ -88,12 +89,23 @@ static u64 *locks_held(void)
 	return t ? &t->locks_held : NULL;
 }
 
+/* What the image before this one, or the launcher, has to say. */
+static void take_handover(const u64 *kernel_sp)
+{
+	struct stack_kernel k;
+
+	stack_parse_kernel(kernel_sp, &k);
+	if (!k.handover || handover_take(k.handover))
+		fail("this program is started by pcl only", -EINVAL);
+}
+
 u64 main_prepare(const u64 *kernel_sp)
 {
 	s32 fd = runtime_descriptor(kernel_sp);
 	struct thread *t;
 	int ret;
 
+	take_handover(kernel_sp);
 	ret = session_attach(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
@@ -115,7 +127,7 @@ static void log_exec(const struct thread *t)
 	char line[ARENA_PATH + 64];
 	size_t len = rt_append(line, sizeof(line), 0, "[%d] execve(", t->tid);
 
-	len = show_quoted(line, sizeof(line), len, t->task->exec_path, strlen(t->task->exec_path), false);
+	len = show_quoted(line, sizeof(line), len, handover.name, strlen(handover.name), false);
 	len = rt_append(line, sizeof(line), len, ", ...) = 0\n");
 	log_write(line, len);
 }
@@ -124,7 +136,7 @@ static void find_task(struct thread *t)
 {
 	int ret;
 
-	t->task = session_find_self();
+	t->task = session_find_self(handover.slot);
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
 	ret = thread_map_bank(t, t->task);
@@ -225,7 +237,7 @@ void main_run(const u64 *kernel_sp)
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
 	tell_exec(t, &loaded);
 	tell_switches(t, 0);
-	if (t->task->exec_nr)
-		tracepoints_begin(t, t->task->exec_nr);
+	if (handover.nr)
+		tracepoints_begin(t, handover.nr);
 	loop_run(t);
 }

@@ -192,26 +192,11 @@ void session_exec_done(const struct task *self)
 			end_gone(slot, self->pid);
 }
 
-struct task *session_find_self(void)
+struct task *session_find_self(u32 slot)
 {
-	struct task *found = NULL;
-	s32 pid, tid;
-	u32 slot;
+	struct task *found = session_task(slot);
 
-	pidns_self(&pid, &tid);
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
-		struct task *task = session_task(slot);
-
-		if (!task || (task->state != TASK_ALIVE && task->state != TASK_NEW))
-			continue;
-		if (task->exec_tgid == tid) {
-			found = task;
-			break;
-		}
-		if (task->tid == tid && (!found || task->start_time > found->start_time))
-			found = task;
-	}
-	if (!found)
+	if (!found || (found->state != TASK_ALIVE && found->state != TASK_NEW))
 		return NULL;
 	session_task_ids(thread_current(), found);
 	task_fill(found);
@@ -385,10 +370,7 @@ struct task *session_task_new(struct task *parent)
 	task->uid = parent->uid;
 	task->gid = parent->gid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
-	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
-	memcpy(task->exec_name, parent->exec_name, strnlen(parent->exec_name, ARENA_PATH - 1) + 1);
-	task->exec_fd = 0;
-	task->exec_sigmask = task->exec_sigign = 0;
+	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
 	task->exec_tgid = 0;
 	task->in_cache = 0;
 	task->fences = 0;

@@ -14,8 +14,8 @@
 /* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
 int session_attach(int arena_fd);
 
-/* The slot of the calling kernel thread after exec, made ALIVE; NULL: it has none. Takes no lock. */
-struct task *session_find_self(void);
+/* That slot, which is the calling thread's after exec, made ALIVE; NULL: it is none. Takes no lock. */
+struct task *session_find_self(u32 slot);
 /* After that: other threads of a group that has just executed a new program are gone. */
 void session_exec_done(const struct task *self);
 

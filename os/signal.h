@@ -87,11 +87,13 @@ void signal_thread_begin(struct thread *t, bool clear_sighand);
 struct sighand *sighand_copy(struct thread *t);
 void sighand_put(struct thread *t, struct sighand *sh);
 
+struct handover;
+
 /*
- * Before execveat: what the new image cannot ask of the kernel goes into the task slot, and a kick that comes late waits
+ * Before execveat: what the new image cannot ask of the kernel goes into *out, and a kick that comes late waits
  * until there is a handler again. signal_exec_failed() undoes the latter.
  */
-void signal_exec_state(struct thread *t);
+void signal_exec_state(struct thread *t, struct handover *out);
 void signal_exec_failed(struct thread *t);
 
 /* Delivers what is deliverable; called before the guest goes on when t->attention is set. May not return. */
