@@ -26,6 +26,9 @@
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
 #define RUNTIME_NAME "pclrt"
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
 
 extern char **environ;
 
@@ -63,15 +66,26 @@ static int open_runtime(void)
 	return -1;
 }
 
+/* Linux 6.3 wants to be told that nobody will execute it, or forbids it otherwise (vm.memfd_noexec); an older one does not know the flag. */
+static int make_file(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	return fd < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+
+/* Of this user, and of a size that nobody can change: whose pages went would be ended by the next access to them. */
 static int make_arena(void)
 {
-	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC);
 	void *at = (void *)LAYOUT_ARENA;
+	int fd = make_file();
 
 	if (fd < 0)
 		return complain("cannot make the session's memory");
 	if (ftruncate(fd, ARENA_FILE_SIZE))
 		return complain("cannot size the session's memory");
+	if (fchmod(fd, S_IRUSR | S_IWUSR) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return complain("cannot seal the session's memory");
 	if (mmap(at, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != at)
 		return complain("cannot map the session's memory");
 	return fd;

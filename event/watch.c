@@ -11,7 +11,7 @@
 
 static struct event_watch *slot(u32 nr)
 {
-	return &event_space->watch[nr];
+	return &event_space->watch[EVENT_WITHIN(nr, watch)];
 }
 
 static struct event *watched(const struct event_watch *w)

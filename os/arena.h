@@ -117,6 +117,17 @@ static inline struct arena *arena(void)
 	return (struct arena *)LAYOUT_ARENA;
 }
 
+/* Any member may have written anything there. */
+static inline u32 arena_tasks_high(void)
+{
+	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), ARENA_TASKS);
+}
+
+static inline struct task *arena_task(u32 slot)
+{
+	return &arena()->tasks[slot % ARENA_TASKS];
+}
+
 static inline u32 task_slot(const struct task *task)
 {
 	return (u32)(task - arena()->tasks);

@@ -8,9 +8,13 @@
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
+#include <asm/stat.h>
 #include "os/pidns.h"
+#include "os/proc.h"
+#include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -18,7 +22,28 @@
 #define GLOBAL_EXPEDITED 2
 #define REGISTER_GLOBAL_EXPEDITED 4
 
-/* -ESRCH if the thread is gone; -EPERM if it is in no pid namespace that this one can send signals to. */
+/*
+ * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, always at
+ * the same number. Where the kernel does not let one look (that takes the permission to trace) nothing speaks against it.
+ */
+static bool is_member(s32 pid, s32 tid)
+{
+	s32 fd = the_process.runtime_fd + ARENA_FD;
+	const struct thread *t = thread_current();
+	struct stat own, its;
+	char path[48];
+	long ret;
+
+	if ((t && t->host_pid == pid) || pidns_own() || sys2(__NR_fstat, fd, &own))
+		return true;
+	rt_snprintf(path, sizeof(path), "%d/task/%d/fd/%d", pid, tid, fd);
+	ret = sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
+	if (!ret)
+		return its.st_dev == own.st_dev && its.st_ino == own.st_ino;
+	return ret != -ENOENT || sys4(__NR_newfstatat, proc_dir(), "self", &its, 0);
+}
+
+/* -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals to. */
 static long send(const struct task *task, s32 signo)
 {
 	struct ksiginfo info;
@@ -26,6 +51,8 @@ static long send(const struct task *task, s32 signo)
 
 	if (!pidns_ids(task, pidns_own(), &pid, &tid) || !tid)
 		return session_is_dead(task_slot(task)) ? -ESRCH : -EPERM;
+	if (!is_member(pid, tid))
+		return -ESRCH;
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;

@@ -195,7 +195,7 @@ static s32 parent_outside(const struct task *task)
 {
 	u32 slot = session_find_tid(pidns_own(), (s32)sys0(__NR_getppid));
 
-	return slot ? arena()->tasks[slot].pid : task->ppid;
+	return slot ? arena_task(slot)->pid : task->ppid;
 }
 
 static s32 translate(s32 pid, u32 pidns)
@@ -204,7 +204,7 @@ static s32 translate(s32 pid, u32 pidns)
 	s32 its_pid = 0, its_tid;
 
 	if (slot)
-		pidns_ids(&arena()->tasks[slot], pidns, &its_pid, &its_tid);
+		pidns_ids(arena_task(slot), pidns, &its_pid, &its_tid);
 	return its_pid;
 }
 

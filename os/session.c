@@ -73,7 +73,7 @@ static void push_left(struct task *task)
 	task->is_left = 1;
 	task->next_slot = 0;
 	if (a->tasks_left)
-		a->tasks[a->tasks_left_last].next_slot = task_slot(task);
+		arena_task(a->tasks_left_last)->next_slot = task_slot(task);
 	else
 		a->tasks_left = task_slot(task);
 	a->tasks_left_last = task_slot(task);
@@ -93,9 +93,9 @@ struct task *session_task(u32 slot)
 {
 	struct task *task;
 
-	if (slot == 0 || slot >= arena()->tasks_high || slot >= ARENA_TASKS)
+	if (slot == 0 || slot >= arena_tasks_high())
 		return NULL;
-	task = &arena()->tasks[slot];
+	task = arena_task(slot);
 	return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_FREE ? NULL : task;
 }
 
@@ -104,7 +104,7 @@ u32 session_find_tid(u32 pidns, s32 tid)
 	s32 its_pid, its_tid;
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (task && task->state == TASK_ALIVE && pidns_ids(task, pidns, &its_pid, &its_tid) && its_tid == tid &&
@@ -168,7 +168,7 @@ static bool is_task_of(const struct task *task, s32 pid)
 
 static void end_gone(u32 slot, s32 pid)
 {
-	struct task *task = &arena()->tasks[slot];
+	struct task *task = arena_task(slot);
 
 	if (!is_task_of(task, pid))
 		return;
@@ -187,8 +187,8 @@ void session_exec_done(const struct task *self)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++)
-		if (&arena()->tasks[slot] != self)
+	for (slot = 1; slot < arena_tasks_high(); slot++)
+		if (arena_task(slot) != self)
 			end_gone(slot, self->pid);
 }
 
@@ -249,10 +249,10 @@ bool session_expects(s32 tid)
 	struct proc_stat st;
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++)
-		if (may_be(&arena()->tasks[slot], tid))
+	for (slot = 1; slot < arena_tasks_high(); slot++)
+		if (may_be(arena_task(slot), tid))
 			break;
-	if (slot >= arena()->tasks_high)
+	if (slot >= arena_tasks_high())
 		return false;
 	if (pidns_own())
 		return !sys2(__NR_kill, tid, 0);
@@ -263,7 +263,7 @@ void session_reap(void)
 {
 	u32 slot, generation;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (!task)
@@ -292,7 +292,7 @@ static bool is_dying(const struct task *task)
 void session_await_death(u32 slot)
 {
 	static const struct __kernel_timespec pause = {0, DYING_STEP_NS};
-	const struct task *task = &arena()->tasks[slot];
+	const struct task *task = arena_task(slot);
 
 	for (u32 ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
 		sys2(__NR_nanosleep, &pause, 0);
@@ -304,7 +304,7 @@ static void free_left_behind_locked(void)
 	struct arena *a = arena();
 
 	for (u32 looks = 0; a->tasks_left && looks < DEAD_LOOKS; looks++) {
-		struct task *task = &a->tasks[a->tasks_left];
+		struct task *task = arena_task(a->tasks_left);
 
 		a->tasks_left = task->next_slot;
 		task->is_left = 0;
@@ -326,28 +326,30 @@ static bool is_time_to_reap_locked(void)
 static struct task *alloc_locked(const struct task *parent)
 {
 	struct arena *a = arena();
+	struct task *task;
 	u32 slot;
 
 	free_left_behind_locked();
-	slot = a->tasks_free;
+	slot = a->tasks_free % ARENA_TASKS;
 	if (!slot && a->tasks_high >= ARENA_TASKS)
 		return NULL;
-	section_settle(slot ? slot : a->tasks_high);
+	section_settle(slot ? slot : arena_tasks_high());
 	if (slot)
-		a->tasks_free = a->tasks[slot].next_slot;
+		a->tasks_free = arena_task(slot)->next_slot;
 	else
 		slot = a->tasks_high++;
-	a->tasks[slot].generation++;
-	a->tasks[slot].made = 0;
-	a->tasks[slot].start_time = boottime();
-	a->tasks[slot].pid = parent->pid;
-	a->tasks[slot].tid = parent->tid;
-	a->tasks[slot].depth = parent->depth;
-	memcpy(a->tasks[slot].inner, parent->inner, sizeof(parent->inner));
-	a->tasks[slot].children_apart = 0;
-	a->tasks[slot].made_apart = parent->children_apart;
-	__atomic_store_n(&a->tasks[slot].state, TASK_NEW, __ATOMIC_RELEASE);
-	return &a->tasks[slot];
+	task = arena_task(slot);
+	task->generation++;
+	task->made = 0;
+	task->start_time = boottime();
+	task->pid = parent->pid;
+	task->tid = parent->tid;
+	task->depth = parent->depth;
+	memcpy(task->inner, parent->inner, sizeof(parent->inner));
+	task->children_apart = 0;
+	task->made_apart = parent->children_apart;
+	__atomic_store_n(&task->state, TASK_NEW, __ATOMIC_RELEASE);
+	return task;
 }
 
 struct task *session_task_new(struct task *parent)
@@ -428,7 +430,7 @@ void session_group_end(struct task *self)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (!task || task == self || task->state != TASK_ALIVE || task->pid != self->pid || !end_task(task))
@@ -448,12 +450,12 @@ static s32 outermost_pid(s32 pid, u32 *ns)
 	s32 its_pid, its_tid;
 
 	*ns = 0;
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		const struct task *task = session_task(slot);
 
 		if (!task || task->state != TASK_ALIVE || !pidns_ids(task, own, &its_pid, &its_tid) || its_pid != pid)
 			continue;
-		if (task->depth && task->inner[task->depth - 1].pid == 1)
+		if (pidns_inner(task) && pidns_inner(task)->pid == 1)
 			*ns = pidns_of(task);
 		return task->pid;
 	}
@@ -467,10 +469,10 @@ void session_process_gone(s32 pid)
 	s32 its_pid, its_tid;
 
 	pid = outermost_pid(pid, &ns);
-	for (slot = 1; pid && slot < arena()->tasks_high; slot++) {
+	for (slot = 1; pid && slot < arena_tasks_high(); slot++) {
 		end_gone(slot, pid);
-		if (unlikely(ns) && pidns_ids(&arena()->tasks[slot], ns, &its_pid, &its_tid))
-			end_gone(slot, arena()->tasks[slot].pid);
+		if (unlikely(ns) && pidns_ids(arena_task(slot), ns, &its_pid, &its_tid))
+			end_gone(slot, arena_task(slot)->pid);
 	}
 }
 

@@ -37,7 +37,7 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 
 struct bank *host_task_bank(task_id task)
 {
-	return &arena()->tasks[task].bank;
+	return &arena_task(task)->bank;
 }
 
 struct cpu *host_own_cpu(void)
