@@ -46,7 +46,7 @@ static long read_locked(struct event *e, u64 *buf, u64 size)
 
 	if (event_tally(e)->state == PERF_STATE_ERROR)
 		return 0;
-	if (size < attr_read_size(format, siblings))
+	if (siblings > size || size < attr_read_size(format, siblings))
 		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
 	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings) : read_one(e, format, buf);
 	return (end - buf) * sizeof(u64);

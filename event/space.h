@@ -353,9 +353,14 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_RING offsetof(struct event, in_ring)
 #define LINK_LINEAGE offsetof(struct event, in_lineage)
 
-/* Iteration in which the present event may leave the list. It ends, whatever others have written. */
+/*
+ * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as that before it, and begins with
+ * one that names none: so it ends, whatever others have written there.
+ */
+#define LINKED_AFTER(prev_, nr, link) ((nr) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
-	for (u32 nr = (list).first, next_, left_##nr = EVENT_SLOTS; nr && left_##nr-- && ((e) = event_slot(nr), next_ = (e)->link.next, true); nr = next_)
+	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_;                                                      \
+	     nr && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true); nr = next_)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include "cpu/cpu.h"
 #include "os/elf.h"
+#include "os/process.h"
 #include "os/exec.h"
 #include "os/handover.h"
 #include "os/load.h"
@@ -229,7 +230,7 @@ static void note_host_locked(const struct kernel_maps *m)
 
 static void randomize(struct loading *ld)
 {
-	if (!arena()->config.aslr)
+	if (!the_process.config.aslr)
 		return;
 	if (sys3(__NR_getrandom, ld->random, sizeof(ld->random), 0) != (long)sizeof(ld->random))
 		return;
@@ -414,7 +415,7 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	prog.interp_base = ld->has_interp ? ld->interp.bias : 0;
 	prog.vdso = ld->vdso;
 	prog.random_shift = ld->random[2];
-	prog.random_bytes = arena()->config.aslr;
+	prog.random_bytes = the_process.config.aslr;
 	ret = stack_build(&ld->kernel, &prog, &built);
 	if (ret)
 		return ret;

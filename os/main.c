@@ -110,6 +110,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
+	the_process.config = arena()->config;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
@@ -153,7 +154,7 @@ static void find_task(struct thread *t)
 	t->group->pid = t->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
-	if (arena()->config.strace)
+	if (the_process.config.strace)
 		log_exec(t);
 }
 
@@ -179,12 +180,12 @@ static void attach_events(void)
 		.after = event_after,
 	};
 	if (!a->events_ready) {
-		event_sysctl()->paranoid = a->config.paranoid;
-		if (a->config.max_sample_rate) {
-			event_sysctl()->max_sample_rate = a->config.max_sample_rate;
+		event_sysctl()->paranoid = the_process.config.paranoid;
+		if (the_process.config.max_sample_rate) {
+			event_sysctl()->max_sample_rate = the_process.config.max_sample_rate;
 			event_space->rate_set = 1;
 		}
-		event_space->call_stacks = a->config.call_stacks;
+		event_space->call_stacks = the_process.config.call_stacks;
 		a->events_ready = 1;
 	}
 	pmu_init();
@@ -192,7 +193,7 @@ static void attach_events(void)
 
 static void start_translator(struct thread *t, const u64 *kernel_sp)
 {
-	const struct session_config *c = &arena()->config;
+	const struct session_config *c = &the_process.config;
 	struct stack_kernel k;
 	int ret;
 

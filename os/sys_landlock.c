@@ -13,13 +13,14 @@
 #ifndef MFD_EXEC /* Linux 6.3 */
 #define MFD_EXEC 0x10u
 #endif
+#define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define COPY_MAX 0x7ffff000ul /* what sendfile copies at most */
 
 static long make_memfd(void)
 {
-	long fd = sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC | MFD_EXEC);
+	long fd = sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
-	return fd == -EINVAL ? sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC) : fd;
+	return fd == -EINVAL ? sys2(__NR_memfd_create, "pclrt", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
 /* Copies the file from its beginning, without moving a position that other processes share. */
@@ -45,7 +46,8 @@ static void move_runtime_to_memory(void)
 	fd = make_memfd();
 	if (sys_is_error(fd))
 		return;
-	if (copy(fd, the_process.runtime_fd + RUNTIME_FD)) {
+	/* Other members have it, too, and execute it. */
+	if (copy(fd, the_process.runtime_fd + RUNTIME_FD) && !sys3(__NR_fcntl, fd, F_ADD_SEALS, SEALS)) {
 		sys3(__NR_dup3, fd, the_process.runtime_fd + RUNTIME_FD, 0);
 		done = true;
 	}
