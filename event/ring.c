@@ -182,7 +182,7 @@ bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 		.event = e,
 		.data = host_ring_page(page + 1),
 		.mask = data - 1,
-		.at = backward ? r->head - total : r->head,
+		.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul),
 		.head = backward ? r->head - total : r->head + total,
 		.told = r->lost != 0,
 	};
@@ -276,7 +276,7 @@ static void fill_unfinished(struct ring *r)
 	o.data = host_ring_page(page + 1);
 	o.mask = size - 1;
 	total = MIN(MAX(total, (u64)sample_filler_size(root)), (u64)FILLER_MAX);
-	o.at = backward ? r->head - total : r->head;
+	o.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul);
 	o.head = backward ? o.at : o.at + total;
 	sample_filler_write(&o, root, (u32)total);
 	r->head = o.head;

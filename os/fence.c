@@ -56,7 +56,7 @@ static long send(const struct task *task, s32 signo)
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;
-	info.value = arena()->session_id;
+	info.value = the_process.session_id;
 	return sys4(__NR_rt_tgsigqueueinfo, pid, tid, signo, &info);
 }
 
@@ -88,7 +88,7 @@ void signal_kick(struct task *task)
 
 bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
 {
-	bool known = info->value == arena()->session_id;
+	bool known = info->value == the_process.session_id;
 
 	if (signo == SIG_KICK)
 		return known && (info->code == SIG_KICK_CODE || info->code == SI_TIMER);

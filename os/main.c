@@ -111,6 +111,7 @@ u64 main_prepare(const u64 *kernel_sp)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
 	the_process.config = arena()->config;
+	the_process.session_id = arena()->session_id;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
