@@ -116,10 +116,10 @@ enum section_fence signal_fence(u32 slot)
 	struct task *task = slot < ARENA_TASKS ? &arena()->tasks[slot] : NULL;
 	long ret;
 
-	if (!task || !task->pid)
-		return FENCE_FAILED;
+	if (!task)
+		return FENCE_DEAD;
 	ret = send_fence(task);
-	if (ret)
-		return ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
+	if (ret) /* ids that no thread can have are nobody's */
+		return ret == -ESRCH || ret == -EINVAL ? FENCE_DEAD : FENCE_FAILED;
 	return sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0) ? FENCE_SENT : FENCE_PASSED;
 }

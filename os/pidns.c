@@ -145,8 +145,12 @@ bool pidns_exists(s32 pid, s32 tid)
 	char path[32];
 	struct stat st;
 
-	if (!pidns_own())
-		return sys3(__NR_tgkill, pid, tid, 0) != -ESRCH;
+	long ret;
+
+	if (!pidns_own()) {
+		ret = sys3(__NR_tgkill, pid, tid, 0);
+		return ret != -ESRCH && ret != -EINVAL;
+	}
 	rt_snprintf(path, sizeof(path), "%d/task/%d", pid, tid);
 	return sys4(__NR_newfstatat, proc_dir(), path, &st, 0) != -ENOENT;
 }
