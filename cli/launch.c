@@ -21,6 +21,7 @@
 #include "cli/launch.h"
 #include "cli/limits.h"
 #include "os/arena.h"
+#include "os/handover.h"
 
 #ifndef MFD_EXEC /* Linux 6.3 */
 #define MFD_EXEC 0x10u
@@ -28,6 +29,9 @@
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
 #define RUNTIME_NAME "pclrt"
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
 
 extern char **environ;
 
@@ -65,15 +69,26 @@ static int open_runtime(void)
 	return -1;
 }
 
+/* Linux 6.3 wants to be told that nobody will execute it, or forbids it otherwise (vm.memfd_noexec); an older one does not know the flag. */
+static int make_file(void)
+{
+	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	return fd < 0 && errno == EINVAL ? (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+}
+
+/* Of this user, and of a size that nobody can change: whose pages went would be ended by the next access to them. */
 static int make_arena(void)
 {
-	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC);
 	void *at = (void *)LAYOUT_ARENA;
+	int fd = make_file();
 
 	if (fd < 0)
 		return complain("cannot make the session's memory");
 	if (ftruncate(fd, ARENA_FILE_SIZE))
 		return complain("cannot size the session's memory");
+	if (fchmod(fd, S_IRUSR | S_IWUSR) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return complain("cannot seal the session's memory");
 	if (mmap(at, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != at)
 		return complain("cannot map the session's memory");
 	return fd;
@@ -103,10 +118,10 @@ static int open_proc(void)
 /* Where memfds cannot be executed, the number is taken all the same. */
 static int make_spare(int runtime)
 {
-	int fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC | MFD_EXEC);
+	int fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
 	if (fd < 0 && errno == EINVAL)
-		fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC);
+		fd = (int)syscall(SYS_memfd_create, RUNTIME_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		fd = dup(runtime);
 	return fd >= 0 ? fd : complain("cannot make a descriptor");
@@ -238,20 +253,18 @@ int launch_session(const struct options *options)
 	return 0;
 }
 
-/* The slot that the runtime finds by the kernel's thread id. */
+/* The slot that is handed over to the runtime. */
 static void fill_slot(struct task *t, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	t->cpu.slot = FIRST_SLOT;
 	t->generation = 1;
 	t->pid = t->tid = (s32)getpid();
 	t->ppid = (s32)getppid();
 	t->uid = geteuid();
 	t->gid = getegid();
 	snprintf(t->comm, sizeof(t->comm), "%.15s", slash ? slash + 1 : path);
-	snprintf(t->exec_path, sizeof(t->exec_path), "%s", path);
-	snprintf(t->exec_name, sizeof(t->exec_name), "%s", path);
+	snprintf(t->exe, sizeof(t->exe), "%s", path);
 	__atomic_store_n(&t->state, TASK_NEW, __ATOMIC_RELEASE);
 }
 
@@ -286,6 +299,24 @@ static char **resolve(const struct program *program, char **argv, const char **p
 	return argv;
 }
 
+/* The environment, and what the runtime is to know. */
+static char **with_handover(const char *path)
+{
+	static char string[HANDOVER_MAX];
+	size_t n = 0;
+	char **out;
+
+	while (environ[n])
+		n++;
+	out = calloc(n + 2, sizeof(*out));
+	if (!out)
+		return NULL;
+	memcpy(out, environ, n * sizeof(*out));
+	snprintf(string, sizeof(string), HANDOVER_FORMAT, FIRST_SLOT, 0, 0, 0, 0ul, 0ul, path);
+	out[n] = string;
+	return out;
+}
+
 int launch_guest(const struct program *program, char **argv)
 {
 	const char *path;
@@ -294,7 +325,7 @@ int launch_guest(const struct program *program, char **argv)
 	if (!argv)
 		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
-	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, environ, AT_EMPTY_PATH);
+	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
 	complain("cannot start the runtime");

@@ -1,6 +1,7 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
 #include "cpu/loose.h"
+#include "rt/string.h"
 
 #define N CPU_BLOCK_INSNS
 
@@ -19,19 +20,8 @@ _Static_assert((NEAR - 2 * N) / 2 > N * (N + 1), "set_quotas()");
 #define USE_BITS 20
 #define RATIO_BITS 20
 
-void cpu_clear_bank(struct cpu *cpu)
-{
-	for (u32 n = 0; n < N; n++)
-		for (u32 row = 0; row < 2; row++)
-			cpu->blocks[row][n] = cpu->quota[row][n] = cpu->use[row][n] = 0;
-	for (enum cell c = 0; c < CELL_NR; c++) {
-		cpu->cell[c] = cpu->bias[c] = cpu->shown[c] = 0;
-		cpu->limit[c] = CPU_NO_LIMIT;
-	}
-	cpu->seq = cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
-	loose_clear(cpu);
-	cpu->limits_stale = 1;
-}
+/* So often a reader looks at a bank that changes all the time, which none does that its owner writes. */
+#define READS 100000u
 
 static u64 load(const u64 *word)
 {
@@ -43,47 +33,90 @@ static void store(u64 *word, u64 value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-static u64 sum_of(const struct cpu *cpu, enum cell c)
+static u64 sum_of(const struct bank *bank, enum cell c)
 {
-	u64 sum = bank_looked(cpu, c);
+	u64 sum = bank_looked(bank, c);
 
 	if (c == CELL_BRANCHES) {
 		for (u32 n = 0; n < N; n++)
-			sum += load(&cpu->blocks[0][n]);
+			sum += load(&bank->blocks[0][n]);
 	} else {
 		for (u32 n = 0; n < N; n++)
-			sum += (n + 1) * (load(&cpu->blocks[0][n]) + load(&cpu->blocks[1][n]));
+			sum += (n + 1) * (load(&bank->blocks[0][n]) + load(&bank->blocks[1][n]));
 	}
 	return sum;
 }
 
-u64 cpu_read_cell(const struct cpu *cpu, enum cell c)
+u64 cpu_read_cell(const struct bank *bank, enum cell c)
 {
+	u32 seq, reads = 0;
 	u64 count;
-	u32 seq;
 
 	do {
-		seq = __atomic_load_n(&cpu->seq, __ATOMIC_ACQUIRE); /* A */
+		seq = __atomic_load_n(&bank->seq, __ATOMIC_ACQUIRE); /* A */
 		if (seq & 1) {
-			count = load(&cpu->frozen[c]);
+			count = load(&bank->frozen[c]);
 		} else {
-			count = load(&cpu->cell[c]) - load(&cpu->bias[c]);
+			count = load(&bank->cell[c]) - load(&bank->bias[c]);
 			if (c <= CELL_BRANCHES)
-				count += sum_of(cpu, c);
+				count += sum_of(bank, c);
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* B */
-	} while (__atomic_load_n(&cpu->seq, __ATOMIC_RELAXED) != seq);
+	} while (__atomic_load_n(&bank->seq, __ATOMIC_RELAXED) != seq && reads++ < READS);
 	return count;
 }
 
-u64 cpu_show_cell(struct cpu *cpu, enum cell c)
+u64 cpu_show_cell(struct bank *bank, enum cell c)
 {
-	bool inside = __atomic_load_n(&cpu->epoch, __ATOMIC_ACQUIRE);
-	u64 count = cpu_read_cell(cpu, c);
+	bool inside = __atomic_load_n(&bank->inside, __ATOMIC_ACQUIRE);
+	u64 count = cpu_read_cell(bank, c), shown = load(&bank->shown[c]);
 
-	if (!inside || count > cpu->shown[c])
-		cpu->shown[c] = count;
-	return cpu->shown[c];
+	if (inside && count <= shown)
+		return shown;
+	store(&bank->shown[c], count);
+	return count;
+}
+
+/* Nothing is known of how the thread's code advances them. */
+static void forget_limits(struct cpu *cpu)
+{
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++)
+			cpu->quota[row][n] = cpu->use[row][n] = 0;
+	for (enum cell c = 0; c < CELL_NR; c++)
+		cpu->limit[c] = CPU_NO_LIMIT;
+	cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = cpu->movable = cpu->rare = cpu->strict = 0;
+	loose_clear(cpu);
+	cpu->limits_stale = 1;
+}
+
+void cpu_take_bank(struct cpu *cpu)
+{
+	struct bank *bank = cpu_bank(cpu);
+	u64 count[CELL_NR];
+
+	for (enum cell c = 0; c < CELL_NR; c++)
+		count[c] = cpu_read_cell(bank, c);
+	for (enum cell c = 0; c < CELL_NR; c++)
+		store(&bank->frozen[c], count[c]);
+	__atomic_store_n(&bank->seq, bank->seq | 1, __ATOMIC_RELEASE); /* A */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	for (enum cell c = 0; c < CELL_NR; c++) {
+		store(&bank->cell[c], count[c]);
+		store(&bank->bias[c], 0);
+	}
+	for (u32 n = 0; n < N; n++)
+		for (u32 row = 0; row < 2; row++)
+			store(&bank->blocks[row][n], 0);
+	forget_limits(cpu);
+	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&bank->seq, (bank->seq | 1) + 1, __ATOMIC_RELEASE); /* B */
+}
+
+void cpu_clear_bank(struct cpu *cpu)
+{
+	memset(cpu_bank(cpu), 0, sizeof(struct bank));
+	forget_limits(cpu);
 }
 
 /* The countdown of c is in force and right. */
@@ -95,13 +128,13 @@ static bool counts_down(const struct cpu *cpu, enum cell c)
 /* As sum_of() both, by the owner: each word is added as often as it has instructions. */
 static void sum_up(struct cpu *cpu)
 {
-	u64 insns = bank_looked(cpu, CELL_INSTRUCTIONS), branches = bank_looked(cpu, CELL_BRANCHES), longer = 0;
+	u64 insns = bank_looked(cpu_bank(cpu), CELL_INSTRUCTIONS), branches = bank_looked(cpu_bank(cpu), CELL_BRANCHES), longer = 0;
 
 #pragma GCC unroll 8
 	for (u32 n = N; n-- > 0;) {
-		longer += cpu->blocks[0][n] + cpu->blocks[1][n];
+		longer += cpu_bank(cpu)->blocks[0][n] + cpu_bank(cpu)->blocks[1][n];
 		insns += longer;
-		branches += cpu->blocks[0][n];
+		branches += cpu_bank(cpu)->blocks[0][n];
 	}
 	cpu->sum[CELL_INSTRUCTIONS] = insns;
 	cpu->sum[CELL_BRANCHES] = branches;
@@ -112,13 +145,13 @@ static u64 add_up(struct cpu *cpu, enum cell c)
 {
 	if (!cpu->summed)
 		sum_up(cpu);
-	return cpu->cell[c] - cpu->bias[c] + cpu->sum[c];
+	return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c] + cpu->sum[c];
 }
 
 u64 cpu_own_count(struct cpu *cpu, enum cell c)
 {
 	if (c > CELL_BRANCHES)
-		return cpu->cell[c] - cpu->bias[c];
+		return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c];
 	if (counts_down(cpu, c))
 		return cpu->limit[c] + (u64)cpu->countdown[c];
 	return add_up(cpu, c);
@@ -188,14 +221,14 @@ bool cpu_limit_is_next(const struct cpu *cpu)
 bool cpu_used_up(const struct cpu *cpu)
 {
 	for (u32 n = 0; n < N; n++)
-		if ((s64)(cpu->blocks[0][n] & cpu->blocks[1][n]) >= 0)
+		if ((s64)(cpu_bank(cpu)->blocks[0][n] & cpu_bank(cpu)->blocks[1][n]) >= 0)
 			return true;
 	return false;
 }
 
 void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 {
-	store(&cpu->cell[c], cpu->cell[c] + (u64)by);
+	store(&cpu_bank(cpu)->cell[c], cpu_bank(cpu)->cell[c] + (u64)by);
 	cpu->limits_stale = 1;
 }
 
@@ -203,33 +236,37 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 
 void bank_change_begin(struct cpu *cpu)
 {
-	if (cpu->seq & 1)
+	struct bank *bank = cpu_bank(cpu);
+
+	if (bank->seq & 1)
 		return;
 	for (enum cell c = 0; c < CELL_NR; c++)
-		store(&cpu->frozen[c], cpu_own_count(cpu, c));
-	__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* A */
+		store(&bank->frozen[c], cpu_own_count(cpu, c));
+	__atomic_store_n(&bank->seq, bank->seq + 1, __ATOMIC_RELEASE); /* A */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 void bank_change_end(struct cpu *cpu)
 {
-	if (cpu->seq & 1)
-		__atomic_store_n(&cpu->seq, cpu->seq + 1, __ATOMIC_RELEASE); /* B */
+	struct bank *bank = cpu_bank(cpu);
+
+	if (bank->seq & 1)
+		__atomic_store_n(&bank->seq, bank->seq + 1, __ATOMIC_RELEASE); /* B */
 }
 
 static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 {
-	u64 word = -MIN(left, UNLIMITED), by = word - cpu->cell[c];
+	u64 word = -MIN(left, UNLIMITED), by = word - cpu_bank(cpu)->cell[c];
 
 	if (left < UNLIMITED)
 		cpu->running_up |= 1u << c;
 	else
 		cpu->running_up &= ~(1u << c);
-	if (!by || (left >= UNLIMITED && -cpu->cell[c] > UNLIMITED / 2 && -cpu->cell[c] <= UNLIMITED))
+	if (!by || (left >= UNLIMITED && -cpu_bank(cpu)->cell[c] > UNLIMITED / 2 && -cpu_bank(cpu)->cell[c] <= UNLIMITED))
 		return;
 	bank_change_begin(cpu);
-	store(&cpu->cell[c], word);
-	store(&cpu->bias[c], cpu->bias[c] + by);
+	store(&cpu_bank(cpu)->cell[c], word);
+	store(&cpu_bank(cpu)->bias[c], cpu_bank(cpu)->bias[c] + by);
 }
 
 /*
@@ -243,7 +280,7 @@ static u64 renew_use(struct cpu *cpu, u64 *branches)
 
 	for (u32 n = 0; n < N; n++)
 		for (u32 row = 0; row < 2; row++) {
-			cpu->use[row][n] += cpu->blocks[row][n] + cpu->quota[row][n];
+			cpu->use[row][n] += cpu_bank(cpu)->blocks[row][n] + cpu->quota[row][n];
 			sum += (n + 1) * cpu->use[row][n];
 		}
 	if (sum >> USE_BITS)
@@ -267,13 +304,13 @@ static u64 times(u64 may, u64 use)
 
 static void set_quota(struct cpu *cpu, u32 row, u32 n, u64 quota)
 {
-	u64 by = -quota - cpu->blocks[row][n];
+	u64 by = -quota - cpu_bank(cpu)->blocks[row][n];
 
 	cpu->quota[row][n] = quota;
-	store(&cpu->blocks[row][n], -quota);
-	store(&cpu->bias[CELL_INSTRUCTIONS], cpu->bias[CELL_INSTRUCTIONS] + (n + 1) * by);
+	store(&cpu_bank(cpu)->blocks[row][n], -quota);
+	store(&cpu_bank(cpu)->bias[CELL_INSTRUCTIONS], cpu_bank(cpu)->bias[CELL_INSTRUCTIONS] + (n + 1) * by);
 	if (!row)
-		store(&cpu->bias[CELL_BRANCHES], cpu->bias[CELL_BRANCHES] + by);
+		store(&cpu_bank(cpu)->bias[CELL_BRANCHES], cpu_bank(cpu)->bias[CELL_BRANCHES] + by);
 }
 
 /* How far the number of blocks of one kind may be from what is expected, so that few words are used up early: about twice its root. */

@@ -17,7 +17,7 @@
  * passed for all that, the next is not to be, cpu->strict.
  *
  * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
- * under cpu->seq, with the counts put down before:
+ * under bank->seq, with the counts put down before:
  *
  *	owner				reader
  *	frozen = counts			s = seq			A
@@ -32,17 +32,20 @@
 
 #define CPU_NO_LIMIT (~0ul)
 
-/* A new thread begins with nothing counted and without limits. */
+/* Nothing is counted, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
 
+/* The bank of a thread that begins, or goes on in another program: what it has counted stays, limits and all else begin anew. */
+void cpu_take_bank(struct cpu *cpu);
+
 /* What a cell has counted since the thread began. By anyone, any time. */
-u64 cpu_read_cell(const struct cpu *cpu, enum cell c);
+u64 cpu_read_cell(const struct bank *bank, enum cell c);
 
 /*
  * The same by others than the owner, one at a time: while it is in translated code, in which blocks are counted before all of them is done, and what was
  * counted ahead may be taken back, the count does not go back.
  */
-u64 cpu_show_cell(struct cpu *cpu, enum cell c);
+u64 cpu_show_cell(struct bank *bank, enum cell c);
 
 /*
  * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.

@@ -1,13 +1,17 @@
 /*
  * A guest thread's registers and counter bank: the only wire between the translator and the PMU.
  *
- * One struct cpu per task slot, in the arena (shared by the session) at an address that follows from the slot number.
- * While its thread runs translated code, the stolen register holds the address of this structure, the other guest
- * registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are in gpr, rip and
+ * struct cpu is private to the thread's process, at the end of its thread's area (os/thread.h). Directly behind it, where a page begins, lies
+ * struct bank: this page is the session's shared memory, that of the thread's task slot. What is in struct cpu steers the thread: nobody
+ * else can reach it. What is in struct bank others read, and any member of the session may write: the thread takes nothing from
+ * there but counts and, checked, `want`.
+ *
+ * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of the structure, near the
+ * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are in gpr, rip and
  * rflags. Vector, x87 and segment state is always in
  * the hardware.
  *
- * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `kick` (anyone, set only).
+ * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
  * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so they
  * are never torn, and after the owner's death they stay as they were.
  */
@@ -48,6 +52,8 @@ enum cell {
 #define CPU_WANT_LBR_IND_JMP 4096u
 #define CPU_WANT_LBR_IND_CALL 8192u
 #define CPU_WANT_LBR 0x3f00u
+/* All of these, which others may ask for. */
+#define CPU_WANT_BY_DRIVERS 0x3f7fu
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
 #define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
 #define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
@@ -114,14 +120,22 @@ struct rseq_cs; /* linux/rseq.h */
 #define CPU_STRICT 2
 #define CPU_LOST 3 /* and where it is found nothing looks */
 
-struct cpu {
-	/* The first 128 bytes are reached by translated code with 8-bit displacements. */
-	u64 stolen;	   /* the guest's value of the stolen register, always */
-	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
+/*
+ * In shared memory, where a page begins. Written by the owner, but as it says; believed by nobody more than that it is a number.
+ */
+struct bank {
 	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look after which it is not negative stops */
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
 	u64 cell[CELL_NR];
+	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
+	u32 inside;	   /* the owner is in translated code, or on its way in or out */
+	u32 seq;	   /* odd while words and biases change */
+	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
+	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
+	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
+} __attribute__((aligned(64)));
 
+struct cpu {
 	u64 gpr[16];	   /* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
 	u64 rflags;
@@ -131,13 +145,11 @@ struct cpu {
 	u64 rt_rsp;	   /* the runtime's stack pointer to return to from translated code */
 	u64 rt_fn[4];	   /* addresses in the runtime that the cache jumps to (dbt/) */
 	u32 pending;	   /* set by a signal handler of this thread: leave the cache at the next instruction boundary */
-	u32 want;	   /* CPU_WANT_* that active events need */
 	u32 variant;	   /* CPU_WANT_* of the code that it runs now */
 	u32 epoch;	   /* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
 	u32 slot;	   /* number of this cpu's task slot */
 
 	/* Limits; see cpu/bank.h. All written by the owner only. */
-	u32 seq;	   /* odd while words and biases change */
 	u32 near;	   /* bits of CPU_WANT_NEAR, CPU_WANT_LOOSE and CPU_WANT_RARE in force */
 	u32 limited;	   /* bit per cell with a limit */
 	u32 movable;	   /* these may be moved on */
@@ -180,10 +192,7 @@ struct cpu {
 	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */
 	u64 quota[2][CPU_BLOCK_INSNS]; /* blocks[][] were -quota when they were set */
 	u64 use[2][CPU_BLOCK_INSNS];   /* of late, in proportion */
-	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
-	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
-	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
 
 	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
 
@@ -202,10 +211,6 @@ struct cpu {
 	u64 watch_lo, watch_len;
 	u8 watch_map[CPU_WATCH_MAP]; /* within that, by the 64 bytes that it begins in, counted from watch_lo: 1 if it may */
 
-	/* Taken branches, a ring: lbr_pos is the next place to be written. */
-	u8 lbr_pos;
-	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR];
-
 	/* The call stack, a ring in the process's own memory; calls_pos is the place of the innermost call. NULL until it is wanted. */
 	struct cpu_call *calls;
 	u16 calls_pos;
@@ -215,12 +220,34 @@ struct cpu {
 	u64 guard_minus;   /* if it and this one amount to 0 */
 	struct rseq_cs *guard_range;
 	u32 aborted;	   /* it was not */
+
+	/* Taken branches, a ring: lbr_pos is the next place to be written. */
+	u8 lbr_pos;
+	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR];
+
+	/* The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit displacements. */
+	u64 not_used[3] __attribute__((aligned(64)));
+	u64 stolen;	   /* the guest's value of the stolen register, always; the stolen one points here */
+	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
-/* Where blocks of n instructions are counted, for code generation. */
-static inline size_t cpu_blocks_offset(u32 row, u32 n)
+#define CPU_BASE ((s32)offsetof(struct cpu, stolen))
+_Static_assert(CPU_BASE == sizeof(struct cpu) - 40, "the bank is near where the stolen register points to");
+
+/* Where a field lies, from where the stolen register points to: for code generation. */
+#define CPU_AT(field) ((s32)offsetof(struct cpu, field) - CPU_BASE)
+#define BANK_AT(field) ((s32)(sizeof(struct cpu) + offsetof(struct bank, field)) - CPU_BASE)
+
+/* The thread's own, as it sees it; others find it in the task's slot. */
+static inline struct bank *cpu_bank(const struct cpu *cpu)
 {
-	return offsetof(struct cpu, blocks) + (row * CPU_BLOCK_INSNS + n - 1) * 8;
+	return (struct bank *)(cpu + 1);
+}
+
+/* Where blocks of n instructions are counted, for code generation. */
+static inline s32 cpu_blocks_at(u32 row, u32 n)
+{
+	return BANK_AT(blocks) + (s32)((row * CPU_BLOCK_INSNS + n - 1) * 8);
 }
 
 static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)
@@ -236,10 +263,10 @@ static inline void cpu_set_gpr(struct cpu *cpu, unsigned reg, u64 value)
 		cpu->gpr[reg] = value;
 }
 
-/* Address of a cell within the structure, for code generation. */
-static inline size_t cpu_cell_offset(enum cell c)
+/* The same of a cell. */
+static inline s32 cpu_cell_at(enum cell c)
 {
-	return offsetof(struct cpu, cell) + 8 * c;
+	return BANK_AT(cell) + 8 * (s32)c;
 }
 
 #endif

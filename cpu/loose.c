@@ -81,7 +81,7 @@ void cpu_walk_no_more(struct cpu *cpu)
 
 void loose_clear(struct cpu *cpu)
 {
-	cpu->looks = 2 * -CPU_LOOK;
+	cpu_bank(cpu)->looks = 2 * -CPU_LOOK;
 	cpu->looks_given = 2;
 	cpu->looks_more = cpu->looked = cpu->looked_by = 0;
 	cpu->probe = cpu->probing = cpu->probed_far = cpu->look_at = cpu->look_behind = 0;
@@ -96,30 +96,30 @@ void loose_clear(struct cpu *cpu)
 /* Fewer, if a look took back what cpu_probe() did. */
 static u64 looks_made(const struct cpu *cpu)
 {
-	s64 made = (s64)cpu->looks_given + (cpu->looks >> CPU_LOOK_SHIFT);
+	s64 made = (s64)cpu->looks_given + (cpu_bank(cpu)->looks >> CPU_LOOK_SHIFT);
 
 	return made > 0 ? (u64)made : 0;
 }
 
-/* The blocks of so many more looks can be counted in cpu->looks, besides those that are. */
+/* The blocks of so many more looks can be counted in cpu_bank(cpu)->looks, besides those that are. */
 static u64 room(const struct cpu *cpu)
 {
-	return MIN((CPU_LOOK_BRANCH - 1 - bank_looked(cpu, CELL_INSTRUCTIONS)) / N, CPU_LOOK / CPU_LOOK_BRANCH - 1 - bank_looked(cpu, CELL_BRANCHES));
+	return MIN((CPU_LOOK_BRANCH - 1 - bank_looked(cpu_bank(cpu), CELL_INSTRUCTIONS)) / N, CPU_LOOK / CPU_LOOK_BRANCH - 1 - bank_looked(cpu_bank(cpu), CELL_BRANCHES));
 }
 
 /* So many may be made from now on; the last one stops. */
 static void allow_looks(struct cpu *cpu, u64 looks)
 {
 	u64 n = MIN(looks, CPU_LOOKS_MAX);
-	s64 counted = cpu->looks & (CPU_LOOK - 1);
+	s64 counted = cpu_bank(cpu)->looks & (CPU_LOOK - 1);
 
 	if (room(cpu) < n) {
 		bank_change_begin(cpu);
 		for (enum cell c = CELL_INSTRUCTIONS; c <= CELL_BRANCHES; c++)
-			__atomic_store_n(&cpu->cell[c], cpu->cell[c] + bank_looked(cpu, c), __ATOMIC_RELAXED);
+			__atomic_store_n(&cpu_bank(cpu)->cell[c], cpu_bank(cpu)->cell[c] + bank_looked(cpu_bank(cpu), c), __ATOMIC_RELAXED);
 		counted = 0;
 	}
-	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK + counted, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu_bank(cpu)->looks, (s64)n * -CPU_LOOK + counted, __ATOMIC_RELAXED);
 	cpu->looks_given = n;
 	cpu->looks_more = looks - n;
 	cpu->summed = 0;
@@ -132,7 +132,7 @@ static bool allow_more(struct cpu *cpu)
 
 	if (n < MORE_MIN)
 		return false;
-	__atomic_store_n(&cpu->looks, (s64)n * -CPU_LOOK + (cpu->looks & (CPU_LOOK - 1)), __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu_bank(cpu)->looks, (s64)n * -CPU_LOOK + (cpu_bank(cpu)->looks & (CPU_LOOK - 1)), __ATOMIC_RELAXED);
 	cpu->looks_given += n;
 	cpu->looks_more -= n;
 	cpu->summed = 0;
@@ -214,14 +214,14 @@ static void add_looked(struct cpu *cpu)
 	}
 	if (cpu->looked > LOOKS_WEIGHED)
 		cpu->looked /= 2;
-	if (cpu->probing && cpu->looks >= 0)
+	if (cpu->probing && cpu_bank(cpu)->looks >= 0)
 		note_probe(cpu, far);
 }
 
 /* inside: by a look whose block is counted. */
 static void note_counts(struct cpu *cpu, bool inside)
 {
-	cpu->looked_by = cpu->looks >= 0 ? cpu->look_id : 0;
+	cpu->looked_by = cpu_bank(cpu)->looks >= 0 ? cpu->look_id : 0;
 	cpu->looked_inside = inside;
 	for (u32 todo = cpu->limited; todo; todo &= todo - 1)
 		cpu->looked_at[__builtin_ctz(todo)] = cpu_own_count(cpu, (enum cell)__builtin_ctz(todo));
@@ -275,7 +275,7 @@ static void wait_for_look(struct cpu *cpu, enum cell c)
 /* The look that is waited for has come, and stopped. */
 static bool looks_again(const struct cpu *cpu)
 {
-	return cpu->again && !cpu->seeking && cpu->looks >= 0 && cpu->look_id == cpu->again;
+	return cpu->again && !cpu->seeking && cpu_bank(cpu)->looks >= 0 && cpu->look_id == cpu->again;
 }
 
 /* As looks_again(), but that it was vain so often: a look in a loop may come many times before the one that leads out. */
@@ -365,7 +365,7 @@ void cpu_probe(struct cpu *cpu, u64 pc)
 	cpu->probing = 1;
 	cpu->looks_given = 1;
 	cpu->looks_more = 0;
-	__atomic_fetch_or(&cpu->looks, -CPU_LOOK, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&cpu_bank(cpu)->looks, -CPU_LOOK, __ATOMIC_RELAXED);
 }
 
 bool cpu_look_on(struct cpu *cpu)
@@ -406,7 +406,7 @@ bool cpu_walks_astray(struct cpu *cpu)
 
 u64 cpu_walk_left(struct cpu *cpu)
 {
-	if (cpu->looks > (s64)LOOKS_WALKED * -CPU_LOOK) {
+	if (cpu_bank(cpu)->looks > (s64)LOOKS_WALKED * -CPU_LOOK) {
 		allow_looks(cpu, CPU_LOOKS_MAX);
 		bank_change_end(cpu);
 	}

@@ -33,9 +33,9 @@ void bank_change_begin(struct cpu *cpu);
 void bank_change_end(struct cpu *cpu);
 
 /* What the blocks that looked amount to. */
-static inline u64 bank_looked(const struct cpu *cpu, enum cell c)
+static inline u64 bank_looked(const struct bank *bank, enum cell c)
 {
-	u64 looks = (u64)__atomic_load_n(&cpu->looks, __ATOMIC_RELAXED) & (CPU_LOOK - 1);
+	u64 looks = (u64)__atomic_load_n(&bank->looks, __ATOMIC_RELAXED) & (CPU_LOOK - 1);
 
 	return c == CELL_BRANCHES ? looks / CPU_LOOK_BRANCH : looks % CPU_LOOK_BRANCH;
 }

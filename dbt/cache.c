@@ -246,16 +246,16 @@ static void emit_miss(void)
 	struct emit e = {.p = code_at(CODE_START)};
 
 	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
-	emit_store_cpu(&e, RCX, offsetof(struct cpu, target));
-	emit_load_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_INDIRECT);
+	emit_store_cpu(&e, RCX, CPU_AT(target));
+	emit_load_cpu(&e, RCX, CPU_AT(spill[0]));
+	emit_load_cpu(&e, RDX, CPU_AT(spill[1]));
+	emit_jmp_cpu(&e, CPU_AT(rt_fn) + 8 * RT_LEAVE_INDIRECT);
 	/* From the dispatcher to a landing. */
 	cache.lookup = (u8 *)(uintptr_t)code_host(e.p);
-	emit_store_cpu(&e, RCX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(&e, RDX, offsetof(struct cpu, spill[1]));
-	emit_load_cpu(&e, RCX, offsetof(struct cpu, rip));
-	emit_jmp_cpu(&e, offsetof(struct cpu, look_back));
+	emit_store_cpu(&e, RCX, CPU_AT(spill[0]));
+	emit_store_cpu(&e, RDX, CPU_AT(spill[1]));
+	emit_load_cpu(&e, RCX, CPU_AT(rip));
+	emit_jmp_cpu(&e, CPU_AT(look_back));
 }
 
 void cache_renew(void)
@@ -391,8 +391,8 @@ void cache_emit_stub(struct emit *e, u32 id)
 {
 	struct emit at = {.p = e->p};
 
-	emit_set_cpu(&at, offsetof(struct cpu, exit_id), id);
-	emit_jmp_cpu(&at, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_EXIT);
+	emit_set_cpu(&at, CPU_AT(exit_id), id);
+	emit_jmp_cpu(&at, CPU_AT(rt_fn) + 8 * RT_LEAVE_EXIT);
 	e->p = at.p;
 }
 

@@ -3,7 +3,7 @@
 #include "dbt/dbt.h"
 #include "rt/guest.h"
 
-#define POS ((s32)offsetof(struct cpu, calls_pos))
+#define POS ((s32)CPU_AT(calls_pos))
 
 /* movzwl calls_pos(%cpu), %edx; lea n(%rdx), %edx; mov %dx, calls_pos(%cpu) */
 static void emit_move_pos(struct emit *e, s8 n)
@@ -20,7 +20,7 @@ static void emit_entry_address(struct emit *e)
 {
 	_Static_assert(sizeof(struct cpu_call) == 24, "the index is scaled by 3 and by 8");
 	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x14), emit8(e, 0x52);
-	emit_load_cpu(e, RCX, offsetof(struct cpu, calls));
+	emit_load_cpu(e, RCX, CPU_AT(calls));
 	emit8(e, 0x48), emit8(e, 0x8d), emit8(e, 0x0c), emit8(e, 0xd1);
 }
 
@@ -44,7 +44,7 @@ void calls_emit_push(struct emit *e, u64 ret, u8 len, u64 to)
 	if (to)
 		emit_mov_imm(e, RDX, to);
 	else
-		emit_load_cpu(e, RDX, offsetof(struct cpu, target));
+		emit_load_cpu(e, RDX, CPU_AT(target));
 	emit_store_entry(e, RDX, second);
 	/* movb $len, second + 7(%rcx) */
 	emit8(e, 0xc6), emit8(e, 0x41), emit8(e, second + 7), emit8(e, len);

@@ -92,12 +92,12 @@ static void add_deltas(struct cpu *cpu, u32 variant, u32 rec, s64 times)
 {
 	const struct rec *r = &cache.rec[rec];
 
-	cpu->cell[CELL_INSTRUCTIONS] += (u64)(times * r->d_insns);
-	cpu->cell[CELL_BRANCHES] += (u64)(times * r->d_branches);
-	cpu->cell[CELL_CYCLES] += (u64)(times * r->d_cycles);
+	cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] += (u64)(times * r->d_insns);
+	cpu_bank(cpu)->cell[CELL_BRANCHES] += (u64)(times * r->d_branches);
+	cpu_bank(cpu)->cell[CELL_CYCLES] += (u64)(times * r->d_cycles);
 	if (cache.variant[variant].want & CPU_WANT_KINDS)
 		for (enum cell c = CELL_COND; c < CELL_NR; c++)
-			cpu->cell[c] += (u64)(times * cache.kinds[rec].d[c - CELL_COND]);
+			cpu_bank(cpu)->cell[c] += (u64)(times * cache.kinds[rec].d[c - CELL_COND]);
 	cpu->limits_stale = 1;
 }
 
@@ -145,7 +145,7 @@ static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, st
 		return false;
 	*out = (struct increment){
 		.cells = COUNTDOWN_BIT(cell),
-		.disp = (s32)(offsetof(struct cpu, countdown) + 8 * cell),
+		.disp = (s32)(CPU_AT(countdown) + 8 * cell),
 		.n = c->total[cell],
 		.exact = true,
 		.down = true,
@@ -164,13 +164,13 @@ bool counting_next(const struct counting *c, struct increment *out)
 		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
 			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
-		out->disp = (s32)cpu_cell_offset(cell);
+		out->disp = cpu_cell_at(cell);
 		out->exact = cell != CELL_TAKEN || (c->want & CPU_WANT_EXPECT_TAKEN);
 		if ((bit & BLOCK_CELLS) && !(c->want & CPU_WANT_ONE)) {
 			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
 
 			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
-			out->disp = (s32)cpu_blocks_offset(row, (u32)c->total[CELL_INSTRUCTIONS]);
+			out->disp = cpu_blocks_at(row, (u32)c->total[CELL_INSTRUCTIONS]);
 		}
 		return true;
 	}
@@ -199,7 +199,7 @@ void counting_ahead(struct counting *c, u32 more)
 
 static void add_in_rcx(struct emit *e, s32 disp, s32 n)
 {
-	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_store_cpu(e, RCX, CPU_AT(spill[0]));
 	emit_load_cpu(e, RCX, disp);
 	emit_lea_self(e, RCX, n);
 	emit_store_cpu(e, RCX, disp);
@@ -208,7 +208,7 @@ static void add_in_rcx(struct emit *e, s32 disp, s32 n)
 void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
 {
 	add_in_rcx(e, disp, n);
-	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
 }
 
 u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
@@ -223,14 +223,14 @@ u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 	emit8(e, 0xe9);
 	out = e->p;
 	emit32(e, 0);
-	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
 	return out;
 }
 
 void counting_take_back(struct emit *e, const struct counting *c, bool spilled)
 {
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
-		s32 disp = (s32)(offsetof(struct cpu, countdown) + 8 * cell);
+		s32 disp = (s32)(CPU_AT(countdown) + 8 * cell);
 
 		if (!(c->flushed & COUNTDOWN_BIT(cell)))
 			continue;

@@ -35,8 +35,8 @@ void emit_check(void)
 		len += tr.insn[k].in.len;
 	}
 	rec_add(pc)->spills = RAX | RCX << 4;
-	emit_store_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	emit_store_cpu(&tr.e, RAX, CPU_AT(spill[0]));
+	emit_store_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 	for (u32 at = 0; at < len;) {
 		u32 size = len - at >= 8 ? 8 : len - at >= 4 ? 4 : 1;
 
@@ -47,12 +47,12 @@ void emit_check(void)
 	over = tr.e.p++;
 	for (u32 i = 0; i < n; i++)
 		emit_patch_rel32(stale[i], tr.e.p);
-	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(&tr.e, RAX, CPU_AT(spill[0]));
+	emit_load_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 	emit_stop(EXIT_STALE, pc, 0);
 	*over = (u8)(tr.e.p - (over + 1));
-	emit_load_cpu(&tr.e, RAX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(&tr.e, RAX, CPU_AT(spill[0]));
+	emit_load_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 }
 
 void emit_watch(const struct guest_insn *gi)

@@ -9,7 +9,7 @@ void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled)
 	struct exit *x;
 
 	if (spilled)
-		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
 	x = emit_stop(EXIT_LIMIT, pc, rec);
 	x->exact = exact;
 	x->undo = undo;
@@ -24,7 +24,7 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 
 	counting_take_back(&tr.e, &tr.count, spilled);
 	if (spilled)
-		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
+		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
 	emit_align_rel32(&tr.e, 1);
 	emit8(&tr.e, 0xe9);
 	emit32(&tr.e, 0);
@@ -62,7 +62,7 @@ static u8 *emit_add_and_test(s32 disp, s32 n)
 
 void emit_look(u64 pc, bool flags_dead)
 {
-	const s32 disp = offsetof(struct cpu, looks);
+	const s32 disp = BANK_AT(looks);
 	struct emit hot;
 	u32 id, back;
 	s32 n;
@@ -85,16 +85,16 @@ void emit_look(u64 pc, bool flags_dead)
 	cache.exit[id].cool = tr.cool;
 	hot = cold_begin(patch);
 	if (!flags_dead)
-		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_set_cpu(&tr.e, offsetof(struct cpu, look_back), back);
-	emit_set_cpu(&tr.e, offsetof(struct cpu, exit_id), id);
-	emit_jmp_cpu(&tr.e, offsetof(struct cpu, rt_fn) + 8 * RT_LEAVE_LOOK);
+		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
+	emit_set_cpu(&tr.e, CPU_AT(look_back), back);
+	emit_set_cpu(&tr.e, CPU_AT(exit_id), id);
+	emit_jmp_cpu(&tr.e, CPU_AT(rt_fn) + 8 * RT_LEAVE_LOOK);
 	cold_end(hot);
 }
 
 void emit_ahead(s32 times, bool flags_dead)
 {
-	emit_add((s32)cpu_blocks_offset(0, tr.n), times, flags_dead);
+	emit_add(cpu_blocks_at(0, tr.n), times, flags_dead);
 }
 
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
@@ -135,5 +135,5 @@ void emit_not_taken(const struct guest_insn *gi)
 		return;
 	counting_not_taken(&tr.count);
 	rec_add(gi->pc + gi->in.len);
-	counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), -1);
+	counting_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), -1);
 }

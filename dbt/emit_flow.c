@@ -11,14 +11,14 @@
 /* Scratch registers, whose record is to say RCX | RDX << 4. */
 static void emit_spill(void)
 {
-	emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+	emit_store_cpu(&tr.e, RCX, CPU_AT(spill[0]));
+	emit_store_cpu(&tr.e, RDX, CPU_AT(spill[1]));
 }
 
 static void emit_unspill(void)
 {
-	emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(&tr.e, RDX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
+	emit_load_cpu(&tr.e, RDX, CPU_AT(spill[1]));
 }
 
 /* A jump that is to be linked; returns where its displacement is. */
@@ -51,9 +51,9 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		emit_unspill();
 	}
 	if (counted && stops_at_limits())
-		used_up = counting_test_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+		used_up = counting_test_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
 	else if (counted)
-		counting_add_keeping_flags(&tr.e, (s32)cpu_cell_offset(CELL_TAKEN), 1);
+		counting_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	if (used_up)
@@ -195,9 +195,9 @@ static void emit_note_indirect(const struct guest_insn *gi)
 	if (gi->in.kind == ISA_RET) {
 		calls_emit_pop(&tr.e);
 	} else if (gi->in.kind == ISA_CALL_IND) {
-		emit_store_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+		emit_store_cpu(&tr.e, RCX, CPU_AT(target));
 		calls_emit_push(&tr.e, gi->pc + gi->in.len, gi->in.len, 0);
-		emit_load_cpu(&tr.e, RCX, offsetof(struct cpu, target));
+		emit_load_cpu(&tr.e, RCX, CPU_AT(target));
 	}
 }
 

@@ -99,8 +99,8 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 		l.miss = emit_mismatch(e, pc);
 		*ok = (u8)(e->p - (ok + 1));
 	}
-	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
+	emit_load_cpu(e, RDX, CPU_AT(spill[1]));
 	return l;
 }
 

@@ -58,7 +58,7 @@ static void emit_store_value(struct emit *e, s32 disp, u64 value)
 static void emit_load_pos(struct emit *e)
 {
 	emit8(e, 0x41), emit8(e, 0x0f), emit8(e, 0xb6);
-	emit_cpu_mem(e, RDX, offsetof(struct cpu, lbr_pos));
+	emit_cpu_mem(e, RDX, CPU_AT(lbr_pos));
 }
 
 /* lea 1(%rdx), %edx; mov %dl, lbr_pos(%cpu) */
@@ -66,14 +66,14 @@ static void emit_advance_pos(struct emit *e)
 {
 	emit8(e, 0x8d), emit8(e, 0x52), emit8(e, 1);
 	emit8(e, 0x41), emit8(e, 0x88);
-	emit_cpu_mem(e, RDX, offsetof(struct cpu, lbr_pos));
+	emit_cpu_mem(e, RDX, CPU_AT(lbr_pos));
 }
 
 void lbr_emit(struct emit *e, u64 from, u64 to)
 {
 	emit_load_pos(e);
-	emit_store_value(e, offsetof(struct cpu, lbr_from), from);
-	emit_store_value(e, offsetof(struct cpu, lbr_to), to);
+	emit_store_value(e, CPU_AT(lbr_from), from);
+	emit_store_value(e, CPU_AT(lbr_to), to);
 	emit_advance_pos(e);
 }
 
@@ -82,12 +82,12 @@ void lbr_emit_indirect(struct emit *e, u64 from)
 	bool far = !fits_s32((s64)from);
 
 	emit_load_pos(e);
-	emit_store_rcx(e, offsetof(struct cpu, lbr_to));
+	emit_store_rcx(e, CPU_AT(lbr_to));
 	if (far)
-		emit_store_cpu(e, RCX, offsetof(struct cpu, target));
-	emit_store_value(e, offsetof(struct cpu, lbr_from), from);
+		emit_store_cpu(e, RCX, CPU_AT(target));
+	emit_store_value(e, CPU_AT(lbr_from), from);
 	if (far)
-		emit_load_cpu(e, RCX, offsetof(struct cpu, target));
+		emit_load_cpu(e, RCX, CPU_AT(target));
 	emit_advance_pos(e);
 }
 

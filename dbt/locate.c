@@ -125,6 +125,6 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 			counting_correct(cpu, p.variant, p.rec);
 		cpu->left_code = 1;
 	}
-	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu;
+	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu + CPU_BASE;
 	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;
 }

@@ -4,7 +4,7 @@
 #include "rt/log.h"
 
 #define STOLEN_BIT (1u << STOLEN)
-#define HOME ((s32)offsetof(struct cpu, stolen))
+#define HOME ((s32)CPU_AT(stolen))
 
 /*
  * Registers that may be scratch: every addressing form can use them as a base without a special case (not rsp, rbp, r12,
@@ -111,7 +111,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 		sub = in_address && !(in->writes & STOLEN_BIT) ? pick_address_reg(in, used) : pick_scratch(used);
 		used |= 1u << sub;
 		spilled[n] = sub;
-		emit_store_cpu(e, sub, offsetof(struct cpu, spill) + 8 * n++);
+		emit_store_cpu(e, sub, CPU_AT(spill) + 8 * n++);
 		if (in->reads & STOLEN_BIT)
 			emit_load_cpu(e, sub, HOME);
 		check(isa_rename(buf, &copy, STOLEN, sub) > 0);
@@ -129,7 +129,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 			unsigned base = pick_scratch(used);
 
 			spilled[n] = base;
-			emit_store_cpu(e, base, offsetof(struct cpu, spill) + 8 * n++);
+			emit_store_cpu(e, base, CPU_AT(spill) + 8 * n++);
 			emit_mov_imm(e, base, addr);
 			check(isa_set_mem(buf, &copy, base, 0) > 0);
 		}
@@ -140,7 +140,7 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 		emit_store_cpu(e, sub, HOME);
 	for (unsigned i = 0; i < n; i++)
 		if (!((in->writes & ~in->reads) >> spilled[i] & 1))
-			emit_load_cpu(e, spilled[i], offsetof(struct cpu, spill) + 8 * i);
+			emit_load_cpu(e, spilled[i], CPU_AT(spill) + 8 * i);
 	return (u8)(spilled[0] | spilled[1] << 4);
 }
 

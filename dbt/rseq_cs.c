@@ -85,7 +85,7 @@ static long make_page(u64 page, u32 sig)
 	if (ret < 0)
 		return ret;
 	emit32(&e, sig);
-	emit_jmp_cpu(&e, offsetof(struct cpu, rt_fn) + 8 * RT_RSEQ_CS_ABORT);
+	emit_jmp_cpu(&e, CPU_AT(rt_fn) + 8 * RT_RSEQ_CS_ABORT);
 	return sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
 }
 
@@ -211,18 +211,18 @@ void rseq_cs_emit_guard(const struct guest_insn *gi)
 	f->stays = true;
 	rec_add(gi->pc);
 	rec_add(gi->pc)->spills = RCX | RDX << 4;
-	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(e, RDX, offsetof(struct cpu, spill[1]));
-	emit_load_cpu(e, RCX, offsetof(struct cpu, guard));
-	emit_load_cpu(e, RDX, offsetof(struct cpu, guard_minus));
+	emit_store_cpu(e, RCX, CPU_AT(spill[0]));
+	emit_store_cpu(e, RDX, CPU_AT(spill[1]));
+	emit_load_cpu(e, RCX, CPU_AT(guard));
+	emit_load_cpu(e, RDX, CPU_AT(guard_minus));
 	emit8(e, 0x48), emit8(e, 0x8b), emit8(e, 0x09); /* mov (%rcx), %rcx */
 	emit32(e, 0x110c8d48);				 /* lea (%rcx,%rdx), %rcx */
 	emit8(e, 0xe3), emit8(e, 0);			 /* jrcxz */
 	over = e->p;
-	emit_jmp_cpu(e, offsetof(struct cpu, rt_fn) + 8 * RT_RSEQ_CS_ABORT);
+	emit_jmp_cpu(e, CPU_AT(rt_fn) + 8 * RT_RSEQ_CS_ABORT);
 	over[-1] = (u8)(e->p - over);
-	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(e, RDX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
+	emit_load_cpu(e, RDX, CPU_AT(spill[1]));
 }
 
 void rseq_cs_emit_last(void)

@@ -18,14 +18,15 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-_Static_assert(offsetof(struct cpu, gpr) == CPU_GPR, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, rip) == CPU_RIP, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, rflags) == CPU_RFLAGS, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, exit_id) == CPU_EXIT_ID, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, target) == CPU_TARGET, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, rt_rsp) == CPU_RT_RSP, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, pending) == CPU_PENDING, "cpu_offsets.h");
-_Static_assert(offsetof(struct cpu, aborted) == CPU_ABORTED, "cpu_offsets.h");
+_Static_assert(CPU_BASE == CPU_AT_ITSELF, "cpu_offsets.h");
+_Static_assert(CPU_AT(gpr) == CPU_AT_GPR, "cpu_offsets.h");
+_Static_assert(CPU_AT(rip) == CPU_AT_RIP, "cpu_offsets.h");
+_Static_assert(CPU_AT(rflags) == CPU_AT_RFLAGS, "cpu_offsets.h");
+_Static_assert(CPU_AT(exit_id) == CPU_AT_EXIT_ID, "cpu_offsets.h");
+_Static_assert(CPU_AT(target) == CPU_AT_TARGET, "cpu_offsets.h");
+_Static_assert(CPU_AT(rt_rsp) == CPU_AT_RT_RSP, "cpu_offsets.h");
+_Static_assert(CPU_AT(pending) == CPU_AT_PENDING, "cpu_offsets.h");
+_Static_assert(CPU_AT(aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
 
 _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 
@@ -147,7 +148,7 @@ static bool limit_exit(struct cpu *cpu, const struct exit *x)
 /* A lookup missed because a word is used up. */
 static bool used_up(struct cpu *cpu)
 {
-	if (!(cpu->variant & CPU_WANT_LIMITS) || !(cpu->variant & CPU_WANT_LOOSE ? cpu->looks >= 0 : cpu_used_up(cpu)))
+	if (!(cpu->variant & CPU_WANT_LIMITS) || !(cpu->variant & CPU_WANT_LOOSE ? cpu_bank(cpu)->looks >= 0 : cpu_used_up(cpu)))
 		return false;
 	stat_inc(limit_exits);
 	cpu->limits_stale = 1;
@@ -248,7 +249,7 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 
 u32 run_usable_want(const struct cpu *cpu)
 {
-	u32 want = __atomic_load_n(&cpu->want, __ATOMIC_ACQUIRE);
+	u32 want = __atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_ACQUIRE) & CPU_WANT_BY_DRIVERS;
 
 	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
 }
@@ -296,8 +297,10 @@ int run_enter_at(struct cpu *cpu, u64 host)
 
 void run_hold_cache(struct cpu *cpu)
 {
-	if (cpu->epoch != cache.epoch)
-		__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	if (cpu->epoch == cache.epoch)
+		return;
+	__atomic_store_n(&cpu_bank(cpu)->inside, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
 }
 
 void run_set_variant(struct cpu *cpu, u32 want)
@@ -336,6 +339,7 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 void dbt_outside(struct cpu *cpu)
 {
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cpu_bank(cpu)->inside, 0, __ATOMIC_RELEASE);
 }
 
 /* The thread only looked at limits, or was led to one, and the code that it was in is what it is to run. */
@@ -371,7 +375,7 @@ static int go_on(struct cpu *cpu)
 /* Translated code was left, as `left` says, to look at limits. An indirect branch that looks knows no exit, but where it leads to. */
 static bool is_look(struct cpu *cpu, int left)
 {
-	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_LOOSE) || cpu->looks < 0) {
+	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_LOOSE) || cpu_bank(cpu)->looks < 0) {
 		cpu->look_id = cpu->exit_id;
 		return left == LEFT_LOOK;
 	}
@@ -512,11 +516,11 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 {
-	u64 pc = cpu->rip, insns = cpu->cell[CELL_INSTRUCTIONS], branches = cpu->cell[CELL_BRANCHES];
+	u64 pc = cpu->rip, insns = cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], branches = cpu_bank(cpu)->cell[CELL_BRANCHES];
 	enum dbt_stop stop = step(cpu, run_usable_want(cpu), fault);
 
-	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu->cell[CELL_INSTRUCTIONS] - insns);
-	cpu->countdown[CELL_BRANCHES] += (s64)(cpu->cell[CELL_BRANCHES] - branches);
+	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] - insns);
+	cpu->countdown[CELL_BRANCHES] += (s64)(cpu_bank(cpu)->cell[CELL_BRANCHES] - branches);
 	cpu->limits_stale |= has_quotas(cpu);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;

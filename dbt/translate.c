@@ -178,7 +178,7 @@ static u64 emit_block(void)
 	tr.late = 0;
 	tr.looks = find_look();
 	if (tr.looks && is_indirect_branch(tr.insn[tr.n - 1].in.kind))
-		tr.late = offsetof(struct cpu, looks);
+		tr.late = BANK_AT(looks);
 	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
 		entry_add(tr.insn[0].pc);
 	if (tr.stops)

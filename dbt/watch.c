@@ -124,7 +124,7 @@ static void emit_address(struct emit *e, const struct address *a)
 	if (base == STOLEN || index == STOLEN) {
 		unsigned sub = base == RAX || index == RAX ? RCX : RAX;
 
-		emit_load_cpu(e, sub, offsetof(struct cpu, stolen));
+		emit_load_cpu(e, sub, CPU_AT(stolen));
 		base = base == STOLEN ? sub : base;
 		index = index == STOLEN ? sub : index;
 	}
@@ -143,9 +143,9 @@ static void emit_address(struct emit *e, const struct address *a)
 static u8 *emit_compare(struct emit *e)
 {
 	emit8(e, 0x49), emit8(e, 0x2b);
-	emit_cpu_mem(e, RCX, offsetof(struct cpu, watch_lo));
+	emit_cpu_mem(e, RCX, CPU_AT(watch_lo));
 	emit8(e, 0x49), emit8(e, 0x3b);
-	emit_cpu_mem(e, RCX, offsetof(struct cpu, watch_len));
+	emit_cpu_mem(e, RCX, CPU_AT(watch_len));
 	emit8(e, 0x0f), emit8(e, 0x82);
 	emit32(e, 0);
 	return e->p - 4;
@@ -167,8 +167,8 @@ static void emit_restore_flags(struct emit *e)
 
 static void emit_take_back(struct emit *e)
 {
-	emit_load_cpu(e, RAX, offsetof(struct cpu, spill[0]));
-	emit_load_cpu(e, RCX, offsetof(struct cpu, spill[1]));
+	emit_load_cpu(e, RAX, CPU_AT(spill[0]));
+	emit_load_cpu(e, RCX, CPU_AT(spill[1]));
 }
 
 void watch_emit_filter(struct emit *e, const u8 *back)
@@ -178,7 +178,7 @@ void watch_emit_filter(struct emit *e, const u8 *back)
 	emit8(e, 0x81), emit8(e, 0xe1), emit32(e, CPU_WATCH_MAP - 1);
 	/* cmpb $0, watch_map(%cpu,%rcx); je back */
 	emit8(e, 0x41), emit8(e, 0x80), emit8(e, 0xbc), emit8(e, RCX << 3 | (STOLEN & 7));
-	emit32(e, offsetof(struct cpu, watch_map)), emit8(e, 0);
+	emit32(e, CPU_AT(watch_map)), emit8(e, 0);
 	emit8(e, 0x0f), emit8(e, 0x84), emit32(e, (u32)(back - (e->p + 4)));
 }
 
@@ -194,8 +194,8 @@ struct watch_check watch_emit(struct emit *e, const struct insn *in, u64 pc)
 	struct address a[2];
 	struct watch_check c = {.flags_saved = true};
 
-	emit_store_cpu(e, RAX, offsetof(struct cpu, spill[0]));
-	emit_store_cpu(e, RCX, offsetof(struct cpu, spill[1]));
+	emit_store_cpu(e, RAX, CPU_AT(spill[0]));
+	emit_store_cpu(e, RCX, CPU_AT(spill[1]));
 	c.n = addresses(in, pc, a);
 	/* The next address is computed from the guest's rax and rcx again. */
 	for (u32 i = 0; i < c.n; i++) {

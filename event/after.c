@@ -9,7 +9,7 @@ void event_after(u32 kind, u32 arg, u64 value, bool committed)
 		ring_show(ring_slot(arg), committed);
 	if (!committed)
 		return;
-	if (kind == AFTER_FREE)
+	if (kind == AFTER_FREE && arg < host_ring_pages() && value <= host_ring_pages() - arg)
 		host_ring_free(arg, (u32)value);
 	else if (kind == AFTER_WAKE && arg < EVENT_SLOTS)
 		host_wake(arg, (u32)value);

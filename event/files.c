@@ -20,9 +20,9 @@ static void drop(u32 files, u64 fd)
 /* The first descriptor from fd on that is an event, ~0: there is none. */
 static u64 next_entry(u32 files, u64 fd)
 {
-	const struct event_files *f = &event_space->files[files];
+	const struct event_files *f = event_files_slot(files);
 
-	for (; fd < f->high; fd++) {
+	for (; fd < MIN(f->high, EVENT_FDS); fd++) {
 		if (!f->chunk[fd / EVENT_FD_CHUNK])
 			fd |= EVENT_FD_CHUNK - 1;
 		else if (*event_fd_entry(files, fd))
@@ -43,7 +43,7 @@ static void drop_range(u32 files, u64 first, u64 last)
 static bool add_chunk(u32 *where)
 {
 	struct event_space *s = event_space;
-	u32 nr = s->fds_free;
+	u32 nr = EVENT_WITHIN(s->fds_free, fds);
 
 	if (nr) {
 		s->fds_free = s->fds[nr].fd[0];
@@ -57,7 +57,7 @@ static bool add_chunk(u32 *where)
 
 static bool enter(u32 files, u64 fd, struct event *e)
 {
-	struct event_files *f = &event_space->files[files];
+	struct event_files *f = event_files_slot(files);
 
 	if (!f->chunk[fd / EVENT_FD_CHUNK] && !add_chunk(&f->chunk[fd / EVENT_FD_CHUNK]))
 		return false;
@@ -79,9 +79,9 @@ struct event *event_files_get_locked(task_id task, u64 fd)
 
 s32 event_files_find(task_id task, u32 nr)
 {
-	const struct event_files *files = &event_space->files[event_ctx(task)->files];
+	const struct event_files *files = event_files_slot(event_ctx(task)->files);
 
-	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++) {
+	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		if (!files->chunk[fd / EVENT_FD_CHUNK])
 			fd |= EVENT_FD_CHUNK - 1;
 		else if (event_files_lookup(task, fd) == nr)
@@ -108,7 +108,7 @@ void event_files_close(task_id task, u64 fd)
 
 void event_files_close_range(task_id task, u64 first, u64 last)
 {
-	if (!event_space->opened || first >= event_space->files[event_ctx(task)->files].high)
+	if (!event_space->opened || first >= event_files_slot(event_ctx(task)->files)->high)
 		return;
 	event_lock();
 	drop_range(event_ctx(task)->files, first, last);
@@ -154,10 +154,10 @@ void event_files_adopt(task_id task, u64 fd, u64 inode)
 static void make_free(u32 files)
 {
 	struct event_space *s = event_space;
-	struct event_files *f = &s->files[files];
+	struct event_files *f = event_files_slot(files);
 
-	for (u32 i = 0; i * EVENT_FD_CHUNK < f->high; i++) {
-		u32 nr = f->chunk[i];
+	for (u32 i = 0; i < EVENT_FDS / EVENT_FD_CHUNK && i * EVENT_FD_CHUNK < f->high; i++) {
+		u32 nr = EVENT_WITHIN(f->chunk[i], fds);
 
 		if (!nr)
 			continue;
@@ -174,10 +174,10 @@ static void make_free(u32 files)
 static u32 take_free(void)
 {
 	struct event_space *s = event_space;
-	u32 files = s->files_free;
+	u32 files = EVENT_WITHIN(s->files_free, files);
 
 	if (files)
-		s->files_free = s->files[files].next_free;
+		s->files_free = event_files_slot(files)->next_free;
 	else if (s->files_high < EVENT_FILES)
 		files = s->files_high++;
 	return files;
@@ -198,13 +198,13 @@ static bool copy_table(u32 to, u32 from)
 
 static void use_table(task_id task, u32 files)
 {
-	event_space->files[files].users++;
+	event_files_slot(files)->users++;
 	__atomic_store_n(&event_ctx(task)->files, files, __ATOMIC_RELEASE);
 }
 
 static void unuse_table(u32 files)
 {
-	if (--event_space->files[files].users)
+	if (--event_files_slot(files)->users)
 		return;
 	drop_range(files, 0, ~0ul);
 	make_free(files);
@@ -225,7 +225,7 @@ static int unshare_locked(task_id task)
 {
 	u32 from = event_ctx(task)->files, to;
 
-	if (event_space->files[from].users == 1)
+	if (event_files_slot(from)->users == 1)
 		return 0;
 	to = take_free();
 	if (!to || !copy_table(to, from))
@@ -250,7 +250,7 @@ int event_files_exec(task_id task, u64 (*inode_of)(u64 fd))
 	u32 files = event_ctx(task)->files;
 	int err;
 
-	if (event_space->files[files].users == 1 && !event_space->files[files].high)
+	if (event_files_slot(files)->users == 1 && !event_files_slot(files)->high)
 		return 0;
 	event_lock();
 	err = unshare_locked(task);

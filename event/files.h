@@ -17,8 +17,8 @@ static inline u32 event_files_lookup(task_id task, u64 fd)
 
 	if (likely(!__atomic_load_n(&event_space->opened, __ATOMIC_RELAXED)))
 		return 0;
-	files = event_space->ctx[task].files;
-	if (fd >= __atomic_load_n(&event_space->files[files].high, __ATOMIC_RELAXED))
+	files = event_ctx(task)->files;
+	if (fd >= MIN(__atomic_load_n(&event_files_slot(files)->high, __ATOMIC_RELAXED), EVENT_FDS))
 		return 0;
 	return __atomic_load_n(event_fd_entry(files, fd), __ATOMIC_RELAXED);
 }

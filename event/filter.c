@@ -407,15 +407,19 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 		[FILTER_U8] = 1, [FILTER_U16] = 2, [FILTER_U32] = 4, [FILTER_U64] = 8,
 		[FILTER_S8] = 1, [FILTER_S16] = 2, [FILTER_S32] = 4, [FILTER_S64] = 8,
 	};
+	u32 offset = __atomic_load_n(&node->offset, __ATOMIC_RELAXED);
+	u8 kind = __atomic_load_n(&node->kind, __ATOMIC_RELAXED);
 	const char *ustring;
 	u64 value = 0;
 
-	switch (node->kind) {
+	if (offset >= 8 * FILTER_WORDS)
+		return false;
+	switch (kind) {
 	case FILTER_NONE:
 	case FILTER_POINTER:
 		return false;
 	case FILTER_USTRING:
-		ustring = s->ustring ? s->ustring[node->offset / 8] : NULL;
+		ustring = s->ustring ? s->ustring[offset / 8] : NULL;
 		return ustring && compare_string(node, ustring);
 	case FILTER_COMM:
 		return compare_string(node, s->comm);
@@ -423,10 +427,12 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 		value = host_task_cpu(s->task);
 		break;
 	default:
-		memcpy(&value, s->record + node->offset, bytes[node->kind]);
+		if (kind >= ARRAY_SIZE(bytes))
+			return false;
+		memcpy(&value, s->record + offset, bytes[kind]);
 		break;
 	}
-	return compare(node->op, as_type(node->kind, value), as_type(node->kind, node->value), node->kind >= FILTER_S8 && node->kind <= FILTER_S64);
+	return compare(node->op, as_type(kind, value), as_type(kind, node->value), kind >= FILTER_S8 && kind <= FILTER_S64);
 }
 
 /* With the string that follows it. Joints have no kind. */
@@ -484,6 +490,11 @@ static u32 find_free(u32 at, u32 n)
 	return at;
 }
 
+static bool is_there(const struct event_filter *f)
+{
+	return f->at < EVENT_FILTER_NODES && f->n <= EVENT_FILTER_NODES - f->at;
+}
+
 /* Many events have the same one, as a rule. */
 static bool find_same(const struct filter_node *filter, u32 n, struct event_filter *out)
 {
@@ -491,7 +502,7 @@ static bool find_same(const struct filter_node *filter, u32 n, struct event_filt
 
 	for_each_opened(e) {
 		*out = e->filter;
-		if (out->n == n && !memcmp(&event_space->filter[out->at], filter, n * sizeof(*filter)))
+		if (out->n == n && is_there(out) && !memcmp(&event_space->filter[out->at], filter, n * sizeof(*filter)))
 			return true;
 	}
 	return false;
@@ -532,6 +543,8 @@ int filter_attach(struct event *root, const struct filter_node *filter, u32 n)
 bool filter_passes_event(const struct event *e, const struct filter_subject *s)
 {
 	const struct event *root = e->parent ? event_slot(e->parent) : e;
+	u64 word = __atomic_load_n((const u64 *)&root->filter, __ATOMIC_RELAXED);
+	const struct event_filter f = {(u32)word, (u32)(word >> 32)};
 
-	return !root->filter.n || filter_passes(&event_space->filter[root->filter.at], root->filter.n, s);
+	return !f.n || (is_there(&f) && filter_passes(&event_space->filter[f.at], f.n, s));
 }

@@ -53,8 +53,9 @@ u32 host_nr_cpus(void);
 bool host_cpu_online(u32 cpu);
 u32 host_task_cpu(task_id task);
 
-/* The task's registers and counter bank: the PMU drivers' side of cpu/cpu.h. */
-struct cpu *host_task_bank(task_id task);
+/* A task's counter bank, and the calling task's own side of it: the PMU drivers' part of cpu/cpu.h. */
+struct bank *host_task_bank(task_id task);
+struct cpu *host_own_cpu(void);
 
 /* Memory of ring buffers: page n of the session's ring memory; what the kernel may take back once it is free. */
 void *host_ring_page(u32 page);
@@ -81,7 +82,7 @@ bool host_clock_limit(u64 ns, bool coarse);
 /* The caller has such a descriptor open, of whatever kind. */
 bool host_fd_open(s32 fd);
 
-/* The task's instrumentation needs changed (cpu->want): make it leave translated code soon. Never blocks. */
+/* The task's instrumentation needs changed (bank->want): make it leave translated code soon. Never blocks. */
 void host_kick(task_id task);
 
 #endif

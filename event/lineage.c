@@ -10,11 +10,11 @@
 
 static struct event_lineage *lineage_slot(u32 nr)
 {
-	return &event_space->lineage[nr];
+	return &event_space->lineage[EVENT_WITHIN(nr, lineage)];
 }
 
 #define for_each_root(r, l) for_each_linked(r, nr_l_, next_l_, (l)->roots, in_lineage)
-#define for_each_heir(task, l) for (task_id task = (l)->heirs; task; task = event_ctx(task)->next_heir)
+#define for_each_heir(task, l) for (task_id task = (l)->heirs, left_ = EVENT_TASKS; task && left_--; task = event_ctx(task)->next_heir)
 
 static struct event *root_of(const struct event *e)
 {

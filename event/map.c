@@ -53,7 +53,7 @@ static u64 user_pages(u32 uid)
 {
 	u64 sum = 0;
 
-	for (u32 nr = 1; nr < event_space->rings_high; nr++)
+	for (u32 nr = 1; nr < MIN(event_space->rings_high, EVENT_RINGS); nr++)
 		if (ring_slot(nr)->slot == SLOT_LIVE && ring_slot(nr)->uid == uid)
 			sum += ring_slot(nr)->user_pages;
 	return sum;
@@ -63,7 +63,7 @@ static u64 pinned_pages(u32 mm)
 {
 	u64 sum = 0;
 
-	for (u32 nr = 1; nr < event_space->rings_high; nr++)
+	for (u32 nr = 1; nr < MIN(event_space->rings_high, EVENT_RINGS); nr++)
 		if (ring_slot(nr)->slot == SLOT_LIVE && ring_slot(nr)->mm == mm)
 			sum += ring_slot(nr)->locked_pages;
 	return sum;
@@ -163,13 +163,19 @@ static int find_ring(const struct event *e, struct event_map_request *rq, struct
 
 /* ---- the mappings ---- */
 
+static struct event_map *map_slot(u32 nr)
+{
+	return &event_space->map[EVENT_WITHIN(nr, map)];
+}
+
 #define for_each_map(m)                                                                                                \
-	for (struct event_map *m = &event_space->map[1]; m < &event_space->map[event_space->maps_high]; m++)            \
+	for (struct event_map *m = &event_space->map[1]; m < &event_space->map[MIN(event_space->maps_high, EVENT_MAPS)]; m++) \
 		if (m->ring)
 
 /* Under the lock: those of one address space. The present one may go. */
 #define for_each_map_of(m, mm_)                                                                                        \
-	for (u32 nr_m_ = bucket_of(mm_)->maps, next_m_; nr_m_ && (m = &event_space->map[nr_m_], next_m_ = m->next, true);   \
+	for (u32 nr_m_ = bucket_of(mm_)->maps, next_m_, left_ = EVENT_MAPS;                                            \
+	     nr_m_ && left_-- && (m = map_slot(nr_m_), next_m_ = m->next, true);                                       \
 	     nr_m_ = next_m_)                                                                                          \
 		if (m->mm == (mm_))
 
@@ -190,7 +196,7 @@ static void link_map(struct event_map *m)
 	m->prev = 0;
 	m->next = *first;
 	if (*first)
-		event_space->map[*first].prev = nr_of(m);
+		map_slot(*first)->prev = nr_of(m);
 	*first = nr_of(m);
 	event_space->maps++;
 }
@@ -198,11 +204,11 @@ static void link_map(struct event_map *m)
 static void unlink_map(struct event_map *m)
 {
 	if (m->prev)
-		event_space->map[m->prev].next = m->next;
+		map_slot(m->prev)->next = m->next;
 	else
 		bucket_of(m->mm)->maps = m->next;
 	if (m->next)
-		event_space->map[m->next].prev = m->prev;
+		map_slot(m->next)->prev = m->prev;
 	event_space->maps--;
 }
 
@@ -214,14 +220,14 @@ static void make_free(struct event_map *m)
 
 static u32 find_slot(void)
 {
-	u32 nr = event_space->maps_free;
+	u32 nr = EVENT_WITHIN(event_space->maps_free, map);
 
 	return nr ? nr : event_space->maps_high < EVENT_MAPS ? event_space->maps_high : 0;
 }
 
 static void enter(u32 nr, task_id task, struct event *e, struct ring *r, u32 pages)
 {
-	struct event_map *m = &event_space->map[nr];
+	struct event_map *m = map_slot(nr);
 
 	if (nr == event_space->maps_high)
 		event_space->maps_high++;
@@ -285,6 +291,8 @@ static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
 	if (is_new)
 		userpage_update(e);
 	rq->page = r->page;
+	if (rq->page >= host_ring_pages() || rq->pages > host_ring_pages() - rq->page)
+		return refuse(ENOMEM, "somebody has written into the session's tables");
 	return 0;
 }
 
@@ -303,14 +311,14 @@ int event_map_begin(task_id task, u64 fd, struct event_map_request *rq)
 void event_map_commit(const struct event_map_request *rq)
 {
 	event_lock();
-	__atomic_store_n(&event_space->map[rq->map].addr, rq->addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&map_slot(rq->map)->addr, rq->addr, __ATOMIC_RELEASE);
 	event_unlock();
 }
 
 void event_map_undo(const struct event_map_request *rq)
 {
 	event_lock();
-	drop(&event_space->map[rq->map]);
+	drop(map_slot(rq->map));
 	event_unlock();
 }
 
@@ -415,7 +423,7 @@ static void unlink_task(task_id task)
 
 static bool is_alive(u32 mm)
 {
-	for (u32 task = bucket_of(mm)->tasks; task; task = event_ctx(task)->next_mm)
+	for (u32 task = bucket_of(mm)->tasks, left = EVENT_TASKS; task && left--; task = event_ctx(task)->next_mm)
 		if (event_ctx(task)->mm == mm)
 			return true;
 	return false;

@@ -42,13 +42,13 @@ void event_poll(task_id task, const struct shot *shot, struct overflow_result *o
 void event_tick_slow(task_id task);
 static inline void event_tick(task_id task)
 {
-	if (unlikely(event_space->ctx[task].tick_stamp))
+	if (unlikely(event_ctx(task)->tick_stamp))
 		event_tick_slow(task);
 }
 
 static inline bool event_samples(task_id task)
 {
-	return unlikely(__atomic_load_n(&event_space->ctx[task].sampling, __ATOMIC_RELAXED));
+	return unlikely(__atomic_load_n(&event_ctx(task)->sampling, __ATOMIC_RELAXED));
 }
 
 /* For the core, with the event lock: e is about to be scheduled in or out while its source stands at now. */

@@ -24,7 +24,7 @@ void period_init(struct event *e, const struct event *from)
 	if (!e->attr.sample_period)
 		return;
 	if (e->source.clock && e->attr.freq) {
-		e->attr.sample_period = SECOND / e->attr.sample_freq;
+		e->attr.sample_period = SECOND / MAX(e->attr.sample_freq, 1ul);
 		e->attr.freq = 0;
 		if (!e->attr.sample_period)
 			e->attr.sample_period = 1;
@@ -58,7 +58,7 @@ u64 period_advance(struct event *e, u64 now)
 	if (!e->attr.freq && e->freq_count > e->next)
 		next = e->freq_count;
 	if (unlikely(next <= now)) {
-		passed = (now - next) / step + 1;
+		passed = (now - next) / MAX(step, 1ul) + 1;
 		next += passed * step;
 	}
 	e->next = next;
@@ -86,7 +86,7 @@ static u64 ideal_period(u64 count, u64 ns, u64 freq)
 /* An eighth of the way, rounded up. */
 static void adjust(struct event *e, u64 count, u64 ns)
 {
-	s64 way = (s64)(ideal_period(count, ns, e->attr.sample_freq) - e->period);
+	s64 way = (s64)(ideal_period(count, ns, MAX(e->attr.sample_freq, 1ul)) - e->period);
 	s64 period = (s64)e->period + (way + (way >= 0 ? 7 : -7)) / 8;
 
 	e->period = period > 0 ? (u64)period : 1;

@@ -19,17 +19,19 @@ static u64 *read_one(struct event *e, u64 format, u64 *at)
 }
 
 /* The times are the leader's: a group is scheduled as a unit. */
-static u64 *read_group(struct event *leader, u64 format, u64 *at)
+static u64 *read_group(struct event *leader, u64 format, u64 *at, u32 siblings)
 {
 	struct event_total total;
 	struct event *s;
 
 	event_read_total(leader, format & READ_TIMES, &total);
-	*at++ = leader->nr_siblings + 1;
+	*at++ = siblings + 1;
 	at = read_put_times(at, format, &total);
 	*at++ = total.count;
 	at = read_put_ids(at, format, leader->id, leader->lost);
 	for_each_sibling(s, leader) {
+		if (!siblings--)
+			break; /* the number was another one: somebody has written into the session's tables */
 		event_read_total(s, false, &total);
 		*at++ = total.count;
 		at = read_put_ids(at, format, s->id, s->lost);
@@ -39,13 +41,14 @@ static u64 *read_group(struct event *leader, u64 format, u64 *at)
 
 static long read_locked(struct event *e, u64 *buf, u64 size)
 {
-	u64 format = e->attr.read_format, *end;
+	u32 siblings = __atomic_load_n(&event_leader(e)->nr_siblings, __ATOMIC_RELAXED);
+	u64 format = __atomic_load_n(&e->attr.read_format, __ATOMIC_RELAXED), *end;
 
 	if (event_tally(e)->state == PERF_STATE_ERROR)
 		return 0;
-	if (size < attr_read_size(format, event_leader(e)->nr_siblings))
+	if (siblings > size || size < attr_read_size(format, siblings))
 		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
-	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf) : read_one(e, format, buf);
+	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings) : read_one(e, format, buf);
 	return (end - buf) * sizeof(u64);
 }
 

@@ -140,15 +140,25 @@ int ring_pause(struct event *root, bool pause)
 
 /* ---- records ---- */
 
+/* Where its data lie, as they are found once: within the ring memory, whatever others have written. A ring without data has a size of 0. */
+static bool find_data(const struct ring *r, u32 *page, u64 *size)
+{
+	u32 pages = __atomic_load_n(&r->pages, __ATOMIC_RELAXED);
+
+	*page = __atomic_load_n(&r->page, __ATOMIC_RELAXED);
+	*size = pages * PAGE_SIZE;
+	return *page < host_ring_pages() && pages < host_ring_pages() - *page && !(pages & (pages - 1));
+}
+
 /* As Linux's CIRC_SPACE: one byte is always free, so that head == tail means empty. */
-static bool has_room(const struct ring *r, u64 total, bool backward)
+static bool has_room(const struct ring *r, u64 size, u64 total, bool backward)
 {
 	u64 tail = __atomic_load_n(&ring_page(r)->data_tail, __ATOMIC_ACQUIRE); /* A */
 	u64 used = backward ? tail - r->head : r->head - tail;
 
-	if (total > ring_size(r))
+	if (total > size)
 		return false;
-	return r->overwrite || ((~used & (ring_size(r) - 1)) >= total);
+	return r->overwrite || ((~used & (size - 1)) >= total);
 }
 
 /* The ring of a root's records, with its lock. It may go where they went to when that was asked for, but not any more. */
@@ -177,22 +187,23 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 	struct event *root = ring_root(e);
 	struct ring *r = hold_ring_of(root);
 	bool backward = root->attr.write_backward;
-	u64 total = size;
+	u64 total = size, data;
+	u32 page;
 
-	if (!r)
+	if (!r || !find_data(r, &page, &data))
 		return false;
 	if (unlikely(r->paused))
 		return r->pages ? lose(r, root) : false;
 	if (unlikely(r->lost))
 		total += sample_lost_size(root);
-	if (unlikely(!has_room(r, total, backward)))
+	if (unlikely(!has_room(r, data, total, backward)))
 		return lose(r, root);
 	*o = (struct ring_out){
 		.ring = r,
 		.event = e,
-		.data = host_ring_page(r->page + 1),
-		.mask = ring_size(r) - 1,
-		.at = backward ? r->head - total : r->head,
+		.data = host_ring_page(page + 1),
+		.mask = data - 1,
+		.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul),
 		.head = backward ? r->head - total : r->head + total,
 		.told = r->lost != 0,
 	};
@@ -209,6 +220,8 @@ UNNOTED void ring_write(struct ring_out *o, const void *p, u32 n)
 	u64 at = o->at & o->mask;
 	u64 first = MIN(n, o->mask + 1 - at);
 
+	if (unlikely(n > o->mask + 1)) /* only if somebody else has changed the event meanwhile */
+		n = (u32)o->mask + 1;
 	(memcpy)(o->data + at, p, first); /* a record means nothing until it is published */
 	if (unlikely(first < n))
 		(memcpy)(o->data, (const char *)p + first, n - first);
@@ -272,10 +285,16 @@ static void fill_unfinished(struct ring *r)
 	const struct event *root = event_slot(r->event);
 	bool backward = root->attr.write_backward;
 	u64 total = backward ? r->head - r->writing : r->writing - r->head;
-	struct ring_out o = {.data = host_ring_page(r->page + 1), .mask = ring_size(r) - 1};
+	struct ring_out o = {0};
+	u64 size;
+	u32 page;
 
+	if (!find_data(r, &page, &size) || !size)
+		return;
+	o.data = host_ring_page(page + 1);
+	o.mask = size - 1;
 	total = MIN(MAX(total, (u64)sample_filler_size(root)), (u64)FILLER_MAX);
-	o.at = backward ? r->head - total : r->head;
+	o.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul);
 	o.head = backward ? o.at : o.at + total;
 	sample_filler_write(&o, root, (u32)total);
 	r->head = o.head;

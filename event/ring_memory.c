@@ -10,7 +10,7 @@ static u32 nr_of(const struct ring *r)
 
 static u32 *list_of(u32 pages)
 {
-	return &event_space->rings_free[pages ? 1 + (u32)__builtin_ctz(pages) : 0];
+	return &event_space->rings_free[pages ? MIN(1 + (u32)__builtin_ctz(pages), 31u) : 0];
 }
 
 static void push(u32 *list, struct ring *r)
@@ -22,7 +22,7 @@ static void push(u32 *list, struct ring *r)
 /* The first ring that uses some of [page, page + n). */
 static struct ring *ring_at(u32 page, u32 n)
 {
-	for (u32 nr = 1; nr < event_space->rings_high; nr++) {
+	for (u32 nr = 1; nr < MIN(event_space->rings_high, EVENT_RINGS); nr++) {
 		struct ring *r = ring_slot(nr);
 
 		if (r->slot != SLOT_FREE && r->page < page + n && page < r->page + 1 + r->pages)
@@ -42,6 +42,8 @@ static bool find_pages(u32 n, u32 *page)
 		r = ring_at(*page, n);
 		if (!r)
 			return true;
+		if (r->page + 1 + r->pages <= *page)
+			return false; /* somebody has written nonsense there */
 	}
 	return false;
 }
@@ -53,7 +55,7 @@ static void rebuild(void)
 
 	memset(s->rings_free, 0, sizeof(s->rings_free));
 	s->rings_bare = s->rings = s->ring_pages_high = 0;
-	for (u32 nr = s->rings_high - 1; nr; nr--) {
+	for (u32 nr = MIN(s->rings_high, EVENT_RINGS) - 1; nr && nr < EVENT_RINGS; nr--) {
 		struct ring *r = ring_slot(nr);
 
 		if (r->slot == SLOT_FREE) {
@@ -71,7 +73,7 @@ static struct ring *new_slot(void)
 
 	if (s->rings_bare)
 		return ring_slot(s->rings_bare);
-	if (s->rings_high == s->limits.rings)
+	if (s->rings_high >= s->limits.rings)
 		return NULL;
 	ring_slot(s->rings_high)->slot = SLOT_FREE;
 	push(&s->rings_bare, ring_slot(s->rings_high++));

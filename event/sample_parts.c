@@ -192,6 +192,7 @@ u32 sample_regs(u64 *at, const struct shot_regs *regs, u64 mask)
 {
 	u32 n = 0;
 
+	mask &= (1ul << SAMPLE_REGS) - 1;
 	at[n++] = regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE;
 	for (; regs && mask; mask &= mask - 1)
 		at[n++] = register_value(regs, (u32)__builtin_ctzl(mask));
@@ -201,7 +202,7 @@ u32 sample_regs(u64 *at, const struct shot_regs *regs, u64 mask)
 /* What of attr.sample_stack_user is dumped: not beyond the end of user addresses, and what the record has room for. */
 static u32 stack_size(const struct perf_attr *attr, const struct shot_regs *regs, u32 room)
 {
-	u64 sp = regs ? regs->gpr[4] : 0, size = attr->sample_stack_user;
+	u64 sp = regs ? regs->gpr[4] : 0, size = MIN(attr->sample_stack_user, SAMPLE_SIZE_MAX);
 
 	if (!sp || sp >= USER_END)
 		return 0;

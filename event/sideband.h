@@ -27,7 +27,7 @@ static inline bool sideband_wanted(task_id task, u32 what)
 
 	if (likely(!__atomic_load_n(&event_space->opened, __ATOMIC_RELAXED)))
 		return false;
-	any = __atomic_load_n(&event_space->ctx[task].sideband, __ATOMIC_RELAXED) |
+	any = __atomic_load_n(&event_ctx(task)->sideband, __ATOMIC_RELAXED) |
 	      __atomic_load_n(&event_space->sideband, __ATOMIC_RELAXED);
 	return any & what;
 }

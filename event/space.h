@@ -319,9 +319,20 @@ const char *event_validate(void);
 /* Slots in use; for tests and statistics. */
 u32 event_count(void);
 
+/*
+ * Any member may have written any number: whatever it is, what it leads to is in these tables, never in memory that is somebody's own. The
+ * sizes of tables are powers of 2 for that.
+ */
+#define EVENT_WITHIN(nr, table) ((nr) & (u32)(sizeof(event_space->table) / sizeof(event_space->table[0]) - 1))
+
 static inline struct event *event_slot(u32 nr)
 {
-	return &event_space->event[nr];
+	return &event_space->event[EVENT_WITHIN(nr, event)];
+}
+
+static inline struct event_files *event_files_slot(u32 nr)
+{
+	return &event_space->files[EVENT_WITHIN(nr, files)];
 }
 
 static inline u32 event_nr(const struct event *e)
@@ -332,19 +343,19 @@ static inline u32 event_nr(const struct event *e)
 /* The entry of a descriptor below EVENT_FDS; not to be written where the table has no chunk. */
 static inline u32 *event_fd_entry(u32 files, u64 fd)
 {
-	u32 chunk = __atomic_load_n(&event_space->files[files].chunk[fd / EVENT_FD_CHUNK], __ATOMIC_RELAXED);
+	u32 chunk = __atomic_load_n(&event_files_slot(files)->chunk[fd / EVENT_FD_CHUNK % (EVENT_FDS / EVENT_FD_CHUNK)], __ATOMIC_RELAXED);
 
-	return &event_space->fds[chunk].fd[fd % EVENT_FD_CHUNK];
+	return &event_space->fds[EVENT_WITHIN(chunk, fds)].fd[fd % EVENT_FD_CHUNK];
 }
 
 static inline struct ring *ring_slot(u32 nr)
 {
-	return &event_space->ring[nr];
+	return &event_space->ring[EVENT_WITHIN(nr, ring)];
 }
 
 static inline struct event_ctx *event_ctx(task_id task)
 {
-	return &event_space->ctx[task];
+	return &event_space->ctx[EVENT_WITHIN(task, ctx)];
 }
 
 /* With event_lock(): its context's lock too, to the end. */
@@ -374,9 +385,14 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_RING offsetof(struct event, in_ring)
 #define LINK_LINEAGE offsetof(struct event, in_lineage)
 
-/* Iteration in which the present event may leave the list. */
+/*
+ * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as that before it, and begins with
+ * one that names none: so it ends, whatever others have written there.
+ */
+#define LINKED_AFTER(prev_, nr, link) ((nr) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
-	for (u32 nr = (list).first, next_; nr && ((e) = event_slot(nr), next_ = (e)->link.next, true); nr = next_)
+	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_;                                                      \
+	     nr && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true); nr = next_)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)

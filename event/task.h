@@ -51,7 +51,7 @@ static inline bool event_task_counted(task_id task)
 /* True if the final host_task_count() of the task will be asked for; its final clock always may be. */
 static inline bool event_task_measured(task_id task)
 {
-	return __atomic_load_n(&event_space->ctx[task].measured, __ATOMIC_RELAXED) != 0;
+	return __atomic_load_n(&event_ctx(task)->measured, __ATOMIC_RELAXED) != 0;
 }
 
 #endif

@@ -11,7 +11,7 @@
 
 static struct event_watch *slot(u32 nr)
 {
-	return &event_space->watch[nr];
+	return &event_space->watch[EVENT_WITHIN(nr, watch)];
 }
 
 static struct event *watched(const struct event_watch *w)
@@ -59,14 +59,14 @@ static void make_free(struct event_watch *w)
 /* A free number; 0: none. */
 static u32 take_free(void)
 {
-	u32 nr = event_space->watches_free;
+	u32 nr = EVENT_WITHIN(event_space->watches_free, watch);
 
 	if (nr) {
 		event_space->watches_free = slot(nr)->next;
 		return nr;
 	}
 	nr = event_space->watches_high;
-	if (nr == event_space->limits.watches)
+	if (nr >= MIN(event_space->limits.watches, EVENT_WATCHES))
 		return 0;
 	__atomic_store_n(&event_space->watches_high, nr + 1, __ATOMIC_RELAXED);
 	return nr;
@@ -99,7 +99,7 @@ static u32 get_locked(task_id task, s32 epfd, s32 fd)
 
 	if (!e)
 		return 0;
-	for (u32 nr = e->watches; nr; nr = slot(nr)->next)
+	for (u32 nr = e->watches, prev = 0; nr && slot(nr)->prev == prev; prev = nr, nr = slot(nr)->next)
 		if (is_known_as(slot(nr), event_nr(e), files, epfd, fd))
 			return nr;
 	return make(e, files, epfd, fd);
@@ -146,7 +146,7 @@ static void put_locked(struct event_watch *w)
 
 void event_watch_closed_locked(struct event *root)
 {
-	for (u32 nr = root->watches, next; nr; nr = next) {
+	for (u32 nr = root->watches, prev = 0, next; nr && slot(nr)->prev == prev; prev = nr, nr = next) {
 		next = slot(nr)->next;
 		__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);
 		make_free(slot(nr));
@@ -193,13 +193,18 @@ u32 event_watch_take(u32 nr, u64 *data)
 	return bits;
 }
 
+u64 event_watch_id(u32 nr)
+{
+	return __atomic_load_n(&slot(nr)->event_id, __ATOMIC_RELAXED);
+}
+
 bool event_watch_far(task_id task)
 {
 	u32 files = event_ctx(task)->files;
 	bool far = false;
 
 	event_lock();
-	for (u32 nr = 1; nr < event_space->watches_high && !far; nr++)
+	for (u32 nr = 1; nr < MIN(event_space->watches_high, EVENT_WATCHES) && !far; nr++)
 		if (slot(nr)->files == files && watched(slot(nr)))
 			far = event_ready_far_locked(watched(slot(nr)));
 	event_unlock();

@@ -29,6 +29,9 @@ void event_watch_put(u32 watch, bool unset);
 /* What is ready now, and is to be reported with the data: takes a wakeup. 0: nothing. */
 u32 event_watch_take(u32 watch, u64 *data);
 
+/* Which event it is of: event.id. */
+u64 event_watch_id(u32 watch);
+
 /* The task's process has registered an event of which event_ready_far_locked() is true. */
 bool event_watch_far(task_id task);
 

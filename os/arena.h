@@ -37,7 +37,7 @@ struct pidns_ids {
 };
 
 struct task {
-	struct cpu cpu;	     /* first: the stolen register points here */
+	struct bank bank;    /* first, where a page begins: its thread has it mapped behind its struct cpu, too */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
@@ -58,15 +58,9 @@ struct task {
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
 	u64 migrations_at_exit;			    /* [owner] */
-	/* execve hands these to the new image of the same thread: */
-	s32 exec_fd;	     /* 1 + descriptor of the opened program; 0: the launcher's, open exec_path */
-	char exec_path[ARENA_PATH];  /* the program as the kernel would open it; once it runs, what /proc/PID/exe shows */
-	char exec_name[ARENA_PATH];  /* AT_EXECFN as the guest is to see it */
-	u32 exec_nr;		     /* the system call; 0: the launcher's */
-	s32 exec_tgid;		     /* the thread group that the new image will find itself in; 0: no execve under way */
-	u32 exec_ss_flags;	     /* of the alternate stack, which exec takes away but for these */
-	u64 exec_sigmask, exec_sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
-};
+	s32 exec_tgid;	     /* the thread group that the new image will find itself in; 0: no execve under way [owner] */
+	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
+} __attribute__((aligned(4096)));
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
@@ -132,6 +126,22 @@ _Static_assert(ARENA_TASKS == SECTION_JOURNALS, "each task slot has a journal");
 static inline struct arena *arena(void)
 {
 	return (struct arena *)LAYOUT_ARENA;
+}
+
+/* Any member may have written anything there. */
+static inline u32 arena_tasks_high(void)
+{
+	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), ARENA_TASKS);
+}
+
+static inline struct task *arena_task(u32 slot)
+{
+	return &arena()->tasks[slot % ARENA_TASKS];
+}
+
+static inline u32 task_slot(const struct task *task)
+{
+	return (u32)(task - arena()->tasks);
 }
 
 static inline void *arena_event_space(void)

@@ -12,6 +12,7 @@
  */
 #include <asm/errno.h>
 #include <linux/sched.h>
+#include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "event/files.h"
 #include "event/task.h"
@@ -29,11 +30,13 @@
 #include "os/tracepoints.h"
 #include "os/vma.h"
 #include "rt/guest.h"
+#include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 /* Members of different pid namespaces find each other by it. */
+#define EXIT_FAILED 126
 #define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* os/start.S */
@@ -48,7 +51,7 @@ struct request {
 	u64 stack;
 };
 
-/* The child's slot with the parent's registers, and its events; NULL: refused, *ret says why. */
+/* The child's slot and its events; NULL: refused, *ret says why. */
 static struct task *make_task(struct thread *t, const struct request *rq, long *ret)
 {
 	struct task *task = session_task_new(t->task);
@@ -57,7 +60,7 @@ static struct task *make_task(struct thread *t, const struct request *rq, long *
 		*ret = refuse(EAGAIN, "the session has no task slot left");
 		return NULL;
 	}
-	*ret = event_task_fork(t->cpu->slot, task->cpu.slot, rq->args.flags);
+	*ret = event_task_fork(t->cpu->slot, task_slot(task), rq->args.flags);
 	if (*ret) {
 		session_task_undo(task);
 		return NULL;
@@ -68,17 +71,25 @@ static struct task *make_task(struct thread *t, const struct request *rq, long *
 		__atomic_store_n(&t->task->threaded, 1, __ATOMIC_RELEASE);
 		task->threaded = 1;
 	}
-	/* The new task returns from its system call with 0. */
-	cpu_set_gpr(&task->cpu, RAX, 0);
-	if (rq->stack)
-		cpu_set_gpr(&task->cpu, RSP, rq->stack);
 	return task;
 }
 
 static void undo_task(struct task *task)
 {
-	event_task_undo_fork(task->cpu.slot);
+	event_task_undo_fork(task_slot(task));
 	session_task_undo(task);
+}
+
+/* A copy of the parent's becomes the child's own, with its bank mapped behind it. The new task returns from its system call with 0. */
+static void begin_cpu(struct cpu *cpu, const struct task *task, const struct request *rq)
+{
+	cpu_take_bank(cpu);
+	cpu->slot = task_slot(task);
+	cpu->pending = cpu->variant = 0;
+	dbt_guard(cpu, (gva)&cpu->guard_minus, ~0ul, NULL);
+	cpu_set_gpr(cpu, RAX, 0);
+	if (rq->stack)
+		cpu_set_gpr(cpu, RSP, rq->stack);
 }
 
 /* What a child inherits of the parent's private state. The alternate stack stays with vfork and fork only. */
@@ -174,14 +185,18 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	if (!child)
 		return -ENOMEM;
 	copy_thread(t, child, flags);
-	ret = share_or_copy(t, child, flags);
+	ret = thread_map_bank(child, task);
+	if (!ret)
+		ret = share_or_copy(t, child, flags);
 	if (ret) {
 		thread_list_retire(child, 0);
 		return ret;
 	}
 	child->task = task;
-	child->cpu = &task->cpu;
-	child->cpu->calls = NULL; /* the copy is the parent's */
+	child->cpu = thread_cpu(child);
+	*child->cpu = *t->cpu;
+	child->cpu->calls = NULL;
+	begin_cpu(child->cpu, task, rq);
 	child->clone_flags = flags;
 	child->nr = t->nr;
 	thread_list_add(child);
@@ -234,7 +249,6 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 {
 	session_task_ids(t, task);
 	t->task = task;
-	t->cpu = &task->cpu;
 	t->tid = t->pid = (s32)sys0(__NR_gettid);
 	thread_use_slot(t, t->cpu->slot); /* before any lock of the session's */
 	t->group->pid = t->pid;
@@ -257,6 +271,19 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->regs_replaced = 1;
 }
 
+/* In the child of a fork, first of all: as long as the parent's bank is mapped here, nothing may be counted. */
+static void take_copy(struct thread *t, const struct task *task, const struct request *rq)
+{
+	int ret = thread_map_bank(t, task);
+
+	if (ret) {
+		log_printf(0, "a forked process cannot map its counters: error %d", -ret);
+		for (;;)
+			sys1(__NR_exit_group, EXIT_FAILED);
+	}
+	begin_cpu(t->cpu, task, rq);
+}
+
 /* The locks of this memory are taken, so that no other thread holds one in the child's copy. */
 static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 {
@@ -268,6 +295,8 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	dbt_before_fork();
 	lock_acquire(&t->proc->threads_lock);
 	ret = call_fork(rq);
+	if (ret == 0)
+		take_copy(t, task, rq);
 	lock_release(&t->proc->threads_lock);
 	dbt_after_fork(ret == 0);
 	vma_after_fork();

@@ -16,6 +16,7 @@
 #include "os/apart.h"
 #include "os/elf.h"
 #include "os/exec.h"
+#include "os/handover.h"
 #include "os/proc.h"
 #include "os/process.h"
 #include "os/script.h"
@@ -39,7 +40,8 @@
 #define EXEC_AREA_SIZE	   0x4000000ul
 #define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
 #define SCRIPT_DEPTH	   5					   /* interpreters that are scripts themselves */
-#define ARGS_MAX	   ((EXEC_AREA_SIZE - EXEC_ARGV) / 8 - 16) /* more than the kernel takes bytes */
+#define EXEC_ENVP	   (EXEC_AREA_SIZE / 2)			   /* of that for the environment */
+#define ARGS_MAX	   ((EXEC_ENVP - EXEC_ARGV) / 8 - 16)	   /* more than the kernel takes bytes */
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2u
 #endif
@@ -57,7 +59,7 @@ struct exec {
 	char name[ARENA_PATH];	    /* AT_EXECFN */
 	char open_path[ARENA_PATH]; /* what is opened: path, or the guest's program for /proc/self/exe */
 	char interp[ELF_INTERP_MAX];
-	char saved_path[ARENA_PATH], saved_name[ARENA_PATH]; /* the slot's, for a failure */
+	char handover[HANDOVER_MAX];
 	char line[SCRIPT_DEPTH][SCRIPT_LINE];
 	const char *prefix[2 * SCRIPT_DEPTH + 2]; /* what comes before the guest's argv[1] */
 	u32 prefixes;
@@ -221,6 +223,31 @@ static long build_argv(const struct exec *x, gva *argv)
 	return 0;
 }
 
+/* envp, of so many strings at most, with what is handed over behind it. */
+static long build_envp(const struct exec *x, gva *envp, u64 max)
+{
+	u64 n = 0, value = 1;
+	u64 *array;
+
+	while (*envp && n < max) {
+		if (guest_read(&value, *envp + 8 * n, 8))
+			return -EFAULT;
+		if (!value)
+			break;
+		if (++n > ARGS_MAX)
+			return -E2BIG;
+	}
+	array = area_map((u64)x + EXEC_ENVP, (n + 2) * sizeof(u64));
+	if (!array)
+		return -ENOMEM;
+	if (n && guest_read(array, *envp, 8 * n))
+		return -EFAULT;
+	array[n] = (u64)x->handover;
+	array[n + 1] = 0;
+	*envp = (u64)array;
+	return 0;
+}
+
 _Static_assert(sizeof(struct exec) <= EXEC_ARGV, "struct exec runs into the pointer array");
 
 static void copy_path(char *dst, const char *src)
@@ -233,25 +260,19 @@ static void copy_path(char *dst, const char *src)
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
 	struct task *task = t->task;
+	struct handover h = {.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr};
 	long ret;
 
-	copy_path(x->saved_path, task->exec_path);
-	copy_path(x->saved_name, task->exec_name);
-	copy_path(task->exec_path, x->open_path);
-	copy_path(task->exec_name, x->name);
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
-	task->exec_fd = x->fd + 1;
 	group_quiesce(t);
-	signal_exec_state(t);
+	signal_exec_state(t, &h);
+	rt_snprintf(x->handover, sizeof(x->handover), HANDOVER_FORMAT, h.slot, h.fd, h.nr, h.ss_flags, h.sigmask, h.sigign, x->name);
 	session_exec_begin(task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
 	session_exec_failed(task);
 	signal_exec_failed(t);
 	group_resume(t);
-	task->exec_fd = 0;
-	copy_path(task->exec_path, x->saved_path);
-	copy_path(task->exec_name, x->saved_name);
 	return ret;
 }
 
@@ -268,10 +289,12 @@ static long find_program(struct exec *x, gva *argv)
 }
 
 /* x->fd is open; closes it on failure. */
-static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp)
+static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp, u64 envc)
 {
 	long ret = find_program(x, &argv);
 
+	if (!ret)
+		ret = build_envp(x, &envp, envc);
 	if (!ret)
 		ret = commit(t, x, argv, envp);
 	sys1(__NR_close, x->fd);
@@ -307,6 +330,7 @@ struct request {
 	struct exec *x;
 	int dirfd, flags;
 	gva argv, envp;
+	u64 envc; /* strings in envp, at most */
 };
 
 /*
@@ -360,7 +384,7 @@ static long execute_alone(struct request *r)
 		return x->fd;
 	ret = check_reachable(x);
 	if (!ret)
-		return exec_opened(r->t, x, r->argv, r->envp);
+		return exec_opened(r->t, x, r->argv, r->envp, r->envc);
 	sys1(__NR_close, x->fd);
 	return ret;
 }
@@ -408,7 +432,7 @@ static long execute(struct request *r, gva path)
 
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)
 {
-	struct request r = {.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags, .argv = argv, .envp = envp};
+	struct request r = {.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags, .argv = argv, .envp = envp, .envc = ARGS_MAX + 1};
 	long ret;
 
 	if (!r.x)
@@ -420,7 +444,6 @@ static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp
 
 long sys_execve(struct thread *t, const u64 *a)
 {
-	t->task->exec_nr = (u32)t->nr;
 	return exec_guest(t, AT_FDCWD, a[0], a[1], a[2], 0);
 }
 
@@ -428,11 +451,10 @@ long sys_execveat(struct thread *t, const u64 *a)
 {
 	if (a[4] & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return refuse(EINVAL, "unknown flag of execveat");
-	t->task->exec_nr = (u32)t->nr;
 	return exec_guest(t, (int)a[0], a[1], a[2], a[3], (int)a[4]);
 }
 
-long exec_first_script(struct thread *t, int fd, const u64 *argv, const u64 *envp)
+long exec_first_script(struct thread *t, int fd, const u64 *argv, const u64 *envp, u64 envc)
 {
 	char first[2] = {0};
 	struct exec *x;
@@ -443,11 +465,11 @@ long exec_first_script(struct thread *t, int fd, const u64 *argv, const u64 *env
 	x = exec_alloc(t);
 	if (!x)
 		return -ENOMEM;
-	copy_path(x->path, t->task->exec_name);
-	copy_path(x->name, t->task->exec_name);
-	copy_path(x->open_path, t->task->exec_path);
+	copy_path(x->path, handover.name);
+	copy_path(x->name, handover.name);
+	copy_path(x->open_path, handover.name);
 	x->fd = fd;
-	ret = exec_opened(t, x, (u64)argv, (u64)envp);
+	ret = exec_opened(t, x, (u64)argv, (u64)envp, envc);
 	exec_free(x);
 	return ret;
 }

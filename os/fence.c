@@ -8,9 +8,13 @@
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
+#include <asm/stat.h>
 #include "os/pidns.h"
+#include "os/proc.h"
+#include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -18,18 +22,41 @@
 #define GLOBAL_EXPEDITED 2
 #define REGISTER_GLOBAL_EXPEDITED 4
 
-/* -ESRCH if the thread is gone; -EPERM if it is in no pid namespace that this one can send signals to. */
+/*
+ * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, always at
+ * the same number. Where the kernel does not let one look (that takes the permission to trace) nothing speaks against it.
+ */
+static bool is_member(s32 pid, s32 tid)
+{
+	s32 fd = the_process.runtime_fd + ARENA_FD;
+	const struct thread *t = thread_current();
+	struct stat own, its;
+	char path[48];
+	long ret;
+
+	if ((t && t->host_pid == pid) || pidns_own() || sys2(__NR_fstat, fd, &own))
+		return true;
+	rt_snprintf(path, sizeof(path), "%d/task/%d/fd/%d", pid, tid, fd);
+	ret = sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
+	if (!ret)
+		return its.st_dev == own.st_dev && its.st_ino == own.st_ino;
+	return ret != -ENOENT || sys4(__NR_newfstatat, proc_dir(), "self", &its, 0);
+}
+
+/* -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals to. */
 static long send(const struct task *task, s32 signo)
 {
 	struct ksiginfo info;
 	s32 pid, tid;
 
 	if (!pidns_ids(task, pidns_own(), &pid, &tid) || !tid)
-		return session_is_dead(task->cpu.slot) ? -ESRCH : -EPERM;
+		return session_is_dead(task_slot(task)) ? -ESRCH : -EPERM;
+	if (!is_member(pid, tid))
+		return -ESRCH;
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;
-	info.value = arena()->session_id;
+	info.value = the_process.session_id;
 	return sys4(__NR_rt_tgsigqueueinfo, pid, tid, signo, &info);
 }
 
@@ -61,7 +88,7 @@ void signal_kick(struct task *task)
 
 bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
 {
-	bool known = info->value == arena()->session_id;
+	bool known = info->value == the_process.session_id;
 
 	if (signo == SIG_KICK)
 		return known && (info->code == SIG_KICK_CODE || info->code == SI_TIMER);
@@ -89,10 +116,10 @@ enum section_fence signal_fence(u32 slot)
 	struct task *task = slot < ARENA_TASKS ? &arena()->tasks[slot] : NULL;
 	long ret;
 
-	if (!task || !task->pid)
-		return FENCE_FAILED;
+	if (!task)
+		return FENCE_DEAD;
 	ret = send_fence(task);
-	if (ret)
-		return ret == -ESRCH ? FENCE_DEAD : FENCE_FAILED;
+	if (ret) /* ids that no thread can have are nobody's */
+		return ret == -ESRCH || ret == -EINVAL ? FENCE_DEAD : FENCE_FAILED;
 	return sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0) ? FENCE_SENT : FENCE_PASSED;
 }

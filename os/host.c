@@ -75,7 +75,7 @@ static u64 others_clock(const struct task *task)
 		if (!__atomic_load_n(&task->threaded, __ATOMIC_ACQUIRE))
 			return clock_ns((~pid << 3) | CLOCK_OF_PROCESS);
 	}
-	return session_task_exists(task) && !facts_ask(task->cpu.slot, FACT_CLOCK, &ns) ? ns : 0;
+	return session_task_exists(task) && !facts_ask(task_slot(task), FACT_CLOCK, &ns) ? ns : 0;
 }
 
 u64 host_task_clock(task_id id)
@@ -106,7 +106,7 @@ static u64 own_count(const struct task *task, enum host_count what)
 	u64 value = 0;
 
 	if (what == HOST_MIGRATIONS) {
-		facts_ask(task->cpu.slot, FACT_MIGRATIONS, &value);
+		facts_ask(task_slot(task), FACT_MIGRATIONS, &value);
 		return value;
 	}
 	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
@@ -202,7 +202,7 @@ static s32 parent_outside(const struct task *task)
 {
 	u32 slot = session_find_tid(pidns_own(), (s32)sys0(__NR_getppid));
 
-	return slot ? arena()->tasks[slot].pid : task->ppid;
+	return slot ? arena_task(slot)->pid : task->ppid;
 }
 
 static s32 translate(s32 pid, u32 pidns)
@@ -211,7 +211,7 @@ static s32 translate(s32 pid, u32 pidns)
 	s32 its_pid = 0, its_tid;
 
 	if (slot)
-		pidns_ids(&arena()->tasks[slot], pidns, &its_pid, &its_tid);
+		pidns_ids(arena_task(slot), pidns, &its_pid, &its_tid);
 	return its_pid;
 }
 
@@ -350,7 +350,7 @@ u32 host_task_cpu(task_id id)
 }
 
 /*
- * The target is interrupted only in translated code: everywhere else it looks at cpu->want before it goes on there.
+ * The target is interrupted only in translated code: everywhere else it looks at bank->want before it goes on there.
  * Barrier A: want is written before in_cache is read here; the target writes in_cache before dbt_run() reads want.
  */
 void host_kick(task_id id)

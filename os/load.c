@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include "cpu/cpu.h"
 #include "os/elf.h"
+#include "os/process.h"
 #include "os/exec.h"
+#include "os/handover.h"
 #include "os/load.h"
 #include "os/proc.h"
 #include "os/procmaps.h"
@@ -228,7 +230,7 @@ static void note_host_locked(const struct kernel_maps *m)
 
 static void randomize(struct loading *ld)
 {
-	if (!arena()->config.aslr)
+	if (!the_process.config.aslr)
 		return;
 	if (sys3(__NR_getrandom, ld->random, sizeof(ld->random), 0) != (long)sizeof(ld->random))
 		return;
@@ -268,25 +270,25 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	return 0;
 }
 
-static long open_program(struct task *task)
+static long open_program(void)
 {
-	long fd = task->exec_fd - 1;
-
-	task->exec_fd = 0;
-	return fd >= 0 ? fd : sys4(__NR_openat, AT_FDCWD, task->exec_path, O_RDONLY | O_CLOEXEC, 0);
+	return handover.fd ? (long)handover.fd - 1 : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/* Keeps the program's canonical path as /proc/PID/exe shows it. */
-static void note_exe(struct task *task, int fd)
+/* Keeps the program's canonical path as /proc/PID/exe shows it, in path, too. */
+static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
 {
 	char link[32];
 	long n;
 
 	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, proc_dir(), link, task->exec_path, ARENA_PATH - 1);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, ARENA_PATH - 1);
 	if (n > 0)
-		task->exec_path[n] = 0;
-	vfile_set_exe(task->exec_path);
+		path[n] = 0;
+	else
+		rt_snprintf(path, ARENA_PATH, "%s", handover.name);
+	vfile_set_exe(path);
+	memcpy(task->exe, path, strlen(path) + 1);
 }
 
 static int load_images(struct loading *ld, int fd)
@@ -346,20 +348,20 @@ static void tell_kernel(const struct loading *ld, const struct stack_built *buil
  * and later take the file's own name: then this image, which is executed so, is not called after its descriptor's
  * number.
  */
-static void set_comm(struct task *task)
+static void set_comm(struct task *task, const char *exe)
 {
 	static const char by_fd[] = "/dev/fd/";
-	const char *name = task->exec_name;
+	const char *name = handover.name;
 	char comm[sizeof(task->comm)];
 
 	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
 	if (!strncmp(name, by_fd, sizeof(by_fd) - 1) && !strchr(name + sizeof(by_fd) - 1, '/') &&
 	    (task->comm[0] < '0' || task->comm[0] > '9'))
-		name = task->exec_path;
+		name = exe;
 	if (strrchr(name, '/'))
 		name = strrchr(name, '/') + 1;
 	rt_snprintf(comm, sizeof(comm), "%s", name);
-	if (name > task->exec_path && name < task->exec_path + ARENA_PATH && strstr(name, DELETED))
+	if (name > exe && name < exe + ARENA_PATH && strstr(name, DELETED))
 		comm[MIN((size_t)(strstr(name, DELETED) - name), sizeof(comm) - 1)] = 0;
 	sys5(__NR_prctl, PR_SET_NAME, comm, 0, 0, 0);
 	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
@@ -405,7 +407,7 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	else if (ld->vdso)
 		measure_vdso_locked(ld); /* there is no /proc */
 	vma_unlock();
-	prog.exec_name = task->exec_name;
+	prog.exec_name = handover.name;
 	prog.phdr = ld->program.phdr;
 	prog.phnum = ld->program.phnum;
 	prog.entry = ld->program.entry;
@@ -413,7 +415,7 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	prog.interp_base = ld->has_interp ? ld->interp.bias : 0;
 	prog.vdso = ld->vdso;
 	prog.random_shift = ld->random[2];
-	prog.random_bytes = arena()->config.aslr;
+	prog.random_bytes = the_process.config.aslr;
 	ret = stack_build(&ld->kernel, &prog, &built);
 	if (ret)
 		return ret;
@@ -440,27 +442,27 @@ static struct load_result result_of(const struct loading *ld)
 void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *out)
 {
 	struct task *task = t->task;
-	bool first = !task->exec_fd;
+	bool first = !handover.fd;
 	struct loading *ld = scratch_alloc(sizeof(*ld));
 	long fd;
 	int ret;
 
 	if (!ld)
-		fail(t, first, task->exec_path, -ENOMEM);
+		fail(t, first, handover.name, -ENOMEM);
 	stack_parse_kernel(kernel_sp, &ld->kernel);
 	ld->vdso = stack_kernel_auxv(&ld->kernel, AT_SYSINFO_EHDR);
-	fd = open_program(task);
+	fd = open_program();
 	if (fd < 0)
-		fail(t, first, task->exec_path, fd);
-	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp) : 0;
+		fail(t, first, handover.name, fd);
+	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp, ld->kernel.envc) : 0;
 	if (!ret)
 		ret = prepare_memory(ld, kernel_sp);
 	if (!ret)
 		ret = load(ld, task, fd, t->cpu);
 	if (ret)
-		fail(t, first, task->exec_path, ret);
-	note_exe(task, fd);
-	set_comm(task);
+		fail(t, first, handover.name, ret);
+	note_exe(task, fd, ld->path);
+	set_comm(task, ld->path);
 	sys1(__NR_close, fd);
 	*out = result_of(ld);
 	scratch_free(ld, sizeof(*ld));

@@ -104,7 +104,7 @@ void loop_run(struct thread *t)
 			sampling_clock(t);
 		if (unlikely(t->attention))
 			signal_deliver(t);
-		want = __atomic_load_n(&t->cpu->want, __ATOMIC_RELAXED);
+		want = __atomic_load_n(&cpu_bank(t->cpu)->want, __ATOMIC_RELAXED);
 		if (unlikely(want)) {
 			signal_catch_fatal(t);
 			shot_prepare(t, want);

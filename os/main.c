@@ -1,6 +1,6 @@
 /*
  * The start of the runtime in a fresh image, after execveat of the runtime by descriptor: finds its session by the
- * descriptor's number, its task by the kernel thread id, and runs the guest's program.
+ * descriptor's number, its task by what was handed over, and runs the guest's program.
  *
  * Runs in two parts: main_prepare() on the stack that the kernel made, until there is a runtime stack, and main_run()
  * there. What fails here is pcl's or the host's fault, so it is said and ends the process.
@@ -8,11 +8,13 @@
 #include <asm/errno.h>
 #include <linux/fcntl.h>
 #include <linux/auxvec.h>
+#include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "dbt/translate.h"
 #include "event/after.h"
 #include "event/pmu.h"
 #include "event/task.h"
+#include "os/handover.h"
 #include "os/load.h"
 #include "os/loop.h"
 #include "os/pidns.h"
@@ -87,16 +89,29 @@ static u64 *locks_held(void)
 	return t ? &t->locks_held : NULL;
 }
 
+/* What the image before this one, or the launcher, has to say. */
+static void take_handover(const u64 *kernel_sp)
+{
+	struct stack_kernel k;
+
+	stack_parse_kernel(kernel_sp, &k);
+	if (!k.handover || handover_take(k.handover))
+		fail("this program is started by pcl only", -EINVAL);
+}
+
 u64 main_prepare(const u64 *kernel_sp)
 {
 	s32 fd = runtime_descriptor(kernel_sp);
 	struct thread *t;
 	int ret;
 
+	take_handover(kernel_sp);
 	ret = session_attach(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
+	the_process.config = arena()->config;
+	the_process.session_id = arena()->session_id;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
@@ -114,17 +129,24 @@ static void log_exec(const struct thread *t)
 	char line[ARENA_PATH + 64];
 	size_t len = rt_append(line, sizeof(line), 0, "[%d] execve(", t->tid);
 
-	len = show_quoted(line, sizeof(line), len, t->task->exec_path, strlen(t->task->exec_path), false);
+	len = show_quoted(line, sizeof(line), len, handover.name, strlen(handover.name), false);
 	len = rt_append(line, sizeof(line), len, ", ...) = 0\n");
 	log_write(line, len);
 }
 
 static void find_task(struct thread *t)
 {
-	t->task = session_find_self();
+	int ret;
+
+	t->task = session_find_self(handover.slot);
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
-	t->cpu = &t->task->cpu;
+	ret = thread_map_bank(t, t->task);
+	if (ret)
+		fail("cannot map the counters", ret);
+	t->cpu = thread_cpu(t);
+	t->cpu->slot = task_slot(t->task);
+	cpu_take_bank(t->cpu);
 	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
 	t->group = process_page_alloc(t->proc);
@@ -133,7 +155,7 @@ static void find_task(struct thread *t)
 	t->group->pid = t->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
-	if (arena()->config.strace)
+	if (the_process.config.strace)
 		log_exec(t);
 }
 
@@ -161,12 +183,12 @@ static void attach_events(void)
 	if (!a->events_ready) { /* the first image: nobody sees that files are opened */
 		host_find_cpus(&a->cpus);
 		a->clock.tsc_trusted = clock_tsc_trusted();
-		event_sysctl()->paranoid = a->config.paranoid;
-		if (a->config.max_sample_rate) {
-			event_sysctl()->max_sample_rate = a->config.max_sample_rate;
+		event_sysctl()->paranoid = the_process.config.paranoid;
+		if (the_process.config.max_sample_rate) {
+			event_sysctl()->max_sample_rate = the_process.config.max_sample_rate;
 			event_space->rate_set = 1;
 		}
-		event_space->call_stacks = a->config.call_stacks;
+		event_space->call_stacks = the_process.config.call_stacks;
 		a->events_ready = 1;
 	}
 	pmu_init();
@@ -174,7 +196,7 @@ static void attach_events(void)
 
 static void start_translator(struct thread *t, const u64 *kernel_sp)
 {
-	const struct session_config *c = &arena()->config;
+	const struct session_config *c = &the_process.config;
 	struct stack_kernel k;
 	int ret;
 
@@ -209,8 +231,6 @@ void main_run(const u64 *kernel_sp)
 	thread_use_slot(t, t->cpu->slot);
 	session_exec_done(t->task);
 	start_translator(t, kernel_sp);
-	t->cpu->calls = NULL; /* went with the old image, as did the code that it ran */
-	t->cpu->variant = 0;
 	load_program(t, kernel_sp, &loaded);
 	t->proc->vdso = loaded.vdso;
 	ret = perf_after_exec(t);
@@ -221,7 +241,7 @@ void main_run(const u64 *kernel_sp)
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
 	tell_exec(t, &loaded);
 	tell_switches(t, 0);
-	if (t->task->exec_nr)
-		tracepoints_begin(t, t->task->exec_nr);
+	if (handover.nr)
+		tracepoints_begin(t, handover.nr);
 	loop_run(t);
 }

@@ -32,7 +32,7 @@ static u32 make_address(struct address *a, u64 inode)
 {
 	a->family = AF_UNIX_;
 	a->name[0] = 0;
-	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", arena()->session_id, inode);
+	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", the_process.session_id, inode);
 }
 
 long notify_descriptor(bool cloexec)
@@ -286,9 +286,9 @@ static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 /* Without F_SETSIG the signal does not say of which descriptor it is. */
 static void taken_of_any(struct thread *t)
 {
-	const struct event_files *files = &event_space->files[event_ctx(t->cpu->slot)->files];
+	const struct event_files *files = event_files_slot(event_ctx(t->cpu->slot)->files);
 
-	for (u32 fd = 0; fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++) {
+	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 
 		if (nr && event_slot(nr)->async_pid)

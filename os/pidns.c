@@ -54,16 +54,16 @@ static u32 ns_of_self(void)
 /* setns() may have led several levels down: another task may know the namespaces between. */
 static void name_levels(struct task *task, u32 from)
 {
-	u32 ns = pidns_of(task);
+	u32 ns = pidns_of(task), depth = MIN(task->depth, PIDNS_DEPTH);
 
-	for (u32 i = from; i + 1 < task->depth; i++)
+	for (u32 i = from; i + 1 < depth; i++)
 		task->inner[i].ns = 0;
-	for (u32 slot = 1; slot < arena()->tasks_high; slot++) {
-		const struct task *other = &arena()->tasks[slot];
+	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
+		const struct task *other = arena_task(slot);
 
 		if (other == task || other->state != TASK_ALIVE || other->depth != task->depth || pidns_of(other) != ns)
 			continue;
-		for (u32 i = from; i + 1 < task->depth; i++)
+		for (u32 i = from; i + 1 < depth; i++)
 			task->inner[i].ns = other->inner[i].ns;
 		return;
 	}
@@ -76,21 +76,24 @@ static void enter_namespace(struct task *task, u32 ns)
 	s32 ids[2][1 + PIDNS_DEPTH];
 	int levels = proc_read_ids(task->pid, task->tid, ids, 1 + PIDNS_DEPTH);
 
-	task->depth = levels > 0 ? (u32)levels - 1 : MIN(from + 1, PIDNS_DEPTH);
-	task->inner[task->depth - 1].ns = ns;
+	from = MIN(from, PIDNS_DEPTH);
+	task->depth = levels > 1 ? (u32)levels - 1 : MIN(from + 1, PIDNS_DEPTH);
+	((struct pidns_ids *)pidns_inner(task))->ns = ns;
 	name_levels(task, from);
 }
 
 static void fill_levels(struct task *task)
 {
-	struct pidns_ids *own = &task->inner[task->depth - 1];
+	struct pidns_ids *own = (struct pidns_ids *)pidns_inner(task);
 	s32 ids[2][1 + PIDNS_DEPTH];
 	int levels = task->depth > 1 ? proc_read_ids(task->pid, task->tid, ids, 1 + PIDNS_DEPTH) : 0;
 
-	for (int i = 1; i < levels && (u32)i <= task->depth; i++) {
+	for (int i = 1; i < levels && (u32)i <= MIN(task->depth, PIDNS_DEPTH); i++) {
 		task->inner[i - 1].pid = ids[0][i];
 		task->inner[i - 1].tid = ids[1][i];
 	}
+	if (!own)
+		return;
 	own->pid = (s32)sys0(__NR_getpid);
 	own->tid = (s32)sys0(__NR_gettid);
 }
@@ -142,8 +145,12 @@ bool pidns_exists(s32 pid, s32 tid)
 	char path[32];
 	struct stat st;
 
-	if (!pidns_own())
-		return sys3(__NR_tgkill, pid, tid, 0) != -ESRCH;
+	long ret;
+
+	if (!pidns_own()) {
+		ret = sys3(__NR_tgkill, pid, tid, 0);
+		return ret != -ESRCH && ret != -EINVAL;
+	}
 	rt_snprintf(path, sizeof(path), "%d/task/%d", pid, tid);
 	return sys4(__NR_newfstatat, proc_dir(), path, &st, 0) != -ENOENT;
 }

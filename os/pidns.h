@@ -24,9 +24,19 @@ void pidns_begin(struct task *task);
 
 /* The caller's own namespace. */
 u32 pidns_own(void);
+/* The task's ids in its own namespace; NULL: that is the launcher's. */
+static inline const struct pidns_ids *pidns_inner(const struct task *task)
+{
+	u32 depth = __atomic_load_n(&task->depth, __ATOMIC_RELAXED);
+
+	return depth ? &task->inner[MIN(depth, PIDNS_DEPTH) - 1] : NULL;
+}
+
 static inline u32 pidns_of(const struct task *task)
 {
-	return task->depth ? task->inner[task->depth - 1].ns : 0;
+	const struct pidns_ids *inner = pidns_inner(task);
+
+	return inner ? inner->ns : 0;
 }
 
 /* The task's ids in a namespace; false, and zeroes: it is not visible there. */

@@ -23,7 +23,7 @@ int rdpmc_emulate(struct thread *t)
 
 	if (!may_read(t) || c.cell >= CELL_NR || c.shift > 63)
 		return -EFAULT;
-	value = (cpu_read_cell(t->cpu, (enum cell)c.cell) + c.fraction) >> c.shift;
+	value = (cpu_read_cell(cpu_bank(t->cpu), (enum cell)c.cell) + c.fraction) >> c.shift;
 	shot_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);

@@ -110,7 +110,7 @@ void sampling_emulated(struct thread *t, const struct shot_regs *before)
 		cpu_count_besides(cpu, CELL_INSTRUCTIONS, 1);
 	if (cpu->variant & CPU_WANT_CYCLES)
 		cpu_count_besides(cpu, CELL_CYCLES, in.weight);
-	if ((t->cpu->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
+	if ((cpu_bank(t->cpu)->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
 		overflow_exact(t, before, DBT_STEPPED);
 }
 

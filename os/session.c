@@ -59,15 +59,10 @@ int session_attach(int arena_fd)
 	return 0;
 }
 
-static u32 slot_of(const struct task *task)
-{
-	return (u32)(task - arena()->tasks);
-}
-
 static void push_free(struct task *task)
 {
 	task->next_slot = arena()->tasks_free;
-	arena()->tasks_free = slot_of(task);
+	arena()->tasks_free = task_slot(task);
 }
 
 static void push_left(struct task *task)
@@ -79,10 +74,10 @@ static void push_left(struct task *task)
 	task->is_left = 1;
 	task->next_slot = 0;
 	if (a->tasks_left)
-		a->tasks[a->tasks_left_last].next_slot = slot_of(task);
+		arena_task(a->tasks_left_last)->next_slot = task_slot(task);
 	else
-		a->tasks_left = slot_of(task);
-	a->tasks_left_last = slot_of(task);
+		a->tasks_left = task_slot(task);
+	a->tasks_left_last = task_slot(task);
 }
 
 static void session_lock(void)
@@ -99,9 +94,9 @@ struct task *session_task(u32 slot)
 {
 	struct task *task;
 
-	if (slot == 0 || slot >= arena()->tasks_high || slot >= ARENA_TASKS)
+	if (slot == 0 || slot >= arena_tasks_high())
 		return NULL;
-	task = &arena()->tasks[slot];
+	task = arena_task(slot);
 	return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == TASK_FREE ? NULL : task;
 }
 
@@ -110,7 +105,7 @@ u32 session_find_tid(u32 pidns, s32 tid)
 	s32 its_pid, its_tid;
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (task && task->state == TASK_ALIVE && pidns_ids(task, pidns, &its_pid, &its_tid) && its_tid == tid &&
@@ -153,7 +148,7 @@ static void free_locked(struct task *task)
 static long note_counts(void *arg)
 {
 	struct task *task = arg;
-	u32 slot = task->cpu.slot;
+	u32 slot = task_slot(task);
 
 	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
 	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
@@ -165,7 +160,7 @@ static long note_counts(void *arg)
 /* Of others all is read from /proc: by one helper thread. */
 void session_task_note(struct task *task)
 {
-	u32 slot = task->cpu.slot;
+	u32 slot = task_slot(task);
 
 	task->cputime_at_exit = host_task_clock(slot);
 	if (!event_task_measured(slot))
@@ -187,7 +182,7 @@ static bool is_task_of(const struct task *task, s32 pid)
 
 static void end_gone(u32 slot, s32 pid)
 {
-	struct task *task = &arena()->tasks[slot];
+	struct task *task = arena_task(slot);
 
 	if (!is_task_of(task, pid))
 		return;
@@ -206,31 +201,16 @@ void session_exec_done(const struct task *self)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++)
-		if (&arena()->tasks[slot] != self)
+	for (slot = 1; slot < arena_tasks_high(); slot++)
+		if (arena_task(slot) != self)
 			end_gone(slot, self->pid);
 }
 
-struct task *session_find_self(void)
+struct task *session_find_self(u32 slot)
 {
-	struct task *found = NULL;
-	s32 pid, tid;
-	u32 slot;
+	struct task *found = session_task(slot);
 
-	pidns_self(&pid, &tid);
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
-		struct task *task = session_task(slot);
-
-		if (!task || (task->state != TASK_ALIVE && task->state != TASK_NEW))
-			continue;
-		if (task->exec_tgid == tid) {
-			found = task;
-			break;
-		}
-		if (task->tid == tid && (!found || task->start_time > found->start_time))
-			found = task;
-	}
-	if (!found)
+	if (!found || (found->state != TASK_ALIVE && found->state != TASK_NEW))
 		return NULL;
 	session_task_ids(thread_current(), found);
 	task_fill(found);
@@ -288,10 +268,10 @@ bool session_expects(s32 tid)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++)
-		if (may_be(&arena()->tasks[slot], tid))
+	for (slot = 1; slot < arena_tasks_high(); slot++)
+		if (may_be(arena_task(slot), tid))
 			break;
-	if (slot >= arena()->tasks_high)
+	if (slot >= arena_tasks_high())
 		return false;
 	if (pidns_own())
 		return !sys2(__NR_kill, tid, 0);
@@ -302,7 +282,7 @@ void session_reap(void)
 {
 	u32 slot, generation;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (!task)
@@ -340,7 +320,7 @@ static bool is_dying(const struct task *task)
 void session_await_death(u32 slot)
 {
 	static const struct __kernel_timespec pause = {0, DYING_STEP_NS};
-	const struct task *task = &arena()->tasks[slot];
+	const struct task *task = arena_task(slot);
 
 	for (u32 ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
 		sys2(__NR_nanosleep, &pause, 0);
@@ -352,7 +332,7 @@ static void free_left_behind_locked(void)
 	struct arena *a = arena();
 
 	for (u32 looks = 0; a->tasks_left && looks < DEAD_LOOKS; looks++) {
-		struct task *task = &a->tasks[a->tasks_left];
+		struct task *task = arena_task(a->tasks_left);
 
 		a->tasks_left = task->next_slot;
 		task->is_left = 0;
@@ -374,34 +354,35 @@ static bool is_time_to_reap_locked(void)
 static struct task *alloc_locked(const struct task *parent)
 {
 	struct arena *a = arena();
+	struct task *task;
 	u32 slot;
 
 	free_left_behind_locked();
-	slot = a->tasks_free;
+	slot = a->tasks_free % ARENA_TASKS;
 	if (!slot && a->tasks_high >= ARENA_TASKS)
 		return NULL;
-	section_settle(slot ? slot : a->tasks_high);
+	section_settle(slot ? slot : arena_tasks_high());
 	if (slot)
-		a->tasks_free = a->tasks[slot].next_slot;
+		a->tasks_free = arena_task(slot)->next_slot;
 	else
 		slot = a->tasks_high++;
-	a->tasks[slot].generation++;
-	a->tasks[slot].made = 0;
-	a->tasks[slot].start_time = boottime();
-	a->tasks[slot].pid = parent->pid;
-	a->tasks[slot].tid = parent->tid;
-	a->tasks[slot].depth = parent->depth;
-	memcpy(a->tasks[slot].inner, parent->inner, sizeof(parent->inner));
-	a->tasks[slot].children_apart = 0;
-	a->tasks[slot].made_apart = parent->children_apart;
-	__atomic_store_n(&a->tasks[slot].state, TASK_NEW, __ATOMIC_RELEASE);
-	return &a->tasks[slot];
+	task = arena_task(slot);
+	task->generation++;
+	task->made = 0;
+	task->start_time = boottime();
+	task->pid = parent->pid;
+	task->tid = parent->tid;
+	task->depth = parent->depth;
+	memcpy(task->inner, parent->inner, sizeof(parent->inner));
+	task->children_apart = 0;
+	task->made_apart = parent->children_apart;
+	__atomic_store_n(&task->state, TASK_NEW, __ATOMIC_RELEASE);
+	return task;
 }
 
 struct task *session_task_new(struct task *parent)
 {
 	struct task *task;
-	u32 slot;
 
 	session_lock();
 	task = is_time_to_reap_locked() ? NULL : alloc_locked(parent);
@@ -414,21 +395,12 @@ struct task *session_task_new(struct task *parent)
 	}
 	if (!task)
 		return NULL;
-	slot = (u32)(task - arena()->tasks);
-	task->cpu = parent->cpu;
-	cpu_clear_bank(&task->cpu);
-	task->cpu.slot = slot;
-	task->cpu.pending = 0;
-	task->cpu.want = 0;
-	task->cpu.variant = 0;
+	memset(&task->bank, 0, sizeof(task->bank));
 	task->ppid = parent->pid;
 	task->uid = parent->uid;
 	task->gid = parent->gid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
-	memcpy(task->exec_path, parent->exec_path, strnlen(parent->exec_path, ARENA_PATH - 1) + 1);
-	memcpy(task->exec_name, parent->exec_name, strnlen(parent->exec_name, ARENA_PATH - 1) + 1);
-	task->exec_fd = 0;
-	task->exec_sigmask = task->exec_sigign = 0;
+	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
 	task->exec_tgid = 0;
 	task->in_cache = 0;
 	task->threaded = 0;
@@ -473,7 +445,7 @@ static bool end_task(struct task *task)
 		session_task_note(task);
 	if (!__atomic_compare_exchange_n(&task->state, &alive, TASK_DEAD, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	event_task_exit(task->cpu.slot);
+	event_task_exit(task_slot(task));
 	return true;
 }
 
@@ -487,7 +459,7 @@ void session_group_end(struct task *self)
 {
 	u32 slot;
 
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (!task || task == self || task->state != TASK_ALIVE || task->pid != self->pid || !end_task(task))
@@ -507,12 +479,12 @@ static s32 outermost_pid(s32 pid, u32 *ns)
 	s32 its_pid, its_tid;
 
 	*ns = 0;
-	for (slot = 1; slot < arena()->tasks_high; slot++) {
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
 		const struct task *task = session_task(slot);
 
 		if (!task || task->state != TASK_ALIVE || !pidns_ids(task, own, &its_pid, &its_tid) || its_pid != pid)
 			continue;
-		if (task->depth && task->inner[task->depth - 1].pid == 1)
+		if (pidns_inner(task) && pidns_inner(task)->pid == 1)
 			*ns = pidns_of(task);
 		return task->pid;
 	}
@@ -526,10 +498,10 @@ void session_process_gone(s32 pid)
 	s32 its_pid, its_tid;
 
 	pid = outermost_pid(pid, &ns);
-	for (slot = 1; pid && slot < arena()->tasks_high; slot++) {
+	for (slot = 1; pid && slot < arena_tasks_high(); slot++) {
 		end_gone(slot, pid);
-		if (unlikely(ns) && pidns_ids(&arena()->tasks[slot], ns, &its_pid, &its_tid))
-			end_gone(slot, arena()->tasks[slot].pid);
+		if (unlikely(ns) && pidns_ids(arena_task(slot), ns, &its_pid, &its_tid))
+			end_gone(slot, arena_task(slot)->pid);
 	}
 }
 

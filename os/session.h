@@ -14,8 +14,8 @@
 /* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
 int session_attach(int arena_fd);
 
-/* The slot of the calling kernel thread after exec, made ALIVE; NULL: it has none. Takes no lock. */
-struct task *session_find_self(void);
+/* That slot, which is the calling thread's after exec, made ALIVE; NULL: it is none. Takes no lock. */
+struct task *session_find_self(u32 slot);
 /* After that: other threads of a group that has just executed a new program are gone. */
 void session_exec_done(const struct task *self);
 
@@ -26,7 +26,7 @@ u32 session_find_tid(u32 pidns, s32 tid);
 /* A task that is being made is this thread of the caller's pid namespace, or may turn out to be. */
 bool session_expects(s32 tid);
 
-/* A NEW slot with a copy of the parent's fields and registers, its cells zero; NULL if all are taken. */
+/* A NEW slot with a copy of the parent's fields, its bank zero; NULL if all are taken. */
 struct task *session_task_new(struct task *parent);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);

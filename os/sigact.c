@@ -2,6 +2,7 @@
 #include <asm/errno.h>
 #include "event/space.h"
 #include "os/process.h"
+#include "os/handover.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "rt/guest.h"
@@ -127,7 +128,7 @@ static void probe_stack_flags(struct thread *t)
 
 /*
  * The guest's signal state over exec: the kernel keeps its own part; what it cannot know about SIG_NEVER_BLOCKED is in
- * the task slot (see signal_exec_state).
+ * what was handed over (see signal_exec_state).
  */
 int signal_init(struct thread *t)
 {
@@ -142,15 +143,15 @@ int signal_init(struct thread *t)
 	sh->refs = 1;
 	t->sighand = sh;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
-	t->altstack.flags = t->task->exec_ss_flags;
-	if (!t->task->exec_fd)
+	t->altstack.flags = handover.ss_flags;
+	if (!handover.fd)
 		probe_stack_flags(t);
-	t->sigmask = (mask & ~SIG_NEVER_BLOCKED) | (t->task->exec_sigmask & SIG_NEVER_BLOCKED);
+	t->sigmask = (mask & ~SIG_NEVER_BLOCKED) | (handover.sigmask & SIG_NEVER_BLOCKED);
 	for (signo = 1; signo <= SIG_NUMBERS; signo++) {
 		if (!(SIG_NEVER_BLOCKED & SIG_BIT(signo)))
 			continue;
 		action_locked(sh, signo);
-		if (t->task->exec_sigign & SIG_BIT(signo))
+		if (handover.sigign & SIG_BIT(signo))
 			sh->act[signo].handler = ACTION_IGN;
 		host_action_locked(sh, signo);
 	}
@@ -178,7 +179,7 @@ static void host_block(int how, u64 set)
 	sys4(__NR_rt_sigprocmask, how, &set, 0, 8);
 }
 
-void signal_exec_state(struct thread *t)
+void signal_exec_state(struct thread *t, struct handover *out)
 {
 	u64 ignored = 0;
 	int signo;
@@ -191,9 +192,9 @@ void signal_exec_state(struct thread *t)
 		if ((SIG_NEVER_BLOCKED & SIG_BIT(signo)) && t->sighand->act[signo].handler == ACTION_IGN)
 			ignored |= SIG_BIT(signo);
 	lock_release(&t->sighand->lock);
-	t->task->exec_sigmask = t->sigmask & SIG_NEVER_BLOCKED;
-	t->task->exec_sigign = ignored;
-	t->task->exec_ss_flags = t->altstack.flags;
+	out->sigmask = t->sigmask & SIG_NEVER_BLOCKED;
+	out->sigign = ignored;
+	out->ss_flags = t->altstack.flags;
 }
 
 void signal_exec_failed(struct thread *t)

@@ -87,11 +87,13 @@ void signal_thread_begin(struct thread *t, bool clear_sighand);
 struct sighand *sighand_copy(struct thread *t);
 void sighand_put(struct thread *t, struct sighand *sh);
 
+struct handover;
+
 /*
- * Before execveat: what the new image cannot ask of the kernel goes into the task slot, and a kick that comes late waits
+ * Before execveat: what the new image cannot ask of the kernel goes into *out, and a kick that comes late waits
  * until there is a handler again. signal_exec_failed() undoes the latter.
  */
-void signal_exec_state(struct thread *t);
+void signal_exec_state(struct thread *t, struct handover *out);
 void signal_exec_failed(struct thread *t);
 
 /* Delivers what is deliverable; called before the guest goes on when t->attention is set. May not return. */
@@ -109,7 +111,7 @@ void signal_end_begins(struct thread *t);
 void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
 /* os/fence.c */
-/* Interrupts the task's thread if it is in translated code, and makes it look at cpu->want and the like. */
+/* Interrupts the task's thread if it is in translated code, and makes it look at the bank's `want` and the like. */
 void signal_kick(struct task *task);
 /*
  * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,

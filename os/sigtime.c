@@ -19,10 +19,10 @@ static u32 cause_of_event(u32 nr)
 /* Without F_SETSIG, or if the queue was full, the signal does not say of which event it is. */
 static u32 cause_of_any(const struct thread *t)
 {
-	const struct event_files *files = &event_space->files[event_ctx(t->cpu->slot)->files];
+	const struct event_files *files = event_files_slot(event_ctx(t->cpu->slot)->files);
 	u32 found = 0;
 
-	for (u32 fd = 0; found != t->cpu->slot && fd < __atomic_load_n(&files->high, __ATOMIC_RELAXED); fd++) {
+	for (u32 fd = 0; found != t->cpu->slot && fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 		u32 by = nr && event_slot(nr)->async_pid ? cause_of_event(nr) : 0;
 

@@ -33,13 +33,14 @@ void stack_parse_kernel(const u64 *sp, struct stack_kernel *out)
 	while (p[out->envc])
 		out->envc++;
 	p += out->envc + 1;
+	if (out->envc)
+		out->handover = (char *)out->envp[--out->envc];
 	out->auxv = p;
 	while (p[2 * out->auxc] != AT_NULL)
 		out->auxc++;
 	out->auxc++;
-	/* The kernel puts AT_EXECFN's string directly above the last string of the environment. */
-	out->strings = (const char *)(out->argc ? out->argv[0] : stack_kernel_auxv(out, AT_EXECFN));
-	out->strings_len = stack_kernel_auxv(out, AT_EXECFN) - (u64)out->strings;
+	out->strings = out->argc ? (const char *)out->argv[0] : out->handover;
+	out->strings_len = (u64)out->handover - (u64)out->strings;
 }
 
 u64 stack_kernel_auxv(const struct stack_kernel *k, u64 type)
@@ -58,7 +59,7 @@ void stack_relocate_kernel(struct stack_kernel *k, const u64 *from, u64 *to)
 	stack_parse_kernel(to, k);
 	argv = (u64 *)k->argv;
 	auxv = (u64 *)k->auxv;
-	for (u64 i = 0; i < k->argc + 1 + k->envc; i++)
+	for (u64 i = 0; i < k->argc + 1 + k->envc + 1; i++)
 		if (argv[i])
 			argv[i] += delta;
 	for (u64 i = 0; i < k->auxc; i++)

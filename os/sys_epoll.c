@@ -13,6 +13,8 @@
 #include "event/watch.h"
 #include "os/deadline.h"
 #include "os/notify.h"
+#include "os/process.h"
+#include "os/scratch.h"
 #include "os/session.h"
 #include "os/sigwait.h"
 #include "os/sys_perf.h"
@@ -28,13 +30,51 @@ _Static_assert(EVENT_WATCHES <= TAG_WATCH + 1, "the numbers fit into the tag");
 /* Data that no guest uses: a number of the session's that nobody can guess, and the registration's. */
 static u64 tag_of(u32 watch)
 {
-	return (arena()->session_id * 0x9e3779b97f4a7c15ul & ~TAG_WATCH) | watch;
+	return (the_process.session_id * 0x9e3779b97f4a7c15ul & ~TAG_WATCH) | watch;
 }
 
 /* 0: it is the guest's own data. */
 static u32 watch_of(u64 data)
 {
 	return (data ^ tag_of(0)) < EVENT_WATCHES ? (u32)(data ^ tag_of(0)) : 0;
+}
+
+/*
+ * The guest's data of what this process, or who forked it, has registered: mostly pointers, which members are not to change. The session's memory has
+ * them for other processes that have the instance, and for later programs.
+ */
+static struct own_data {
+	u64 event_id; /* 0: none */
+	u64 data;
+} *own;
+
+static void keep_data(u32 watch, u64 data)
+{
+	const u64 size = EVENT_WATCHES * sizeof(*own);
+	struct own_data *old = NULL, *new = __atomic_load_n(&own, __ATOMIC_ACQUIRE);
+
+	if (!new) {
+		new = scratch_alloc(size);
+		if (!new)
+			return;
+		if (!__atomic_compare_exchange_n(&own, &old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			scratch_free(new, size);
+			new = old;
+		}
+	}
+	new[watch].data = data;
+	__atomic_store_n(&new[watch].event_id, event_watch_id(watch), __ATOMIC_RELEASE);
+}
+
+/* False: it is no registration that could have this number. */
+static bool get_data(u32 watch, u64 *data)
+{
+	const struct own_data *all = __atomic_load_n(&own, __ATOMIC_ACQUIRE);
+
+	if (!all || !__atomic_load_n(&all[watch].event_id, __ATOMIC_ACQUIRE))
+		return true;
+	*data = all[watch].data;
+	return all[watch].event_id == event_watch_id(watch);
 }
 
 /* EPOLLONESHOT is not for the host, which may have nothing to tell when it reports; but it refuses it with EPOLLEXCLUSIVE. */
@@ -60,9 +100,11 @@ static long enter(struct thread *t, const u64 *a)
 	ret = sys4(__NR_epoll_ctl, (s32)a[0], a[1], (s32)a[2], &host);
 	if (ret)
 		event_watch_put(watch, true);
-	else
-		event_watch_set(watch, asked.events | EPOLLERR | EPOLLHUP, asked.data);
-	return ret;
+	if (ret)
+		return ret;
+	keep_data(watch, asked.data);
+	event_watch_set(watch, asked.events | EPOLLERR | EPOLLHUP, asked.data);
+	return 0;
 }
 
 static long leave(struct thread *t, const u64 *a)
@@ -70,8 +112,11 @@ static long leave(struct thread *t, const u64 *a)
 	long ret = syscall_pass(t, a);
 	u32 watch = ret ? 0 : event_watch_get(t->cpu->slot, (s32)a[0], (s32)a[2]);
 
-	if (watch)
-		event_watch_put(watch, false);
+	if (!watch)
+		return ret;
+	if (own)
+		own[watch].event_id = 0;
+	event_watch_put(watch, false);
 	return ret;
 }
 
@@ -114,6 +159,8 @@ static bool take(struct thread *t, struct epoll_event *item)
 	if (fd >= 0)
 		notify_drain(fd);
 	item->events = event_watch_take(watch, &data);
+	if (!get_data(watch, &data))
+		return false;
 	item->data = data;
 	return item->events;
 }

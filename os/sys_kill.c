@@ -25,7 +25,7 @@ static void before_kill(struct thread *t, s32 tgid)
 {
 	if (!event_space->opened)
 		return;
-	for (u32 slot = 1; slot < arena()->tasks_high; slot++) {
+	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
 		if (task && task != t->task && task->state == TASK_ALIVE && is_victim(t, task, tgid) && event_task_counted(slot))

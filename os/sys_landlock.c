@@ -8,9 +8,19 @@
 #include <linux/fcntl.h>
 #include "os/process.h"
 #include "os/syscall.h"
+#include "rt/string.h"
 #include "rt/sys.h"
 
+#define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define CHUNK 8192
+
+/* Another member has it, too, and executes it. */
+static bool is_sealed(s32 fd)
+{
+	long seals = sys2(__NR_fcntl, fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_WRITE);
+}
 
 /* Without moving positions, which other processes share. Two may copy at once: the same bytes to the same places. */
 static bool copy(s32 to, s32 from)
@@ -25,13 +35,32 @@ static bool copy(s32 to, s32 from)
 	return !n && at;
 }
 
+/* Whoever writes there before it is sealed may be a member that means no good. */
+static bool is_same(s32 fd, s32 other)
+{
+	char chunk[CHUNK], chunk2[CHUNK];
+	u64 at = 0;
+	long n;
+
+	do {
+		n = sys4(__NR_pread64, fd, chunk, sizeof(chunk), at);
+		if (sys4(__NR_pread64, other, chunk2, sizeof(chunk2), at) != n || n < 0 || memcmp(chunk, chunk2, (size_t)n))
+			return false;
+		at += (u64)n;
+	} while (n);
+	return true;
+}
+
 /* If it cannot be done (vm.memfd_noexec is 2), the task goes on, and its execve may give EACCES. */
 static void move_runtime_to_memory(void)
 {
 	static bool done; /* a child has it too */
 	s32 first = the_process.runtime_fd;
 
-	if (done || !copy(first + SPARE_FD, first + RUNTIME_FD))
+	if (done || (!copy(first + SPARE_FD, first + RUNTIME_FD) && !is_sealed(first + SPARE_FD)))
+		return;
+	sys3(__NR_fcntl, first + SPARE_FD, F_ADD_SEALS, SEALS);
+	if (!is_sealed(first + SPARE_FD) || !is_same(first + SPARE_FD, first + RUNTIME_FD))
 		return;
 	done = true;
 	sys3(__NR_dup3, first + SPARE_FD, first + RUNTIME_FD, 0);

@@ -36,9 +36,14 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
 
-struct cpu *host_task_bank(task_id task)
+struct bank *host_task_bank(task_id task)
 {
-	return &arena()->tasks[task].cpu;
+	return &arena_task(task)->bank;
+}
+
+struct cpu *host_own_cpu(void)
+{
+	return thread_current()->cpu;
 }
 
 bool host_fd_open(s32 fd)

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include "dbt/code_memory.h"
 #include "os/session.h"
+#include "os/process.h"
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/sys_rlimit.h"
@@ -60,8 +61,8 @@ void rlimit_note_own(u64 stack, u64 others)
 		return;
 	own_as = field[0] * PAGE_SIZE - stack - others;
 	own_data = field[5] * PAGE_SIZE - stack + code_memory_shared();
-	put_in_force(RLIMIT_AS, &arena()->config.limit_as, own_as);
-	put_in_force(RLIMIT_DATA, &arena()->config.limit_data, own_data);
+	put_in_force(RLIMIT_AS, &the_process.config.limit_as, own_as);
+	put_in_force(RLIMIT_DATA, &the_process.config.limit_data, own_data);
 }
 
 static u64 own(u64 resource)

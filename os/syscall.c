@@ -104,7 +104,7 @@ static void print_call(struct thread *t, const struct syscall_row *row, long ret
 		.args = t->args,
 		.result = ret,
 		.unfinished = unfinished,
-		.why = arena()->config.strace > 1 ? t->refusal.why : NULL,
+		.why = the_process.config.strace > 1 ? t->refusal.why : NULL,
 		.read = guest_read,
 		.read_str = guest_read_str,
 	};
@@ -164,7 +164,7 @@ void syscall_dispatch(struct thread *t)
 	t->refusal.why = NULL;
 	t->regs_replaced = 0;
 	tracepoints_enter(t);
-	if (unlikely(arena()->config.strace) && may_not_return(t->nr))
+	if (unlikely(the_process.config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
 	t->serving = 1;
 	t->trapped = 0;
@@ -181,7 +181,7 @@ void syscall_dispatch(struct thread *t)
 		go_back(t);
 		return;
 	}
-	if (unlikely(arena()->config.strace) && !(may_not_return(t->nr) && ret >= 0) && !is_new_process(t, ret))
+	if (unlikely(the_process.config.strace) && !(may_not_return(t->nr) && ret >= 0) && !is_new_process(t, ret))
 		print_call(t, row, ret, false);
 	if (unlikely(t->trapped && ret == -ENOSYS))
 		raise_trapped(t);

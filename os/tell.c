@@ -96,7 +96,7 @@ void tell_forked(u32 slot, u32 generation)
 
 	if (!parent || !sideband_wanted(parent, SB_NAMESPACES))
 		return;
-	namespaces_of(&arena()->tasks[slot], &ns);
+	namespaces_of(arena_task(slot), &ns);
 	sideband_namespaces(parent, &ns);
 }
 

@@ -78,7 +78,7 @@ static struct thread *new_area(struct process *p)
 	area = LAYOUT_THREADS + p->areas++ * THREAD_AREA;
 	lock_release(&p->threads_lock);
 	if (area + THREAD_AREA > PAGES_START || !map_at(area + THREAD_RT_STACK, THREAD_RT_TOP - THREAD_RT_STACK) ||
-	    !map_at(area + THREAD_ALT_STACK, THREAD_AREA - THREAD_ALT_STACK))
+	    !map_at(area + THREAD_ALT_STACK, THREAD_BANK - THREAD_ALT_STACK))
 		return NULL;
 	return (struct thread *)(area + THREAD_STRUCT);
 }
@@ -102,6 +102,14 @@ static struct thread *reuse_area(struct process *p)
 		t = NULL;
 	lock_release(&p->threads_lock);
 	return t;
+}
+
+int thread_map_bank(struct thread *t, const struct task *task)
+{
+	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			the_process.runtime_fd + ARENA_FD, (u64)&task->bank - LAYOUT_ARENA);
+
+	return sys_is_error(ret) ? (int)ret : 0;
 }
 
 struct section *section_self(void)
@@ -137,7 +145,7 @@ struct thread *thread_alloc(struct process *proc)
 		t = new_area(proc);
 	if (!t)
 		return NULL;
-	_Static_assert(sizeof(*t) <= THREAD_AREA - THREAD_STRUCT, "struct thread is at the end of its area");
+	_Static_assert(THREAD_STRUCT + sizeof(*t) + sizeof(struct cpu) <= THREAD_BANK, "struct thread, struct cpu, bank");
 	memset(t, 0, sizeof(*t));
 	t->proc = proc;
 	return t;
@@ -218,7 +226,7 @@ static bool any_counting_in_cache(struct thread *self, bool kick)
 	for (t = self->proc->threads; t; t = t->next) {
 		if (t == self || t->group != self->group || !__atomic_load_n(&t->task->in_cache, __ATOMIC_ACQUIRE))
 			continue;
-		if (!t->cpu->variant && !t->cpu->want)
+		if (!t->cpu->variant && !cpu_bank(t->cpu)->want)
 			continue;
 		found = true;
 		if (kick)

@@ -1,7 +1,7 @@
 /*
  * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n * THREAD_AREA.
  *
- *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread]
+ *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct cpu][bank]
  *
  * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
  * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
@@ -19,7 +19,7 @@
 #include "rt/refuse.h"
 #include "rt/section.h"
 
-#define THREAD_AREA 0x40000ul
+#define THREAD_AREA 0x80000ul
 #define THREAD_RT_STACK 0x1000ul  /* offsets in the area */
 #define THREAD_RT_TOP 0x21000ul
 #define THREAD_ALT_STACK 0x22000ul
@@ -28,6 +28,7 @@
 #define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
 #define THREAD_XSAVE_SIZE 0x4000ul
 #define THREAD_STRUCT 0x3f000ul
+#define THREAD_BANK 0x43000ul	  /* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
 
 struct sighand; /* os/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/process.h: what threads with the same memory share */
@@ -52,7 +53,7 @@ struct taken_signal {
 };
 
 struct thread {
-	struct cpu *cpu;      /* == &task->cpu */
+	struct cpu *cpu;      /* == thread_cpu(); NULL: it has no task slot yet */
 	struct task *task;    /* its slot in the arena */
 	struct sighand *sighand;
 	struct process *proc;
@@ -115,7 +116,7 @@ struct thread {
 	/* Sampling; see os/sampling.h and os/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */
 	struct sampler *sampler; /* buffers, NULL until they are needed */
-	struct cpu_call *calls;	 /* cpu->calls, which is another's once the thread has left its task slot */
+	struct cpu_call *calls;	 /* == cpu->calls */
 	s32 timer[2];	      /* 1 + ids of the clock timers, 0: none; [1] is the coarse one */
 	u32 clock_coarse;     /* which one is in use */
 	u32 clock_state;      /* enum clock_state */
@@ -146,6 +147,11 @@ static inline u64 thread_area(const struct thread *t)
 	return ALIGN_DOWN((u64)t, THREAD_AREA);
 }
 
+static inline struct cpu *thread_cpu(const struct thread *t)
+{
+	return (struct cpu *)(thread_area(t) + THREAD_BANK) - 1;
+}
+
 /*
  * Executes a system call for the guest. Every call that may block, or whose effect must not happen after a signal was
  * taken, goes through here: returns the kernel's result, or SYSCALL_AGAIN if a signal has to be delivered
@@ -169,6 +175,12 @@ void group_resume(struct thread *t);
 
 /* Where threads wait between quiesce and resume. */
 void group_wait(struct thread *t);
+
+/*
+ * Maps the task's bank behind the thread's struct cpu, in place of another task's or of none. 0 or -errno. In the child of a fork, before
+ * anything is counted: what is there is its parent's.
+ */
+int thread_map_bank(struct thread *t, const struct task *task);
 
 /* From here on the thread's sections are those of task slot `slot`. Its handlers are installed, and SIG_KICK is not blocked. */
 void thread_use_slot(struct thread *t, u32 slot);

@@ -142,10 +142,11 @@ static void find_exe(struct vfile *v, bool own, const struct task *task)
 		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
 		return;
 	}
-	if (!task || !task->exec_path[0])
+	if (!task || !task->exe[0])
 		return;
 	v->kind = VFILE_EXE;
-	rt_snprintf(v->path, sizeof(v->path), "%s", task->exec_path);
+	memcpy(v->path, task->exe, MIN(sizeof(v->path), sizeof(task->exe)));
+	v->path[sizeof(v->path) - 1] = 0;
 }
 
 /* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */

@@ -1,7 +1,7 @@
 /*
  * The `cpu` PMU: PERF_TYPE_HARDWARE and PERF_TYPE_RAW events, from the counter bank that translated code advances.
  *
- * Units are the instrumentation variants of cpu/cpu.h: unit n is bit n of cpu->want.
+ * Units are the instrumentation variants of cpu/cpu.h: unit n is bit n of bank->want.
  */
 #include <asm-generic/errno.h>
 #include "cpu/bank.h"
@@ -111,11 +111,9 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 
 static u64 hw_read(task_id task, u32 source)
 {
-	struct cpu *cpu = host_task_bank(task);
-
-	if (source == SOURCE_NOTHING)
+	if (source >= CELL_NR) /* SOURCE_NOTHING */
 		return 0;
-	return task == host_current() ? cpu_own_count(cpu, (enum cell)source) : cpu_show_cell(cpu, (enum cell)source);
+	return task == host_current() ? cpu_own_count(host_own_cpu(), (enum cell)source) : cpu_show_cell(host_task_bank(task), (enum cell)source);
 }
 
 static void hw_want(task_id task, u32 units)
@@ -131,12 +129,12 @@ static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 	bool movable = true;
 
 	for (u32 i = 0; i < n; i++)
-		if (limit[i].source != SOURCE_NOTHING) {
+		if (limit[i].source < CELL_NR) {
 			limited |= 1u << limit[i].source;
 			left[limit[i].source] = limit[i].left;
 			movable &= limit[i].movable;
 		}
-	cpu_set_limits(host_task_bank(task), limited, movable, left);
+	cpu_set_limits(host_own_cpu(), limited, movable, left);
 }
 
 static const struct pmu hw_pmu = {

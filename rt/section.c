@@ -20,6 +20,7 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
+#define TAKERS_MAX 16	   /* who took over from whom who took over ... */
 #define SPINS 100	   /* looks at a lock before sleeping: most are held for less than a microsecond */
 #define NAP_NS 100000u	   /* before a challenge */
 #define CLOCK_MONOTONIC_ 1
@@ -49,6 +50,12 @@ static u64 turn_of(u64 state)
 	return state >> SECTION_TURN_SHIFT;
 }
 
+/* Locks and journals are where anybody may have written anything. */
+static bool is_name(u64 name)
+{
+	return name && (name >> SECTION_OWNER_SHIFT & ~(u64)SECTION_SPARE) < SECTION_JOURNALS;
+}
+
 static struct journal *journal_named(u64 name)
 {
 	return section_journal((u32)(name >> SECTION_OWNER_SHIFT));
@@ -62,7 +69,7 @@ static bool same_turn(u64 state, u64 name)
 /* The section with that name is over, or there was none. */
 static bool is_over(u64 name)
 {
-	return !name || !same_turn(state_of(journal_named(name)), name);
+	return !is_name(name) || !same_turn(state_of(journal_named(name)), name);
 }
 
 static void sleep_on(const u64 *state, u64 seen, u64 ns)
@@ -89,24 +96,24 @@ static u64 now_ns(void)
 
 static void put_back(const struct journal *j)
 {
-	for (u32 n = __atomic_load_n(&j->notes, __ATOMIC_ACQUIRE); n--;) {
-		const struct section_note *note = &j->note[n];
-		char *p = section_host.noted + note->at;
+	for (u32 n = MIN(__atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), (u32)SECTION_NOTES); n--;) {
+		const struct section_note note = j->note[n];
+		char *p = section_host.noted + note.at;
 
-		if (note->at >= section_host.noted_size)
+		if (note.at >= section_host.noted_size || section_host.noted_size - note.at < 8)
 			continue;
-		switch (note->size) {
+		switch (note.size) {
 		case 1:
-			__atomic_store_n((u8 *)p, (u8)note->old, __ATOMIC_RELAXED);
+			__atomic_store_n((u8 *)p, (u8)note.old, __ATOMIC_RELAXED);
 			break;
 		case 2:
-			__atomic_store_n((u16 *)p, (u16)note->old, __ATOMIC_RELAXED);
+			__atomic_store_n((u16 *)p, (u16)note.old, __ATOMIC_RELAXED);
 			break;
 		case 4:
-			__atomic_store_n((u32 *)p, (u32)note->old, __ATOMIC_RELAXED);
+			__atomic_store_n((u32 *)p, (u32)note.old, __ATOMIC_RELAXED);
 			break;
 		default:
-			__atomic_store_n((u64 *)p, note->old, __ATOMIC_RELAXED);
+			__atomic_store_n((u64 *)p, note.old, __ATOMIC_RELAXED);
 		}
 	}
 }
@@ -141,11 +148,11 @@ static void finish(struct section *s, struct journal *j, u64 state)
  * Somebody has taken it, who may be stopped or dead by now: whoever may put its notes back is as whoever holds a lock. True: it is
  * over, or may be; *taker: false, then the section to wait for.
  */
-static bool finish_taken(struct section *s, struct journal *j, u64 state, u64 *taker)
+static bool finish_taken(struct section *s, struct journal *j, u64 state, u32 deep, u64 *taker)
 {
 	u64 seen = __atomic_load_n(&j->taker, __ATOMIC_ACQUIRE);
 
-	if (seen != s->name && !is_over(seen)) {
+	if (seen != s->name && !is_over(seen) && deep < TAKERS_MAX) {
 		*taker = seen;
 		return false;
 	}
@@ -186,7 +193,7 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 }
 
 /* One attempt to see the end of the section with that name, or to bring it about. */
-static void wait_for(struct section *s, u64 name, u32 round)
+static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 {
 	struct journal *j = journal_named(name);
 	u64 state = state_of(j), taker;
@@ -194,8 +201,8 @@ static void wait_for(struct section *s, u64 name, u32 round)
 	if (!same_turn(state, name))
 		return;
 	if (state & SECTION_TAKEN) {
-		if (!finish_taken(s, j, state, &taker))
-			wait_for(s, taker, round);
+		if (!finish_taken(s, j, state, deep, &taker))
+			wait_for_taker(s, taker, round, deep + 1);
 		return;
 	}
 	/* A challenge is left to who made it: another one would begin the wait anew, for both. Unless that one is stopped too. */
@@ -206,6 +213,11 @@ static void wait_for(struct section *s, u64 name, u32 round)
 	state = state_of(j);
 	if (same_turn(state, name) && ((state & SECTION_WAITERS) || cas(&j->state, state, state | SECTION_WAITERS)))
 		sleep_on(&j->state, state | SECTION_WAITERS, NAP_NS);
+}
+
+static void wait_for(struct section *s, u64 name, u32 round)
+{
+	wait_for_taker(s, name, round, 0);
 }
 
 /* ---- a section's beginning and end ---- */
@@ -264,7 +276,10 @@ static void await_end_of_last(struct section *s)
 	free_spare(s->journal);
 	begin(s, state_of(s->journal));
 	for (u32 round = 0; (state = state_of(j)) & SECTION_BUSY; round++)
-		wait_for(s, name_of(own, turn_of(state)), round);
+		if (state & SECTION_TAKEN)
+			wait_for(s, name_of(own, turn_of(state)), round);
+		else /* somebody has written there who had no business to */
+			cas(&j->state, state, (turn_of(state) + 1) << SECTION_TURN_SHIFT);
 	end(s);
 	use_journal(s, own);
 }
@@ -500,7 +515,7 @@ static void overfull(void)
 static inline void note(struct section *s, u64 at, u32 size, u64 old)
 {
 	struct journal *j = s->journal;
-	u32 n = j->notes;
+	u32 n = __atomic_load_n(&j->notes, __ATOMIC_RELAXED);
 
 	if (unlikely(n >= SECTION_NOTES))
 		overfull();
@@ -566,18 +581,20 @@ void section_after(u32 kind, u32 arg, u64 value)
 {
 	struct section *s = section_self();
 	struct journal *j = s->journal;
+	u32 n;
 
 	if (!s->open || s->after) {
 		section_host.after(kind, arg, value, true);
 		return;
 	}
-	if (j->afters) {
-		const struct section_after *last = &j->after[j->afters - 1];
+	n = __atomic_load_n(&j->afters, __ATOMIC_RELAXED);
+	check(n < SECTION_AFTERS);
+	if (n) {
+		const struct section_after *last = &j->after[n - 1];
 
 		if (last->kind == kind && last->arg == arg && last->value == value)
 			return;
 	}
-	check(j->afters < SECTION_AFTERS);
-	j->after[j->afters] = (struct section_after){kind, arg, value};
-	__atomic_store_n(&j->afters, j->afters + 1, __ATOMIC_RELEASE);
+	j->after[n] = (struct section_after){kind, arg, value};
+	__atomic_store_n(&j->afters, n + 1, __ATOMIC_RELEASE);
 }

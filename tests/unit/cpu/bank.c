@@ -48,7 +48,13 @@ static u32 mixture_next(struct mixture *m)
 	return random_below(2) ? 0 : random_below(m->kinds);
 }
 
-static struct cpu bank;
+/* A thread, and its page of shared memory. */
+struct both {
+	struct cpu cpu;
+	struct bank bank;
+};
+
+static struct both own;
 static u64 exits;
 
 static bool add(u64 *word, u64 n)
@@ -72,7 +78,7 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 			cpu->countdown[CELL_BRANCHES] -= !row;
 			return false;
 		}
-		bool used_up = add(&cpu->blocks[row][n - 1], 1);
+		bool used_up = add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
 
 		expect(cpu_used_up(cpu) == used_up);
 		if (!used_up)
@@ -83,8 +89,8 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 			cpu->limits_stale = 1;
 			return true;
 		}
-		cpu->cell[CELL_INSTRUCTIONS] -= n;
-		cpu->cell[CELL_BRANCHES] -= !row;
+		cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
+		cpu_bank(cpu)->cell[CELL_BRANCHES] -= !row;
 		cpu->summed = 0;
 		cpu->limits_stale = 1;
 		if (cpu_limit_reached(cpu))
@@ -107,7 +113,7 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 {
 	u64 done[2] = {0, 0}, left[CELL_NR];
 
-	cpu_clear_bank(&bank);
+	cpu_clear_bank(&own.cpu);
 	exits = 0;
 	for (u32 i = 0; i < rounds; i++) {
 		u64 end[2] = {insns == CPU_NO_LIMIT ? insns : done[0] + insns, branches == CPU_NO_LIMIT ? branches : done[1] + branches};
@@ -117,13 +123,13 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 			left[c] = CPU_NO_LIMIT;
 		left[CELL_INSTRUCTIONS] = insns;
 		left[CELL_BRANCHES] = branches;
-		set_limits(&bank, left);
+		set_limits(&own.cpu, left);
 		for (;;) {
 			k = mixture_next(&m);
 			row = m.row[k], n = m.n[k];
-			if (!run_block(&bank, row, n))
+			if (!run_block(&own.cpu, row, n))
 				break;
-			bank.summed = 0;
+			own.cpu.summed = 0;
 			done[0] += n;
 			done[1] += !row;
 			if (done[0] >= end[0] || done[1] >= end[1])
@@ -133,20 +139,20 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 		expect(done[0] < end[0] && done[1] < end[1]);
 		expect(done[0] + n >= end[0] || done[1] + !row >= end[1]);
 		/* The caller steps through it: the countdowns tell the counts, until one steps otherwise. */
-		bank.cell[CELL_INSTRUCTIONS] += n;
-		bank.cell[CELL_BRANCHES] += !row;
-		bank.countdown[CELL_INSTRUCTIONS] += n;
-		bank.countdown[CELL_BRANCHES] += !row;
-		bank.limits_stale |= random_below(2);
-		bank.limits_stale |= (bank.limited & 1) && !(bank.near & CPU_WANT_COUNTDOWN);
-		bank.limits_stale |= (bank.limited & 2) && !(bank.near & CPU_WANT_COUNTDOWN_BRANCHES);
+		own.bank.cell[CELL_INSTRUCTIONS] += n;
+		own.bank.cell[CELL_BRANCHES] += !row;
+		own.cpu.countdown[CELL_INSTRUCTIONS] += n;
+		own.cpu.countdown[CELL_BRANCHES] += !row;
+		own.cpu.limits_stale |= random_below(2);
+		own.cpu.limits_stale |= (own.cpu.limited & 1) && !(own.cpu.near & CPU_WANT_COUNTDOWN);
+		own.cpu.limits_stale |= (own.cpu.limited & 2) && !(own.cpu.near & CPU_WANT_COUNTDOWN_BRANCHES);
 		done[0] += n;
 		done[1] += !row;
-		expect(cpu_limit_reached(&bank));
-		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), done[0]);
-		expect_long(cpu_own_count(&bank, CELL_BRANCHES), done[1]);
-		expect_long(cpu_read_cell(&bank, CELL_INSTRUCTIONS), done[0]);
-		expect_long(cpu_read_cell(&bank, CELL_BRANCHES), done[1]);
+		expect(cpu_limit_reached(&own.cpu));
+		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), done[0]);
+		expect_long(cpu_own_count(&own.cpu, CELL_BRANCHES), done[1]);
+		expect_long(cpu_read_cell(&own.bank, CELL_INSTRUCTIONS), done[0]);
+		expect_long(cpu_read_cell(&own.bank, CELL_BRANCHES), done[1]);
 	}
 	return exits / rounds;
 }
@@ -186,20 +192,20 @@ static bool run_movable(struct cpu *cpu, u32 n, u32 looks)
 	if (!(cpu->near & CPU_WANT_LOOSE))
 		return run_block(cpu, 0, n);
 	if (looks) {
-		cpu->looks += CPU_LOOK + CPU_LOOK_BRANCH + n;
-		if (cpu->looks < 0)
+		cpu_bank(cpu)->looks += CPU_LOOK + CPU_LOOK_BRANCH + n;
+		if (cpu_bank(cpu)->looks < 0)
 			return true;
 		cpu->look_id = looks;
 		if (cpu_look_on(cpu))
 			return true;
 		/* It stops in front of the block, which is not done. */
-		cpu->cell[CELL_INSTRUCTIONS] -= n;
-		cpu->cell[CELL_BRANCHES]--;
+		cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
+		cpu_bank(cpu)->cell[CELL_BRANCHES]--;
 		cpu->limits_stale = 1;
 		cpu->summed = 0;
 		return run_movable(cpu, n, 0);
 	}
-	cpu->blocks[0][n - 1]++;
+	cpu_bank(cpu)->blocks[0][n - 1]++;
 	return true;
 }
 
@@ -209,30 +215,30 @@ static u32 in_second_part(struct parts p, u64 period, u32 rounds, u32 *moved)
 	u64 done = 0, left[CELL_NR], block = 0;
 	u32 second = 0, part, in_turn;
 
-	cpu_clear_bank(&bank);
+	cpu_clear_bank(&own.cpu);
 	*moved = 0;
 	for (u32 i = 0; i < rounds; i++) {
 		left[CELL_INSTRUCTIONS] = period;
-		cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+		cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
 		for (;; block++, done += p.n) {
 			part = block % (p.blocks[0] + p.blocks[1]) >= p.blocks[0];
-			bank.summed = 0;
+			own.cpu.summed = 0;
 			/* A tick now and then. */
-			if ((bank.near & CPU_WANT_LOOSE) && random_below(16 * (u32)period / p.n) == 0)
-				cpu_probe(&bank, 1 + part);
+			if ((own.cpu.near & CPU_WANT_LOOSE) && random_below(16 * (u32)period / p.n) == 0)
+				cpu_probe(&own.cpu, 1 + part);
 			in_turn = block % (p.blocks[0] + p.blocks[1]);
-			if (!run_movable(&bank, p.n, block % 16 == 0 && (!part || p.told) ? 1 + in_turn : 0))
+			if (!run_movable(&own.cpu, p.n, block % 16 == 0 && (!part || p.told) ? 1 + in_turn : 0))
 				break;
-			p.told |= bank.look_at == 2 && !p.deaf;
-			bank.look_at = 0;
+			p.told |= own.cpu.look_at == 2 && !p.deaf;
+			own.cpu.look_at = 0;
 		}
-		*moved += !!bank.strict;
-		if (bank.strict)
-			bank.probe = 1 + part;
+		*moved += !!own.cpu.strict;
+		if (own.cpu.strict)
+			own.cpu.probe = 1 + part;
 		second += part;
 		/* However it got there, it is in front of the block with the limit. */
-		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), done);
-		expect(done < bank.limit[0] && bank.limit[0] <= done + p.n);
+		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), done);
+		expect(done < own.cpu.limit[0] && own.cpu.limit[0] <= done + p.n);
 	}
 	return second * 100 / rounds;
 }
@@ -269,17 +275,17 @@ static void test_just_passed(void)
 		u64 left[CELL_NR] = {0};
 
 		left[c] = 10000;
-		cpu_clear_bank(&bank);
-		cpu_set_limits(&bank, 1u << c, true, left);
-		cpu_renew_limits(&bank);
-		expect(bank.near & CPU_WANT_LOOSE);
-		cpu_count_besides(&bank, c, 9999);
-		expect(!cpu_limit_passed(&bank));
-		cpu_count_besides(&bank, c, 1);
-		expect(cpu_limit_passed(&bank));
-		cpu_renew_limits(&bank);
-		expect(bank.limit[c] > 10000 && bank.strict);
-		expect(!cpu_limit_reached(&bank));
+		cpu_clear_bank(&own.cpu);
+		cpu_set_limits(&own.cpu, 1u << c, true, left);
+		cpu_renew_limits(&own.cpu);
+		expect(own.cpu.near & CPU_WANT_LOOSE);
+		cpu_count_besides(&own.cpu, c, 9999);
+		expect(!cpu_limit_passed(&own.cpu));
+		cpu_count_besides(&own.cpu, c, 1);
+		expect(cpu_limit_passed(&own.cpu));
+		cpu_renew_limits(&own.cpu);
+		expect(own.cpu.limit[c] > 10000 && own.cpu.strict);
+		expect(!cpu_limit_reached(&own.cpu));
 	}
 }
 
@@ -288,24 +294,24 @@ static void test_just_passed(void)
 /* A block that looks, by that exit: true if it goes on at once; else it stopped in front of the block, and limits were renewed. */
 static bool look(u64 exit)
 {
-	bank.look_id = exit;
-	bank.looks += CPU_LOOK + LOOK_INSNS;
-	bank.summed = 0;
-	if (bank.looks < 0 || cpu_look_on(&bank))
+	own.cpu.look_id = exit;
+	own.bank.looks += CPU_LOOK + LOOK_INSNS;
+	own.cpu.summed = 0;
+	if (own.bank.looks < 0 || cpu_look_on(&own.cpu))
 		return true;
-	bank.cell[CELL_INSTRUCTIONS] -= LOOK_INSNS;
-	bank.limits_stale = 1;
-	bank.summed = 0;
-	cpu_renew_limits(&bank);
+	own.bank.cell[CELL_INSTRUCTIONS] -= LOOK_INSNS;
+	own.cpu.limits_stale = 1;
+	own.cpu.summed = 0;
+	cpu_renew_limits(&own.cpu);
 	return false;
 }
 
 /* And after that the block is done. */
 static void run_after_look(u64 insns)
 {
-	bank.cell[CELL_INSTRUCTIONS] += LOOK_INSNS;
-	bank.blocks[1][0] += insns;
-	bank.summed = 0;
+	own.bank.cell[CELL_INSTRUCTIONS] += LOOK_INSNS;
+	own.bank.blocks[1][0] += insns;
+	own.cpu.summed = 0;
 }
 
 /* A limit that was passed behind a look is found there the next time that no other look comes before its place. */
@@ -313,36 +319,36 @@ static void test_seek(void)
 {
 	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 140}, from;
 
-	cpu_clear_bank(&bank);
-	bank.can_walk = 1;
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&bank);
+	cpu_clear_bank(&own.cpu);
+	own.cpu.can_walk = 1;
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&own.cpu);
 	expect(look(7)); /* 135 in front of the limit */
-	bank.blocks[1][0] += 400;
+	own.bank.blocks[1][0] += 400;
 	expect(!look(8));
-	expect(bank.strict == CPU_WARY && bank.again == 7 && (bank.near & CPU_WANT_LOOSE));
+	expect(own.cpu.strict == CPU_WARY && own.cpu.again == 7 && (own.cpu.near & CPU_WANT_LOOSE));
 	run_after_look(30);
 	expect(look(9) && look(10)); /* each stops, and goes on */
 	for (u32 astray = 0; astray < 2; astray++) {
 		expect(!look(7));
-		expect(bank.strict == CPU_LOST && bank.walking);
+		expect(own.cpu.strict == CPU_LOST && own.cpu.walking);
 		run_after_look(0);
-		expect(!cpu_walks_astray(&bank));
-		expect_long(cpu_walk_left(&bank), 135);
-		bank.blocks[1][0] += 100;
-		bank.looks += CPU_LOOK + LOOK_INSNS;
-		bank.summed = 0;
-		expect(cpu_walks_astray(&bank));
-		cpu_renew_limits(&bank);
-		expect(bank.strict == CPU_WARY && !bank.walking && (bank.near & CPU_WANT_LOOSE));
-		expect(bank.limit[CELL_INSTRUCTIONS] > cpu_own_count(&bank, CELL_INSTRUCTIONS) + 1000);
+		expect(!cpu_walks_astray(&own.cpu));
+		expect_long(cpu_walk_left(&own.cpu), 135);
+		own.bank.blocks[1][0] += 100;
+		own.bank.looks += CPU_LOOK + LOOK_INSNS;
+		own.cpu.summed = 0;
+		expect(cpu_walks_astray(&own.cpu));
+		cpu_renew_limits(&own.cpu);
+		expect(own.cpu.strict == CPU_WARY && !own.cpu.walking && (own.cpu.near & CPU_WANT_LOOSE));
+		expect(own.cpu.limit[CELL_INSTRUCTIONS] > cpu_own_count(&own.cpu, CELL_INSTRUCTIONS) + 1000);
 	}
 	expect(!look(7));
-	from = cpu_own_count(&bank, CELL_INSTRUCTIONS) + LOOK_INSNS;
+	from = cpu_own_count(&own.cpu, CELL_INSTRUCTIONS) + LOOK_INSNS;
 	run_after_look(134);
-	expect(!cpu_walks_astray(&bank));
-	expect_long(cpu_walk_left(&bank), 1);
-	expect_long(bank.limit[CELL_INSTRUCTIONS], from + 135);
+	expect(!cpu_walks_astray(&own.cpu));
+	expect_long(cpu_walk_left(&own.cpu), 1);
+	expect_long(own.cpu.limit[CELL_INSTRUCTIONS], from + 135);
 }
 
 /* It is not looked for without end. */
@@ -351,27 +357,27 @@ static void test_seek_ends(void)
 	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 140};
 	u32 tries = 0;
 
-	cpu_clear_bank(&bank);
-	bank.can_walk = 1;
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&bank);
+	cpu_clear_bank(&own.cpu);
+	own.cpu.can_walk = 1;
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&own.cpu);
 	expect(look(7));
-	bank.blocks[1][0] += 400;
+	own.bank.blocks[1][0] += 400;
 	expect(!look(8));
 	run_after_look(0);
-	for (u32 i = 0; i < 10000 && bank.again; i++) {
+	for (u32 i = 0; i < 10000 && own.cpu.again; i++) {
 		bool on = look(7);
 
 		run_after_look(0);
 		if (on)
 			continue;
-		tries += bank.seeking;
-		bank.looks += CPU_LOOK + LOOK_INSNS;
-		bank.summed = 0;
-		expect(!bank.seeking || cpu_walks_astray(&bank));
-		cpu_renew_limits(&bank);
+		tries += own.cpu.seeking;
+		own.bank.looks += CPU_LOOK + LOOK_INSNS;
+		own.cpu.summed = 0;
+		expect(!own.cpu.seeking || cpu_walks_astray(&own.cpu));
+		cpu_renew_limits(&own.cpu);
 	}
-	expect(tries > 10 && tries < 100 && bank.strict == CPU_WARY);
+	expect(tries > 10 && tries < 100 && own.cpu.strict == CPU_WARY);
 }
 
 /* Looks, each so far behind the one before, up to a limit that is far away. Returns how many stopped. */
@@ -380,12 +386,12 @@ static u32 stops_of(u32 looks, u64 apart, u64 limit)
 	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = limit};
 	u32 stops = 0;
 
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&bank);
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_renew_limits(&own.cpu);
 	for (u32 i = 0; i < looks; i++) {
-		bank.blocks[1][0] += apart - LOOK_INSNS;
-		bank.summed = 0;
-		stops += bank.looks + CPU_LOOK + LOOK_INSNS >= 0;
+		own.bank.blocks[1][0] += apart - LOOK_INSNS;
+		own.cpu.summed = 0;
+		stops += own.bank.looks + CPU_LOOK + LOOK_INSNS >= 0;
 		expect(look(7));
 	}
 	return stops;
@@ -396,7 +402,7 @@ static void test_stretch(void)
 {
 	u32 stops = 0;
 
-	cpu_clear_bank(&bank);
+	cpu_clear_bank(&own.cpu);
 	stops_of(10000, 20, 1ul << 40);
 	stops_of(50000, 100000, 1ul << 40);
 	for (u32 i = 0; i < 20; i++)
@@ -410,19 +416,19 @@ static void test_far(void)
 	u64 insns, done = 0;
 	u32 stops;
 
-	cpu_clear_bank(&bank);
+	cpu_clear_bank(&own.cpu);
 	stops_of(20000, 20, 1ul << 40);
-	insns = cpu_own_count(&bank, CELL_INSTRUCTIONS);
+	insns = cpu_own_count(&own.cpu, CELL_INSTRUCTIONS);
 	stops = stops_of(100000, 20, 1ul << 40);
-	expect(stops < 50 && bank.looks_more > 0);
-	expect_long(cpu_read_cell(&bank, CELL_INSTRUCTIONS), insns + 100000 * 20);
+	expect(stops < 50 && own.cpu.looks_more > 0);
+	expect_long(cpu_read_cell(&own.bank, CELL_INSTRUCTIONS), insns + 100000 * 20);
 	stops_of(0, 20, 100000 * 20);
 	do {
 		done += 20;
-		bank.blocks[1][0] += 20 - LOOK_INSNS;
-		bank.summed = 0;
+		own.bank.blocks[1][0] += 20 - LOOK_INSNS;
+		own.cpu.summed = 0;
 	} while (look(7));
-	expect(done > 90000 * 20 && done < 100000 * 20 && bank.strict == 0);
+	expect(done > 90000 * 20 && done < 100000 * 20 && own.cpu.strict == 0);
 }
 
 /* The walk to a limit begins when it is less than `near` away. */
@@ -430,23 +436,23 @@ static void walk(u64 near, const u64 left[CELL_NR])
 {
 	u64 insns = 0, branches = 0;
 
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, true, left);
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
 	while (insns < 980) {
 		u64 n = 1 + insns % 7;
 
-		if (bank.limits_new | bank.limits_stale)
-			cpu_renew_limits(&bank);
-		expect((bool)bank.walking == (1000 - insns < near));
-		expect(bank.near & CPU_WANT_LOOSE);
-		bank.looks += CPU_LOOK + (s64)n + (insns % 2 ? CPU_LOOK_BRANCH : 0);
+		if (own.cpu.limits_new | own.cpu.limits_stale)
+			cpu_renew_limits(&own.cpu);
+		expect((bool)own.cpu.walking == (1000 - insns < near));
+		expect(own.cpu.near & CPU_WANT_LOOSE);
+		own.bank.looks += CPU_LOOK + (s64)n + (insns % 2 ? CPU_LOOK_BRANCH : 0);
 		branches += insns % 2;
 		insns += n;
-		bank.limits_stale = 1;
-		bank.summed = 0;
-		expect_long(cpu_walk_left(&bank), 1000 - insns);
-		expect_long(cpu_own_count(&bank, CELL_INSTRUCTIONS), insns);
-		expect_long(cpu_read_cell(&bank, CELL_BRANCHES), branches);
-		expect(cpu_walks(&bank));
+		own.cpu.limits_stale = 1;
+		own.cpu.summed = 0;
+		expect_long(cpu_walk_left(&own.cpu), 1000 - insns);
+		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), insns);
+		expect_long(cpu_read_cell(&own.bank, CELL_BRANCHES), branches);
+		expect(cpu_walks(&own.cpu));
 	}
 }
 
@@ -457,26 +463,26 @@ static void test_walk(void)
 
 	/* Sooner where looks were far from each other of late. */
 	for (u64 wide = 0; wide < 2; wide++) {
-		cpu_clear_bank(&bank);
-		bank.can_walk = 1;
-		bank.widest[CELL_INSTRUCTIONS] = wide << 20;
+		cpu_clear_bank(&own.cpu);
+		own.cpu.can_walk = 1;
+		own.cpu.widest[CELL_INSTRUCTIONS] = wide << 20;
 		walk(wide ? 80 : 24, left);
 	}
-	cpu_walk_no_more(&bank);
-	cpu_renew_limits(&bank);
-	expect(!bank.walking && (bank.near & CPU_WANT_COUNTDOWN) && !(bank.near & CPU_WANT_LOOSE));
-	bank.can_walk = 0;
+	cpu_walk_no_more(&own.cpu);
+	cpu_renew_limits(&own.cpu);
+	expect(!own.cpu.walking && (own.cpu.near & CPU_WANT_COUNTDOWN) && !(own.cpu.near & CPU_WANT_LOOSE));
+	own.cpu.can_walk = 0;
 	/* Where it may not be moved, or another has a limit, it is not walked to. */
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS, false, left);
-	expect(!cpu_walks(&bank));
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, false, left);
+	expect(!cpu_walks(&own.cpu));
 	left[CELL_BRANCHES] = 5;
-	cpu_set_limits(&bank, 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES, true, left);
-	expect(!cpu_walks(&bank));
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES, true, left);
+	expect(!cpu_walks(&own.cpu));
 }
 
 /* ---- readers ---- */
 
-static struct cpu *shared;
+static struct both *shared;
 static u64 reads;
 static int stop;
 
@@ -486,7 +492,7 @@ static void *read_on(void *arg)
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
 		for (enum cell c = 0; c < CELL_NR; c++) {
-			u64 now = cpu_read_cell(shared, c);
+			u64 now = cpu_read_cell(&shared->bank, c);
 
 			if (now < before[c] || now > 1ul << 40)
 				expect_long(now, before[c]);
@@ -511,47 +517,47 @@ static void test_reading_meanwhile(void)
 	pthread_t thread;
 	u64 insns = 0, branches = 0, loads = 0;
 
-	cpu_clear_bank(shared);
+	cpu_clear_bank(&shared->cpu);
 	pthread_create(&thread, NULL, read_on, NULL);
 	for (u32 i = 0; i < 200000 || !__atomic_load_n(&reads, __ATOMIC_RELAXED); i++) {
 		u32 row = random_below(2), n = 1 + random_below(CPU_BLOCK_INSNS);
 
-		add(&shared->blocks[row][n - 1], 1);
-		add(&shared->cell[CELL_LOADS], 3);
-		shared->summed = 0;
-		shared->limits_stale = 1;
+		add(&shared->bank.blocks[row][n - 1], 1);
+		add(&shared->bank.cell[CELL_LOADS], 3);
+		shared->cpu.summed = 0;
+		shared->cpu.limits_stale = 1;
 		insns += n;
 		branches += !row;
 		loads += 3;
 		if (i % 4 == 0)
-			change_limits(shared);
+			change_limits(&shared->cpu);
 	}
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	expect(reads > 1000);
-	expect_long(cpu_read_cell(shared, CELL_INSTRUCTIONS), insns);
-	expect_long(cpu_read_cell(shared, CELL_BRANCHES), branches);
-	expect_long(cpu_read_cell(shared, CELL_LOADS), loads);
+	expect_long(cpu_read_cell(&shared->bank, CELL_INSTRUCTIONS), insns);
+	expect_long(cpu_read_cell(&shared->bank, CELL_BRANCHES), branches);
+	expect_long(cpu_read_cell(&shared->bank, CELL_LOADS), loads);
 }
 
 /* What was counted ahead is taken back where a loop is left, and corrected where the code is. */
 static void test_shown(void)
 {
-	cpu_clear_bank(&bank);
-	bank.epoch = 1;
-	add(&bank.blocks[0][3], 16);
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 64);
-	add(&bank.blocks[0][3], -10ul);
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 64);
-	add(&bank.blocks[0][3], 11);
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 68);
-	add(&bank.blocks[0][3], -12ul);
-	bank.epoch = 0;
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 20);
-	bank.epoch = 1;
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 20);
-	cpu_clear_bank(&bank);
-	expect_long(cpu_show_cell(&bank, CELL_INSTRUCTIONS), 0);
+	cpu_clear_bank(&own.cpu);
+	own.bank.inside = 1;
+	add(&own.bank.blocks[0][3], 16);
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
+	add(&own.bank.blocks[0][3], -10ul);
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
+	add(&own.bank.blocks[0][3], 11);
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 68);
+	add(&own.bank.blocks[0][3], -12ul);
+	own.bank.inside = 0;
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 20);
+	own.bank.inside = 1;
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 20);
+	cpu_clear_bank(&own.cpu);
+	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 0);
 }
 
 static void test_death(void)
@@ -562,35 +568,35 @@ static void test_death(void)
 		u64 count[CELL_NR];
 		pid_t pid;
 
-		cpu_clear_bank(shared);
+		cpu_clear_bank(&shared->cpu);
 		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++)
-			shared->blocks[n & 1][n] = random_below(1000);
+			shared->bank.blocks[n & 1][n] = random_below(1000);
 		for (enum cell c = 0; c < CELL_NR; c++) {
-			shared->cell[c] += random_below(1000);
-			count[c] = cpu_read_cell(shared, c);
+			shared->bank.cell[c] += random_below(1000);
+			count[c] = cpu_read_cell(&shared->bank, c);
 		}
 		pid = fork();
 		if (!pid)
 			for (;;)
-				change_limits(shared);
+				change_limits(&shared->cpu);
 		usleep(200 + random_below(500));
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
-		halfway += shared->seq & 1;
+		halfway += shared->bank.seq & 1;
 		for (enum cell c = 0; c < CELL_NR; c++)
-			expect_long(cpu_read_cell(shared, c), count[c]);
+			expect_long(cpu_read_cell(&shared->bank, c), count[c]);
 	}
 	expect(halfway > 0);
 }
 
 static void test_clear(void)
 {
-	change_limits(shared);
-	shared->seq |= 1;
-	cpu_clear_bank(shared);
+	change_limits(&shared->cpu);
+	shared->bank.seq |= 1;
+	cpu_clear_bank(&shared->cpu);
 	for (enum cell c = 0; c < CELL_NR; c++)
-		expect_long(cpu_read_cell(shared, c), 0);
-	expect(!cpu_limit_reached(shared));
+		expect_long(cpu_read_cell(&shared->bank, c), 0);
+	expect(!cpu_limit_reached(&shared->cpu));
 }
 
 int main(void)

@@ -209,7 +209,12 @@ void host_kick(task_id task)
 	fake[task].kicks++;
 }
 
-struct cpu *host_task_bank(task_id task)
+struct bank *host_task_bank(task_id task)
+{
+	abort();
+}
+
+struct cpu *host_own_cpu(void)
 {
 	abort();
 }

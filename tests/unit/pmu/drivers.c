@@ -47,7 +47,7 @@ static void test_every_row(void)
 			expect_long(pmu->read(1, s.source) > before, row->source != SW_NEVER);
 			expect_long(s.units, 0);
 		} else {
-			fake_bank.cell[row->source] += 8;
+			fake.bank.cell[row->source] += 8;
 			expect_long(pmu->read(1, s.source), before + 8);
 			expect_long(s.units, cpu_want_bit((enum cell)row->source));
 			expect_long(s.shift, row->source == CELL_CYCLES ? 2 : 0);
@@ -184,11 +184,11 @@ static void test_limits(void)
 
 	find(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), &pmu, &s);
 	pmu->limit(1, &(struct pmu_limit){s.source, 5, false}, 1);
-	expect(!fake_bank.movable);
-	expect_long(fake_bank.limit[CELL_CYCLES], cpu_read_cell(&fake_bank, CELL_CYCLES) + 5);
-	expect_long(fake_bank.limited, 1u << CELL_CYCLES);
+	expect(!fake.cpu.movable);
+	expect_long(fake.cpu.limit[CELL_CYCLES], cpu_read_cell(&fake.bank, CELL_CYCLES) + 5);
+	expect_long(fake.cpu.limited, 1u << CELL_CYCLES);
 	pmu->limit(1, NULL, 0);
-	expect_long(fake_bank.limited, 0);
+	expect_long(fake.cpu.limited, 0);
 }
 
 static void test_want(void)
@@ -199,10 +199,10 @@ static void test_want(void)
 
 	find(attr_of(PERF_TYPE_HARDWARE, 0), &pmu, &s);
 	pmu->want(1, CPU_WANT_CYCLES | CPU_WANT_KINDS);
-	expect_long(fake_bank.want, CPU_WANT_CYCLES | CPU_WANT_KINDS);
+	expect_long(fake.bank.want, CPU_WANT_CYCLES | CPU_WANT_KINDS);
 	expect_long(fake_kicks, kicks + 1);
 	pmu->want(1, 0);
-	expect_long(fake_bank.want, 0);
+	expect_long(fake.bank.want, 0);
 }
 
 int main(void)

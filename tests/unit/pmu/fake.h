@@ -14,7 +14,10 @@
 #include "rt/refuse.h"
 #include "tests/unit/unit.h"
 
-static struct cpu fake_bank;
+static struct {
+	struct cpu cpu;
+	struct bank bank;
+} fake;
 static u64 fake_counts[HOST_COUNTS], fake_clock, fake_mono;
 static u32 fake_kicks;
 
@@ -94,9 +97,14 @@ u32 host_task_cpu(task_id task)
 	return 0;
 }
 
-struct cpu *host_task_bank(task_id task)
+struct bank *host_task_bank(task_id task)
 {
-	return &fake_bank;
+	return &fake.bank;
+}
+
+struct cpu *host_own_cpu(void)
+{
+	return &fake.cpu;
 }
 
 bool host_fd_open(s32 fd)

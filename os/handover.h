@@ -1,0 +1,30 @@
+/*
+ * What an execve of the guest's hands over to the new image of the runtime: as one more string, the last, of the environment that the kernel copies
+ * there. So nobody but the two images sees it. The new one takes it out of what the guest gets.
+ */
+#ifndef OS_HANDOVER_H
+#define OS_HANDOVER_H
+
+#include "abi/types.h"
+#include "os/arena.h"
+
+struct handover {
+	u32 slot;	/* of the task */
+	u32 fd;		/* 1 + descriptor of the opened program; 0: the launcher's, open `name` */
+	u32 nr;		/* the system call; 0: the launcher's */
+	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
+	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
+	char name[ARENA_PATH]; /* AT_EXECFN as the guest is to see it */
+};
+
+/* As a string: the numbers in the order of the structure, and the name. */
+#define HANDOVER_FORMAT "%x %x %x %x %lx %lx %s"
+#define HANDOVER_MAX (ARENA_PATH + 80)
+
+/* This image's; name[] and the rest are the runtime's own copy. */
+extern struct handover handover;
+
+/* 0, or -EINVAL: it is no such string. Overwrites the string with zeroes. */
+int handover_take(char *string);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still root, count, sample, fork and
+ * execute. Nobody may go where it points them.
+ *
+ *   hostile PCL FILE ROUND [plain]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that it is.
+ *
+ * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other values, and
+ * leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
+ * runtime, which says so on standard error. What is allowed: wrong counts, failing calls, and members that end with a message.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MEMBERS 4
+#define NOBODY 65534
+#define PAGE 4096ul
+#define MARK_AT 0x414141000000ul /* the code */
+#define FILE_AT 0x414142000000ul /* FILE, everywhere */
+#define LOOK_FROM 0x521000000000ul /* where pcl has its memory: rt/layout.h */
+#define LOOK_TO 0x527000000000ul
+#define OWN_FROM 0x522000000000ul  /* there it is the process's own, which need not be spoilt */
+#define OWN_TO 0x525000000000ul
+#define LOOK_STEP 0x40000000ul
+#define EMPTY_MAX 8 /* steps; nothing comes behind so many */
+#define RING_PAGES 8
+#define PASSES 6
+#define END_SECONDS 20
+
+struct shared {
+	volatile uint32_t reached; /* first: see mark() */
+	volatile uint32_t stop, written;
+	volatile int32_t pid[MEMBERS + 2];
+	volatile uint64_t beats[MEMBERS], pages;
+};
+
+static struct shared *const shared = (struct shared *)FILE_AT;
+
+static void map_file(const char *path)
+{
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0 || mmap((void *)FILE_AT, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != (void *)FILE_AT) {
+		perror(path);
+		exit(1);
+	}
+	close(fd);
+}
+
+/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer runs into it itself where it can be misled. */
+static void make_mark(void)
+{
+	static const unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
+	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (at != (void *)MARK_AT) {
+		perror("mmap");
+		exit(1);
+	}
+	memcpy(at, code, sizeof(code));
+}
+
+static void nap(long ms)
+{
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- members ---- */
+
+static int open_event(uint64_t period)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.inherit = !period,
+		.sample_period = period,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.sample_regs_user = 0xff,
+		.sample_stack_user = 512,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	/* Where the session has forgotten that it is an event, it is as any descriptor without data. */
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	return fd;
+}
+
+static void *thread(void *arg)
+{
+	for (volatile int i = 0; i < 10000; i++)
+		;
+	return arg;
+}
+
+static void run_child(bool executes)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (executes)
+			execl("/bin/true", "true", NULL);
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void __attribute__((noreturn)) member(int nr)
+{
+	int count = open_event(0), sample = open_event(1009), more;
+	struct perf_event_mmap_page *ring;
+	char values[256];
+	pthread_t t;
+
+	if (count < 0 || sample < 0) {
+		perror("perf_event_open");
+		exit(1);
+	}
+	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sample, 0);
+	shared->pid[nr] = getpid();
+	while (!shared->stop) {
+		for (volatile int i = 0; i < 20000; i++)
+			;
+		(void)!read(count, values, sizeof(values));
+		if (ring != MAP_FAILED)
+			ring->data_tail = ring->data_head;
+		if (nr == 0)
+			run_child(true);
+		if (nr == 1)
+			run_child(false);
+		if (nr == 2 && !pthread_create(&t, NULL, thread, NULL))
+			pthread_join(t, NULL);
+		if (nr == 3) {
+			more = open_event(0);
+			ioctl(more, PERF_EVENT_IOC_DISABLE, 0);
+			close(more);
+		}
+		shared->beats[nr]++;
+	}
+	_exit(0);
+}
+
+/* ---- the writer ---- */
+
+/* Only what is there: all of it is sparse. */
+static size_t find_pages(uint64_t **out)
+{
+	static unsigned char there[LOOK_STEP / PAGE];
+	uint64_t *page = malloc(sizeof(*page) << 20);
+	size_t n = 0, before, empty = 0;
+
+	for (uint64_t at = LOOK_FROM; at < LOOK_TO; at += LOOK_STEP) {
+		if (at >= OWN_FROM && at < OWN_TO)
+			continue;
+		if (empty < EMPTY_MAX && mincore((void *)at, LOOK_STEP, there)) {
+			empty = 0;
+			continue; /* not mapped, or not as a whole: that is what the runtime has for itself */
+		}
+		if (empty >= EMPTY_MAX) {
+			empty = mincore((void *)at, PAGE, there) ? 0 : empty;
+			continue;
+		}
+		before = n;
+		for (size_t i = 0; i < LOOK_STEP / PAGE && n < 1 << 20; i++)
+			if (there[i] & 1)
+				page[n++] = at + i * PAGE;
+		empty = n == before ? empty + 1 : 0;
+	}
+	*out = page;
+	return n;
+}
+
+static uint64_t value_of(int pass, uint64_t at)
+{
+	switch (pass) {
+	case 0:
+		return MARK_AT;
+	case 1:
+		return 0x0101010101010101;
+	case 2:
+		return ~0ul;
+	case 3:
+		return (at * 0x9e3779b97f4a7c15ul) >> 40; /* small numbers */
+	case 4:
+		return 0x2121212121212121;
+	default:
+		return (at * 0x9e3779b97f4a7c15ul) ^ at << 7;
+	}
+}
+
+static void __attribute__((noreturn)) writer(int round, bool plain)
+{
+	uint64_t *page;
+	size_t n;
+
+	shared->pid[MEMBERS] = getpid();
+	n = find_pages(&page);
+	shared->pages = n;
+	if (!plain && (setgid(NOBODY) || setuid(NOBODY)))
+		exit(1);
+	for (int pass = 0; pass < PASSES; pass++) {
+		for (size_t i = 0; i < n; i++) {
+			if (round && (page[i] / PAGE * 2654435761u >> 7 ^ pass * 5 ^ round) % 8)
+				continue;
+			for (uint64_t at = page[i]; at < page[i] + PAGE; at += 8)
+				*(volatile uint64_t *)at = value_of((pass + round) % PASSES, at);
+		}
+		shared->written = (uint32_t)pass + 1;
+		nap(100);
+	}
+	_exit(0);
+}
+
+static int session(const char *path, int round, bool plain)
+{
+	map_file(path);
+	make_mark();
+	shared->pid[MEMBERS + 1] = getpid();
+	for (int i = 0; i < MEMBERS; i++)
+		if (!fork())
+			member(i);
+	for (int i = 0; i < 2000; i++) {
+		int ready = 0;
+
+		for (int m = 0; m < MEMBERS; m++)
+			ready += shared->beats[m] > 3;
+		if (ready == MEMBERS)
+			break;
+		nap(5);
+	}
+	if (!fork())
+		writer(round, plain);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return 0;
+}
+
+/* ---- the judge ---- */
+
+/* The processes that are left: whatever loses its parent is given to this one. */
+static int children(pid_t *pid, int max)
+{
+	FILE *f = fopen("/proc/thread-self/children", "r");
+	int n = 0;
+
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	while (f && n < max && fscanf(f, "%d", &pid[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool is_gone(pid_t pid)
+{
+	return !pid || (kill(pid, 0) && errno == ESRCH);
+}
+
+static int judge(char **argv, const char *self)
+{
+	bool bad = false;
+	pid_t pid[256];
+	int n;
+
+	map_file(argv[2]);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (!fork()) {
+		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 1000 && shared->written < PASSES; i++) {
+		nap(20);
+		(void)children(pid, 256);
+		if (is_gone(shared->pid[MEMBERS + 1]) && shared->pid[MEMBERS + 1])
+			break;
+		if (is_gone(shared->pid[MEMBERS]) && shared->pid[MEMBERS])
+			break;
+	}
+	nap(500);
+	printf("%lu pages, pass %u, %lu %lu %lu %lu rounds\n", shared->pages, shared->written, shared->beats[0], shared->beats[1], shared->beats[2],
+	       shared->beats[3]);
+	shared->stop = 1;
+	for (int i = 0; i < END_SECONDS * 50 && children(pid, 1); i++)
+		nap(20);
+	for (; (n = children(pid, 256)); nap(20)) {
+		bad = true;
+		for (int i = 0; i < n; i++) {
+			printf("%d hangs\n", pid[i]);
+			kill(pid[i], SIGKILL);
+		}
+	}
+	if (shared->reached)
+		printf("a member went where it was pointed\n");
+	if (!shared->pages || !shared->written)
+		printf("nothing was written\n");
+	return bad || shared->reached || !shared->pages || !shared->written;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 3 && !strcmp(argv[1], "session"))
+		return session(argv[2], atoi(argv[3]), argc > 4);
+	if (argc < 4)
+		return 2;
+	return judge(argv, argv[0]);
+}
