@@ -28,8 +28,8 @@ static inline s32 proc_dir(void)
 long proc_read(const char *path, char *buf, size_t size);
 
 /*
- * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that ends gives up its directory, and
- * a moment later it is a zombie.
+ * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that ends gives up its
+ * directory, and a moment later it is a zombie.
  */
 int proc_is_zombie(s32 pid, s32 tid);
 

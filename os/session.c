@@ -8,6 +8,7 @@
 #include "event/space.h"
 #include "event/task.h"
 #include "os/apart.h"
+#include "os/death.h"
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
@@ -20,10 +21,6 @@
 #define NEW_GRACE_NS 2000000000ul
 #define REAP_FROM    4096 /* slots, and each power of 2 above */
 #define DEAD_LOOKS   4 /* threads looked for in one allocation */
-/* /proc tells start times in ticks of 10 ms. */
-#define START_SLACK_NS 20000000ul
-#define DYING_STEP_NS 100000u
-#define DYING_MAX_NS 50000000u
 
 static u64 boottime(void)
 {
@@ -220,29 +217,11 @@ struct task *session_find_self(u32 slot)
 	return found;
 }
 
-/* Gone or a zombie, by what can be had in a section. */
-static bool is_dead(const struct task *task)
-{
-	return !session_task_exists(task) || proc_is_zombie(task->pid, task->tid) == 1;
-}
-
 bool session_is_dead(u32 slot)
 {
 	const struct task *task = session_task(slot);
 
-	return !task || is_dead(task);
-}
-
-/* Whatever user it is of; or its tid is another thread's now. Not in a section. */
-static bool is_surely_dead(const struct task *task)
-{
-	struct proc_stat st;
-
-	if (is_dead(task))
-		return true;
-	if (proc_read_stat(task->pid, task->tid, &st))
-		return false;
-	return st.state == 'Z' || st.state == 'X' || st.start_time > task->start_time + START_SLACK_NS;
+	return !task || death_is_seen(task);
 }
 
 /* A task that nobody can end any more but us. */
@@ -252,8 +231,8 @@ static bool is_abandoned(const struct task *task)
 	if (task->exec_tgid && pidns_exists(task->exec_tgid, task->exec_tgid))
 		return false;
 	if (task->state != TASK_NEW)
-		return is_surely_dead(task);
-	return boottime() - task->start_time > NEW_GRACE_NS && is_surely_dead(task);
+		return death_is_certain(task);
+	return boottime() - task->start_time > NEW_GRACE_NS && death_is_certain(task);
 }
 
 /* Until its parent is back from clone, nobody knows its id. */
@@ -298,32 +277,6 @@ void session_reap(void)
 		}
 		session_unlock();
 	}
-}
-
-/* As those who wait for it see it. */
-static bool is_seen_dead(const struct task *task)
-{
-	struct proc_stat st;
-
-	return !session_task_exists(task) || proc_read_stat(task->pid, task->tid, &st) || st.state == 'Z' || st.state == 'X';
-}
-
-/* Its end was told. The slot may be free already, and still says whose it was. A file is read only where it is needed. */
-static bool is_dying(const struct task *task)
-{
-	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
-
-	return (state == TASK_DEAD || state == TASK_FREE) && session_task_exists(task) &&
-	       (!proc_is_zombie(task->pid, task->tid) || !is_seen_dead(task));
-}
-
-void session_await_death(u32 slot)
-{
-	static const struct __kernel_timespec pause = {0, DYING_STEP_NS};
-	const struct task *task = arena_task(slot);
-
-	for (u32 ns = 0; slot && is_dying(task) && ns < DYING_MAX_NS; ns += DYING_STEP_NS)
-		sys2(__NR_nanosleep, &pause, 0);
 }
 
 /* Slots of exit_group's other threads: their events are done with, so they are free once the threads are gone. */
@@ -428,7 +381,7 @@ void session_task_undo(struct task *task)
 void session_task_begin(struct task *task)
 {
 	task_fill(task);
-	/* Not before the thread's own start, however late the clone was: is_dead() compares. */
+	/* Not before the thread's own start, however late the clone was: death_is_certain() compares. */
 	task->start_time = boottime();
 	__atomic_store_n(&task->state, TASK_ALIVE, __ATOMIC_RELEASE);
 }

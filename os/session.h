@@ -58,9 +58,6 @@ void session_exec_failed(struct task *task);
 /* Finds tasks that died without a word and ends them. Called lazily, e.g. when slots are short. */
 void session_reap(void);
 
-/* That task has told of its end. Its process may take a while to die: waits until others see it dead, but not for long. */
-void session_await_death(u32 slot);
-
 /* A process has ended, its parent has not waited for it yet: its tasks end with the clocks and counts that the zombie still has. */
 void session_process_gone(s32 pid);
 

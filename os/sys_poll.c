@@ -11,6 +11,7 @@
 #include "os/notify.h"
 #include "os/process.h"
 #include "os/scratch.h"
+#include "os/death.h"
 #include "os/session.h"
 #include "os/sigwait.h"
 #include "os/sys_perf.h"
@@ -54,7 +55,7 @@ static u32 ask_events(struct wait *w)
 		p->revents = (short)(event_ready(w->t->cpu->slot, (u32)p->fd) & ((u32)(u16)p->events | POLLERR | POLLHUP));
 		/* Whoever asks again until a signal tells of the end, as perf does, is not to ask a thousand times. */
 		if (p->revents & POLLHUP)
-			session_await_death(event_ready_by_end_of(w->t->cpu->slot, (u32)p->fd));
+			death_await(event_ready_by_end_of(w->t->cpu->slot, (u32)p->fd));
 		ready += !!p->revents;
 	}
 	return ready;

@@ -1,95 +1,13 @@
-/*
- * Descriptor numbers beside everything that pcl does. One thread opens and closes a file all the time: it gets the lowest number, or the next
- * one while the facility at hand has a descriptor of its own. Another thread puts a file at the number after those, which nobody else can get,
- * looks whether it stays there, and closes it. Natively no call takes numbers besides those that it returns.
- */
+/* Descriptor numbers beside everything that pcl does, see storm.h. Natively no call takes numbers besides those that it returns. */
 #include <linux/hw_breakpoint.h>
-#include <pthread.h>
-#include <sched.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include "tests/abi/sampling.h"
+#include "tests/abi/storm.h"
 #include "tests/abi/tracepoint.h"
 
-#define STORM_MS 120
 #define OTHERS 3
 #define KINDS 4
-
-static int base;	   /* the lowest free number */
-static int extra;	   /* descriptors that the facility has at a time */
-static volatile int stop;
-static int marker;
-static struct stat marked;
-static long wrong_numbers, wrong_files, rounds;
-
-static void *opens(void *arg)
-{
-	while (!stop) {
-		int fd = open("/dev/null", O_RDONLY);
-
-		wrong_numbers += fd < base || fd > base + extra;
-		wrong_files += close(fd) != 0;
-		rounds++;
-	}
-	return NULL;
-}
-
-static void *marks(void *arg)
-{
-	int number = base + 1 + extra;
-	struct stat st;
-
-	while (!stop) {
-		wrong_numbers += dup2(marker, number) != number;
-		for (int i = 0; i < 20; i++)
-			wrong_files += fstat(number, &st) || st.st_ino != marked.st_ino;
-		wrong_files += close(number) != 0;
-		for (int i = 0; i < 20; i++)
-			wrong_files += fstat(number, &st) == 0;
-	}
-	return NULL;
-}
-
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
-
-/* One that the facility got. */
-static void own(int fd)
-{
-	wrong_numbers += fd < base || fd > base + extra;
-	if (fd >= 0)
-		wrong_files += close(fd) != 0;
-}
-
-static void storm(const char *name, int descriptors, void (*facility)(void))
-{
-	pthread_t opener, marking;
-	u64 end = now_ms() + STORM_MS;
-	int times = 0;
-
-	stop = 0;
-	wrong_numbers = wrong_files = rounds = 0;
-	extra = descriptors;
-	expect(pthread_create(&opener, NULL, opens, NULL), 0);
-	expect(pthread_create(&marking, NULL, marks, NULL), 0);
-	for (; now_ms() < end; times++)
-		facility();
-	stop = 1;
-	pthread_join(opener, NULL);
-	pthread_join(marking, NULL);
-	if (wrong_numbers || wrong_files)
-		printf("%s, %d times: %ld wrong numbers and %ld wrong files in %ld rounds\n", name, times, wrong_numbers, wrong_files, rounds);
-	expect(wrong_numbers, 0);
-	expect(wrong_files, 0);
-	expect(times > 0 && rounds > 0, 1);
-}
 
 /* ---- other tasks ---- */
 
@@ -386,140 +304,14 @@ static void reads_sys(void)
 	reads("/sys/bus/event_source/devices/cpu/type", 2);
 }
 
-/* ---- execve ---- */
-
-static char *large; /* longer than an argument may be */
-static char script[] = "/tmp/descriptor_storm.XXXXXX";
-
-static void make_script(void)
-{
-	static const char text[] = "#!/no/such/interpreter\n";
-	int fd = mkstemp(script);
-
-	expect(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-	fchmod(fd, 0755);
-	close(fd);
-	large = malloc(200000);
-	memset(large, 'x', 199999);
-	large[199999] = 0;
-}
-
-static long exec_fails(const char *path, char *arg)
-{
-	char *argv[] = {(char *)path, arg, NULL};
-
-	execve(path, argv, argv + 2);
-	return -errno;
-}
-
-static void fails_to_exec(void)
-{
-	char *argv[] = {"true", NULL};
-
-	expect(exec_fails("/bin/true", large), -E2BIG);
-	expect(exec_fails("/bin/true", (char *)8), -EFAULT);
-	expect(exec_fails(script, NULL), -ENOENT);
-	expect(exec_fails("/no/such/program", NULL), -ENOENT);
-	expect(exec_fails("/proc/self/status", NULL), -EACCES);
-	expect(syscall(SYS_execveat, 200, "", argv, argv + 1, 0) < 0 ? errno : 0, ENOENT);
-	expect(syscall(SYS_execveat, 200, "x", argv, argv + 1, 0) < 0 ? errno : 0, ENOTDIR);
-	expect(syscall(SYS_execveat, 250, "x", argv, argv + 1, 0) < 0 ? errno : 0, EBADF);
-}
-
-/* Beside the storm, by another thread than the first, relative to the directory, by a descriptor: the descriptors are those that there were. */
-static void *execs(void *how)
-{
-	char *by_path[] = {"sh", "-c", "test -e /proc/self/fd/201 && test ! -e /proc/self/fd/202 && exit 9", NULL};
-	char *env[] = {NULL};
-	int fd;
-
-	dup2(marker, 201);
-	dup3(marker, 202, O_CLOEXEC);
-	usleep(2000);
-	switch ((long)how) {
-	case 0:
-		execve("/bin/sh", by_path, env);
-		break;
-	case 1:
-		expect(chdir("/bin"), 0);
-		execve("./sh", by_path, env);
-		break;
-	case 2:
-		fd = open("/bin", O_PATH | O_DIRECTORY);
-		syscall(SYS_execveat, fd, "sh", by_path, env, 0);
-		break;
-	default:
-		fd = open("/bin/sh", O_RDONLY);
-		syscall(SYS_execveat, fd, "", by_path, env, AT_EMPTY_PATH);
-	}
-	printf("execve: %s\n", strerror(errno));
-	_exit(1);
-}
-
-static void test_exec(long how, int first_thread)
-{
-	int status, pid = fork();
-	pthread_t t;
-
-	if (!pid) {
-		stop = extra = 0;
-		pthread_create(&t, NULL, opens, NULL);
-		if (first_thread)
-			execs((void *)how);
-		pthread_create(&t, NULL, execs, (void *)how);
-		pause();
-	}
-	waitpid(pid, &status, 0);
-	expect(WIFEXITED(status) ? WEXITSTATUS(status) : -status, 9);
-}
-
-/* ---- a process that shares the table ---- */
-
-static void (*shared_facility)(void);
-static volatile int *process_ends;
-
-static int uses(void *arg)
-{
-	while (!*process_ends)
-		shared_facility();
-	return failures != 0;
-}
-
-static void nap(void)
-{
-	usleep(1000);
-}
-
-/* The facility is used by a process of its own, with the same table. */
-static void storm_of_process(const char *name, int descriptors, void (*facility)(void))
-{
-	static char stack[0x40000];
-	int status, pid;
-
-	*process_ends = 0;
-	shared_facility = facility;
-	wrong_numbers = wrong_files = 0;
-	extra = descriptors;
-	pid = clone(uses, stack + sizeof(stack), CLONE_FILES | SIGCHLD, NULL);
-	expect(pid > 0, 1);
-	storm(name, descriptors, nap);
-	*process_ends = 1;
-	waitpid(pid, &status, 0);
-	expect(status, 0);
-}
-
 int main(void)
 {
 	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_DUMMY), s = faults_attr(3);
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	process_ends = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (perf_try(a, 0, -1, -1, 0))
 		return perf_result();
-	marker = (int)syscall(SYS_memfd_create, "marker", 0);
-	fstat(marker, &marked);
+	storm_begin();
 	begin_others();
-	make_script();
 	ring_fd = (int)perf_open(&a, 0, -1, -1, 0);
 	a.comm = a.mmap = a.mmap2 = a.mmap_data = a.task = 1;
 	comm_fd = (int)perf_open(&a, 0, -1, -1, 0);
@@ -530,8 +322,7 @@ int main(void)
 	exec_fd = (int)perf_open(&a, 0, -1, -1, 0);
 	s.sample_type |= PERF_SAMPLE_CGROUP;
 	sampled = sampler_open(&s, -1);
-	base = dup(0);
-	close(base);
+	storm_from_here();
 
 	storm("reading others", 0, read_others);
 	storm("enabling others", 0, control_others);
@@ -546,7 +337,6 @@ int main(void)
 	storm("threads", 0, makes_threads);
 	storm("timers", 0, makes_timers);
 	storm("paths", 0, looks_at_paths);
-	storm("execve that fails", 0, fails_to_exec);
 	signal(SIGRTMIN, on_signal);
 	fcntl((int)sampled.fd, F_SETSIG, SIGRTMIN);
 	fcntl((int)sampled.fd, F_SETOWN, getpid());
@@ -567,15 +357,9 @@ int main(void)
 	storm("/sys", 1, reads_sys);
 
 	storm_of_process("another process, reading others", 0, read_others);
-	storm_of_process("another process, execve that fails", 0, fails_to_exec);
 	storm_of_process("another process, software events", 1, opens_software);
 	storm_of_process("another process, /proc", 1, reads_proc);
 
-	for (long how = 0; how < 4; how++) {
-		test_exec(how, 0);
-		test_exec(how, 1);
-	}
-	unlink(script);
 	end_others();
 	return perf_result();
 }

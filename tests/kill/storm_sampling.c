@@ -64,6 +64,7 @@ static int open_event(pid_t pid, int cpu, uint64_t config, uint64_t period)
 		.read_format = 1 << 4, /* PERF_FORMAT_LOST */
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
+		.disabled = pid > 0, /* it runs: its samples are to have a ring from the first on */
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -282,6 +283,8 @@ int main(int argc, char **argv)
 	if (map_ring(&ring[cpus], open_event(survivor, -1, PERF_COUNT_HW_INSTRUCTIONS, PERIOD)) ||
 	    map_ring(&ring[cpus + 1], open_event(tid, -1, PERF_COUNT_HW_INSTRUCTIONS, PERIOD)))
 		return 1;
+	ioctl(ring[cpus].fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(ring[cpus + 1].fd, PERF_EVENT_IOC_ENABLE, 0);
 	pthread_create(&reading, NULL, reader, NULL);
 	srand((unsigned)victims);
 	for (int i = 0; i < victims + AT_ONCE && !wrong; i++) {
