@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -274,6 +275,28 @@ static bool is_gone(pid_t pid)
 	return !pid || (kill(pid, 0) && errno == ESRCH);
 }
 
+/* Whose pages went would end all members by their next access; and other users are not to open it in /proc. */
+static bool is_sealed(pid_t pid)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	char path[64], name[64];
+	struct stat st;
+
+	for (int n = 3; n < 1024; n++) {
+		ssize_t len;
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, n);
+		len = readlink(path, name, sizeof(name) - 1);
+		name[len > 0 ? len : 0] = 0;
+		if (strncmp(name, "/memfd:pcl ", 11))
+			continue;
+		fd = open(path, O_RDWR);
+		return fd >= 0 && (fcntl(fd, F_GET_SEALS) & seals) == seals && !fstat(fd, &st) && !(st.st_mode & 077) && ftruncate(fd, 0);
+	}
+	return false;
+}
+
 static int judge(char **argv, const char *self)
 {
 	bool bad = false;
@@ -285,6 +308,12 @@ static int judge(char **argv, const char *self)
 	if (!fork()) {
 		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], NULL);
 		_exit(127);
+	}
+	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)
+		nap(2);
+	if (shared->pid[MEMBERS + 1] && !is_sealed(shared->pid[MEMBERS + 1])) {
+		printf("the session's memory is not sealed\n");
+		bad = true;
 	}
 	for (int i = 0; i < 1000 && shared->written < PASSES; i++) {
 		nap(20);
