@@ -187,6 +187,7 @@ struct cpu {
 	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
 	u32 generation;	   /* of the code cache when it was entered last */
 	u32 steps;	   /* single steps since translated code ran on (for statistics) */
+	u32 used_up;	   /* translated code stopped since a word is: even where none can be, unless somebody else wrote there */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
 	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */
