@@ -7,9 +7,8 @@
  * there but counts and, checked, `want`.
  *
  * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of the structure, near the
- * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are in gpr, rip and
- * rflags. Vector, x87 and segment state is always in
- * the hardware.
+ * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are
+ * in gpr, rip and rflags. Vector, x87 and segment state is always in the hardware.
  *
  * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
  * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so they

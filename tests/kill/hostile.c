@@ -4,8 +4,8 @@
  *
  *   hostile PCL FILE ROUND [plain]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that it is.
  *
- * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other values, and
- * leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
+ * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
+ * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
  * runtime, which says so on standard error. What is allowed: wrong counts, failing calls, and members that end with a message.
  */
 #include <errno.h>
@@ -62,10 +62,11 @@ static void map_file(const char *path)
 	close(fd);
 }
 
-/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer runs into it itself where it can be misled. */
+/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer itself runs into it where that works. */
 static void make_mark(void)
 {
-	static const unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
+	static const unsigned char code[] = {
+		0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
 	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (at != (void *)MARK_AT) {
