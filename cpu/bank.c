@@ -365,8 +365,9 @@ static void renew_quotas(struct cpu *cpu, u64 left, u64 left_branches)
 {
 	bool none = left == CPU_NO_LIMIT && left_branches == CPU_NO_LIMIT;
 
-	if (none && cpu->quota[0][0] == UNLIMITED)
+	if (none && cpu->quota[0][0] == UNLIMITED && !cpu->used_up)
 		return;
+	cpu->used_up = 0;
 	bank_change_begin(cpu);
 	if (none)
 		set_no_quotas(cpu);

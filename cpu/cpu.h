@@ -7,9 +7,8 @@
  * there but counts and, checked, `want`.
  *
  * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of the structure, near the
- * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are in gpr, rip and
- * rflags. Vector, x87 and segment state is always in
- * the hardware.
+ * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are
+ * in gpr, rip and rflags. Vector, x87 and segment state is always in the hardware.
  *
  * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
  * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so they
@@ -187,6 +186,7 @@ struct cpu {
 	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
 	u32 generation;	   /* of the code cache when it was entered last */
 	u32 steps;	   /* single steps since translated code ran on (for statistics) */
+	u32 used_up;	   /* translated code stopped since a word is: even where none can be, unless somebody else wrote there */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
 	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */

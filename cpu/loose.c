@@ -104,7 +104,9 @@ static u64 looks_made(const struct cpu *cpu)
 /* The blocks of so many more looks can be counted in cpu_bank(cpu)->looks, besides those that are. */
 static u64 room(const struct cpu *cpu)
 {
-	return MIN((CPU_LOOK_BRANCH - 1 - bank_looked(cpu_bank(cpu), CELL_INSTRUCTIONS)) / N, CPU_LOOK / CPU_LOOK_BRANCH - 1 - bank_looked(cpu_bank(cpu), CELL_BRANCHES));
+	const struct bank *bank = cpu_bank(cpu);
+
+	return MIN((CPU_LOOK_BRANCH - 1 - bank_looked(bank, CELL_INSTRUCTIONS)) / N, CPU_LOOK / CPU_LOOK_BRANCH - 1 - bank_looked(bank, CELL_BRANCHES));
 }
 
 /* So many may be made from now on; the last one stops. */

@@ -138,7 +138,7 @@ static bool limit_exit(struct cpu *cpu, const struct exit *x)
 {
 	stat_inc(limit_exits);
 	if (!x->patch && !x->exact && !cpu_limit_reached(cpu)) {
-		cpu->limits_stale = 1;
+		cpu->used_up = cpu->limits_stale = 1;
 		return false;
 	}
 	cpu->fine = 1;
@@ -151,7 +151,7 @@ static bool used_up(struct cpu *cpu)
 	if (!(cpu->variant & CPU_WANT_LIMITS) || !(cpu->variant & CPU_WANT_LOOSE ? cpu_bank(cpu)->looks >= 0 : cpu_used_up(cpu)))
 		return false;
 	stat_inc(limit_exits);
-	cpu->limits_stale = 1;
+	cpu->used_up = cpu->limits_stale = 1;
 	return true;
 }
 

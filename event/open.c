@@ -258,7 +258,7 @@ static int install_children(struct event *e)
 {
 	int err = 0;
 
-	for (u32 task = 1; !err && task < event_space->ctx_high; task++) {
+	for (u32 task = 1; !err && task < MIN(event_space->ctx_high, EVENT_TASKS); task++) {
 		if (!event_ctx(task)->live)
 			continue;
 		if (lineage_has_seen(task, e->cpu))
@@ -271,7 +271,7 @@ static int install_children(struct event *e)
 
 static void see_cpus(void)
 {
-	for (u32 task = 1; task < event_space->ctx_high; task++)
+	for (u32 task = 1; task < MIN(event_space->ctx_high, EVENT_TASKS); task++)
 		if (event_ctx(task)->live)
 			event_see_cpu(task);
 }

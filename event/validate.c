@@ -117,8 +117,8 @@ static u32 count_maps(void)
 	u32 n = 0;
 
 	for (u32 i = 0; i < EVENT_MM_BUCKETS && s->maps; i++)
-		for (u32 nr = s->mm[i].maps; nr && n <= EVENT_MAPS; nr = s->map[nr].next)
-			n += s->map[nr].ring != 0;
+		for (u32 nr = s->mm[i].maps; nr && n <= EVENT_MAPS; nr = s->map[EVENT_WITHIN(nr, map)].next)
+			n += s->map[EVENT_WITHIN(nr, map)].ring != 0;
 	return n;
 }
 
@@ -167,7 +167,7 @@ static const char *check_files(u64 maps)
 
 	for (u32 f = 1; f < s->files_high; f++) {
 		users += s->files[f].users;
-		for (u32 fd = 0; fd < s->files[f].high; fd++) {
+		for (u32 fd = 0; fd < MIN(s->files[f].high, EVENT_FDS); fd++) {
 			u32 nr = *event_fd_entry(f, fd);
 
 			entries += !!nr;
@@ -184,11 +184,21 @@ static const char *check_files(u64 maps)
 	return refs == entries + maps ? NULL : "descriptors of events are miscounted";
 }
 
+static const char *check_sizes(void)
+{
+	const struct event_space *s = event_space;
+	bool fits = s->slots_high <= EVENT_SLOTS && s->ctx_high <= EVENT_TASKS && s->files_high <= EVENT_FILES && s->rings_high <= EVENT_RINGS &&
+		    s->maps_high <= EVENT_MAPS && s->lineages_high <= EVENT_LINEAGES && s->watches_high <= EVENT_WATCHES;
+
+	return fits ? NULL : "more of a table is in use than there is";
+}
+
 const char *event_validate(void)
 {
-	const char *why = check_members();
+	const char *why = check_sizes();
 	u64 maps = 0;
 
+	why = why ? why : check_members();
 	if (!why && list_length(&event_space->free, LINK_CTX) == ~0u)
 		why = "the free list is broken";
 	why = why ? why : lineage_validate();

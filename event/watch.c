@@ -101,7 +101,7 @@ static u32 get_locked(task_id task, s32 epfd, s32 fd)
 		return 0;
 	for (u32 nr = e->watches, prev = 0; nr && slot(nr)->prev == prev; prev = nr, nr = slot(nr)->next)
 		if (is_known_as(slot(nr), event_nr(e), files, epfd, fd))
-			return nr;
+			return EVENT_WITHIN(nr, watch);
 	return make(e, files, epfd, fd);
 }
 

@@ -4,8 +4,8 @@
  *
  *   hostile PCL FILE ROUND [plain]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that it is.
  *
- * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other values, and
- * leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
+ * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
+ * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
  * runtime, which says so on standard error. What is allowed: wrong counts, failing calls, and members that end with a message.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -61,10 +62,11 @@ static void map_file(const char *path)
 	close(fd);
 }
 
-/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer runs into it itself where it can be misled. */
+/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer itself runs into it where that works. */
 static void make_mark(void)
 {
-	static const unsigned char code[] = {0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
+	static const unsigned char code[] = {
+		0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
 	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (at != (void *)MARK_AT) {
@@ -274,6 +276,28 @@ static bool is_gone(pid_t pid)
 	return !pid || (kill(pid, 0) && errno == ESRCH);
 }
 
+/* Whose pages went would end all members by their next access; and other users are not to open it in /proc. */
+static bool is_sealed(pid_t pid)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	char path[64], name[64];
+	struct stat st;
+
+	for (int n = 3; n < 1024; n++) {
+		ssize_t len;
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, n);
+		len = readlink(path, name, sizeof(name) - 1);
+		name[len > 0 ? len : 0] = 0;
+		if (strncmp(name, "/memfd:pcl ", 11))
+			continue;
+		fd = open(path, O_RDWR);
+		return fd >= 0 && (fcntl(fd, F_GET_SEALS) & seals) == seals && !fstat(fd, &st) && !(st.st_mode & 077) && ftruncate(fd, 0);
+	}
+	return false;
+}
+
 static int judge(char **argv, const char *self)
 {
 	bool bad = false;
@@ -285,6 +309,12 @@ static int judge(char **argv, const char *self)
 	if (!fork()) {
 		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], NULL);
 		_exit(127);
+	}
+	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)
+		nap(2);
+	if (shared->pid[MEMBERS + 1] && !is_sealed(shared->pid[MEMBERS + 1])) {
+		printf("the session's memory is not sealed\n");
+		bad = true;
 	}
 	for (int i = 0; i < 1000 && shared->written < PASSES; i++) {
 		nap(20);
