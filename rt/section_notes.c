@@ -1,0 +1,96 @@
+/* What a section notes: the old values of what it stores to, and what it puts off. See section.h. */
+#include "rt/log.h"
+#include "rt/section.h"
+
+static void overfull(void)
+{
+	log_printf(0, "a change of the session is too large: more than %lu stores in one section", SECTION_NOTES);
+	check(!"the journal is full");
+}
+
+static inline void note(struct section *s, u64 at, u32 size, u64 old)
+{
+	struct journal *j = s->journal;
+	u32 n = __atomic_load_n(&j->notes, __ATOMIC_RELAXED);
+
+	if (unlikely(n >= SECTION_NOTES))
+		overfull();
+	j->note[n] = (struct section_note){.at = at, .size = size & 7, .old = old};
+	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
+}
+
+/* True if a store there is to be noted. */
+static inline bool is_noted(const struct section *s, u64 at)
+{
+	return at < section_host.noted_size && s->open && !s->quiet;
+}
+
+#define NOTE(bits, bytes)                                                                                                 \
+	void __asan_store##bytes##_noabort(const u##bits *p);                                                            \
+	void __asan_store##bytes##_noabort(const u##bits *p)                                                             \
+	{                                                                                                                \
+		u64 at = (u64)p - (u64)section_host.noted;                                                               \
+		struct section *s;                                                                                       \
+                                                                                                                         \
+		if (at < section_host.noted_size && is_noted(s = section_self(), at))                                    \
+			note(s, at, bytes, *p);                                                                          \
+	}
+
+/* The names that the compiler calls before each store: it takes them for the kernel's address sanitizer. */
+NOTE(8, 1)
+NOTE(16, 2)
+NOTE(32, 4)
+NOTE(64, 8)
+
+void section_note(const void *p, u64 size)
+{
+	struct section *s = section_self();
+	u64 at = (u64)p - (u64)section_host.noted;
+	const char *from = p;
+
+	if (!is_noted(s, at))
+		return;
+	for (; size >= 8; size -= 8, at += 8, from += 8)
+		note(s, at, 8, *(const u64 *)from);
+	for (; size; size--, at++, from++)
+		note(s, at, 1, *(const u8 *)from);
+}
+
+void __asan_storeN_noabort(const void *p, u64 size);
+void __asan_storeN_noabort(const void *p, u64 size)
+{
+	section_note(p, size);
+}
+
+void __asan_store16_noabort(const void *p);
+void __asan_store16_noabort(const void *p)
+{
+	section_note(p, 16);
+}
+
+void __asan_handle_no_return(void);
+void __asan_handle_no_return(void)
+{
+}
+
+void section_after(u32 kind, u32 arg, u64 value)
+{
+	struct section *s = section_self();
+	struct journal *j = s->journal;
+	u32 n;
+
+	if (!s->open || s->after) {
+		section_host.after(kind, arg, value, true);
+		return;
+	}
+	n = __atomic_load_n(&j->afters, __ATOMIC_RELAXED);
+	check(n < SECTION_AFTERS);
+	if (n) {
+		const struct section_after *last = &j->after[n - 1];
+
+		if (last->kind == kind && last->arg == arg && last->value == value)
+			return;
+	}
+	j->after[n] = (struct section_after){kind, arg, value};
+	__atomic_store_n(&j->afters, n + 1, __ATOMIC_RELEASE);
+}
