@@ -24,7 +24,7 @@
 
 /*
  * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, always at
- * the same number. Where the kernel does not let one look (that takes the permission to trace) nothing speaks against it.
+ * the same number. Where the kernel does not let one look (that takes the permission to trace), or hides the process, nothing speaks against it.
  */
 static bool is_member(s32 pid, s32 tid)
 {
@@ -40,7 +40,8 @@ static bool is_member(s32 pid, s32 tid)
 	ret = sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
 	if (!ret)
 		return its.st_dev == own.st_dev && its.st_ino == own.st_ino;
-	return ret != -ENOENT || sys4(__NR_newfstatat, proc_dir(), "self", &its, 0);
+	rt_snprintf(path, sizeof(path), "%d/task/%d", pid, tid);
+	return ret != -ENOENT || sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
 }
 
 /* -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals to. */
