@@ -52,7 +52,7 @@ bool apart_needed(void)
 
 	if (!t || !t->cpu || t->is_apart || t->has_left || !event_space)
 		return false;
-	return __atomic_load_n(&event_space->files[event_ctx(t->cpu->slot)->files].users, __ATOMIC_ACQUIRE) > 1;
+	return __atomic_load_n(&event_files_slot(event_ctx(t->cpu->slot)->files)->users, __ATOMIC_ACQUIRE) > 1;
 }
 
 static void set_state(struct apart *a, u32 state)
