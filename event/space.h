@@ -387,9 +387,9 @@ static inline struct event_sysctl *event_sysctl(void)
 
 /*
  * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as that before it, and begins with
- * one that names none: so it ends, whatever others have written there.
+ * one that names none: so it ends, whatever others have written there. (While they write, it may come to a place that names itself before and behind.)
  */
-#define LINKED_AFTER(prev_, nr, link) ((nr) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
+#define LINKED_AFTER(prev_, nr, link) ((nr) != (prev_) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
 	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_;                                                      \
 	     nr && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true); nr = next_)
