@@ -3,7 +3,6 @@
 
 #include <asm/errno.h>
 #include <asm/signal.h>
-#include <asm/stat.h>
 #include <linux/fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
@@ -164,22 +163,17 @@ long apart_open(long (*fn)(void *arg), void *arg, u32 flags)
 	return apart_needed() && in_other_thread(&a, flags) ? a.ret : -ENOSYS;
 }
 
-static bool is_launchers_proc(const char *path)
-{
-	struct stat guests, launchers;
-
-	return !sys4(__NR_newfstatat, AT_FDCWD, path, &guests, 0) && !sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH) &&
-	       guests.st_dev == launchers.st_dev && guests.st_ino == launchers.st_ino;
-}
-
+/* Its own table is what is left of a copy. Linux 6.13 and later copy only that; earlier ones close the guest's files again at once. */
 void apart_leave(void)
 {
-	static const char path[] = "/proc";
 	struct thread *t = thread_current();
+	s32 first = __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE);
 
-	if (!apart_needed() || !is_launchers_proc(path) || sys3(__NR_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
+	if (!apart_needed() || sys3(__NR_close_range, 0, first - 1, CLOSE_RANGE_UNSHARE))
 		return;
-	t->left_proc = (s32)sys4(__NR_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+	sys3(__NR_close_range, first + SESSION_FDS, ~0u, 0);
+	t->task->own_fd = first;
+	t->left_fd = first;
 	t->has_left = 1;
 }
 

@@ -44,8 +44,8 @@ long apart_open(long (*fn)(void *arg), void *arg, u32 flags);
 s32 apart_path(char *text, s32 dirfd, const char **path);
 
 /*
- * The calling thread runs no guest code any more, and is about to read files: from now on its table is its own, and they are read plainly. Of
- * pcl's own descriptors it keeps the launcher's /proc only. Where the guest's tree has another one or none, nothing happens.
+ * The calling thread runs no guest code any more, and is about to read files: from now on its table is its own, and they are read plainly. pcl's
+ * own descriptors are there under their numbers, and nothing else.
  */
 void apart_leave(void);
 

@@ -51,6 +51,7 @@ struct task {
 	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
 	u32 threaded;	     /* its process has, or had, another thread, so the process's clock is not this one's. Never taken back [owner] */
 	u32 fences;	     /* signals that were sent by os/fence.c and not taken yet; atomic, by everyone */
+	s32 fds, own_fd;     /* the first of pcl's own descriptors: of its process, and once it has left that's table (os/apart.h) [owner] */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
 	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */

@@ -23,25 +23,30 @@
 #define REGISTER_GLOBAL_EXPEDITED 4
 
 /*
- * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, always at
- * the same number. Where the kernel does not let one look (that takes the permission to trace), or hides the process, nothing speaks against it.
+ * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, where their
+ * task says. Where the kernel does not let one look (that takes the permission to trace), or hides the process, nothing speaks against it.
  */
-static bool is_member(s32 pid, s32 tid)
+static bool is_member(const struct task *task, s32 pid, s32 tid)
 {
-	s32 fd = the_process.runtime_fd + ARENA_FD;
 	const struct thread *t = thread_current();
 	struct stat own, its;
 	char path[48];
 	long ret;
 
-	if ((t && t->host_pid == pid) || pidns_own() || sys2(__NR_fstat, fd, &own))
+	if ((t && t->host_pid == pid) || pidns_own() || sys2(__NR_fstat, the_process.runtime_fd + ARENA_FD, &own))
 		return true;
-	rt_snprintf(path, sizeof(path), "%d/task/%d/fd/%d", pid, tid, fd);
-	ret = sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
-	if (!ret)
-		return its.st_dev == own.st_dev && its.st_ino == own.st_ino;
+	for (u32 i = 0; i < 2; i++) {
+		s32 fd = __atomic_load_n(i ? &task->own_fd : &task->fds, __ATOMIC_ACQUIRE);
+
+		rt_snprintf(path, sizeof(path), "%d/task/%d/fd/%d", pid, tid, fd + ARENA_FD);
+		ret = sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
+		if (ret == -ENOENT)
+			continue;
+		if (ret || (its.st_dev == own.st_dev && its.st_ino == own.st_ino))
+			return true;
+	}
 	rt_snprintf(path, sizeof(path), "%d/task/%d", pid, tid);
-	return ret != -ENOENT || sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
+	return sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
 }
 
 /* -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals to. */
@@ -52,7 +57,7 @@ static long send(const struct task *task, s32 signo)
 
 	if (!pidns_ids(task, pidns_own(), &pid, &tid) || !tid)
 		return session_is_dead(task_slot(task)) ? -ESRCH : -EPERM;
-	if (!is_member(pid, tid))
+	if (!is_member(task, pid, tid))
 		return -ESRCH;
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;

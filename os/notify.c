@@ -96,15 +96,16 @@ static long send_from_new(void *inode)
  */
 static bool send_datagram(u32 root)
 {
-	s32 fd = __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + WAKER_FD;
+	const struct thread *t = thread_current();
+	s32 fd = (t->has_left ? t->left_fd : __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE)) + WAKER_FD;
 	u64 inode = event_slot(root)->inode;
 	long ret;
 
-	if (unlikely(thread_current()->has_left))
-		return !send_from_new(&inode);
 	ret = send_from(fd, inode);
 	if (!ret || (ret == -EAGAIN && may_send(fd)))
 		return !ret;
+	if (unlikely(t->has_left))
+		return !send_from_new(&inode);
 	fd = event_files_find(host_current(), root);
 	if (fd >= 0)
 		return !send_from(fd, inode);

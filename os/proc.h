@@ -20,7 +20,7 @@ static inline s32 proc_dir(void)
 	if (unlikely(t && t->is_apart))
 		return -100; /* AT_FDCWD */
 	if (unlikely(t && t->has_left))
-		return t->left_proc;
+		return t->left_fd + PROC_FD;
 	return __atomic_load_n(&the_process.runtime_fd, __ATOMIC_ACQUIRE) + PROC_FD;
 }
 

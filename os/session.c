@@ -132,6 +132,7 @@ static void task_fill(struct task *task)
 	task->gid = (u32)sys0(__NR_getegid);
 	task->exec_tgid = 0;
 	task->in_cache = 0;
+	task->fds = task->own_fd = the_process.runtime_fd;
 }
 
 static void free_locked(struct task *task)
@@ -327,6 +328,7 @@ static struct task *alloc_locked(const struct task *parent)
 	task->tid = parent->tid;
 	task->depth = parent->depth;
 	memcpy(task->inner, parent->inner, sizeof(parent->inner));
+	task->fds = task->own_fd = parent->fds;
 	task->children_apart = 0;
 	task->made_apart = parent->children_apart;
 	__atomic_store_n(&task->state, TASK_NEW, __ATOMIC_RELEASE);

@@ -12,6 +12,7 @@
 #include "event/files.h"
 #include "os/notify.h"
 #include "os/process.h"
+#include "os/session.h"
 #include "os/sys_perf.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
@@ -70,6 +71,19 @@ static void close_all(s32 first, s32 n)
 		sys1(__NR_close, first + i);
 }
 
+/* Where members look for the arena: see is_member() of os/fence.c. */
+static void tell_members(s32 to)
+{
+	s32 pid = thread_current()->task->pid;
+
+	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
+		struct task *task = session_task(slot);
+
+		if (task && task->pid == pid)
+			__atomic_store_n(&task->fds, to, __ATOMIC_RELEASE);
+	}
+}
+
 /* All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile, and open files of their own: nothing is replaced. */
 static long move_to(s32 to)
 {
@@ -86,18 +100,26 @@ static long move_to(s32 to)
 		return refuse(EBUSY, "pcl's own descriptor could not be moved");
 	}
 	__atomic_store_n(&the_process.runtime_fd, to, __ATOMIC_RELEASE);
+	tell_members(to);
 	close_all(from, SESSION_FDS);
 	return 0;
 }
 
-static bool memory_is_shared(const struct thread *t)
+/* Another process would look for them in vain: it shares this one's memory, or its descriptors. */
+static bool another_uses_them(const struct thread *t)
 {
+	u32 files = event_ctx(t->cpu->slot)->files;
 	bool shared = false;
 
 	lock_acquire(&t->proc->threads_lock);
 	for (const struct thread *other = t->proc->threads; other; other = other->next)
 		shared |= other->group != t->group;
 	lock_release(&t->proc->threads_lock);
+	for (u32 slot = 1; slot < arena_tasks_high() && !shared; slot++) {
+		const struct task *task = session_task(slot);
+
+		shared = task && task->state == TASK_ALIVE && task->pid != t->task->pid && event_ctx(slot)->files == files;
+	}
 	return shared;
 }
 
@@ -112,8 +134,8 @@ static long make_way(struct thread *t, s32 fd)
 
 	if (fd == log_fd)
 		return refuse(EBUSY, "pcl's own descriptor for messages");
-	if (memory_is_shared(t))
-		return refuse(EBUSY, "pcl's own descriptor, which cannot move in a vfork child");
+	if (another_uses_them(t))
+		return refuse(EBUSY, "pcl's own descriptor, which cannot move while another process shares it");
 	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
 	for (to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - SESSION_FDS; to > 2; to--)
 		if (are_free(to, SESSION_FDS))

@@ -108,7 +108,7 @@ struct thread {
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */
 	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */
-	s32 left_proc;	      /* proc_dir() then */
+	s32 left_fd;	      /* the first of pcl's own in the table that it has then */
 	struct facts facts;   /* see os/facts.h */
 
 	struct rseq_state rseq; /* see os/rseq.h */
