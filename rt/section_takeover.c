@@ -84,8 +84,12 @@ static bool finish_taken(struct section *s, struct journal *j, u64 state, u32 de
 		*taker = seen;
 		return false;
 	}
-	if (cas(&j->taker, seen, s->name) && state_of(j) == state)
-		finish(s, j, state);
+	if (cas(&j->taker, seen, s->name)) {
+		if (state_of(j) == state)
+			finish(s, j, state);
+		/* It goes on, and may wait for long: not to be taken for who puts the journal's next turn back. */
+		cas(&j->taker, s->name, 0);
+	}
 	return true;
 }
 

@@ -296,5 +296,5 @@ int main(int argc, char **argv)
 	       (unsigned long)(longest / 1000), (unsigned long)(longest_signal / 1000), (unsigned long)slow);
 	if (!records)
 		fail("no records", 0);
-	return failures || slow > (uint64_t)rounds / 200;
+	return failures || slow > (uint64_t)rounds / 500;
 }
