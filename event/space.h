@@ -210,7 +210,7 @@ struct ring {
 	u32 next_free;
 	u32 maps;	   /* mappings, in all processes */
 	struct elist feeders; /* root events whose records go here */
-};
+} __attribute__((aligned(64))); /* tasks that sample write to theirs all the time */
 
 /* One mapping of a ring in one address space. */
 struct event_map {
