@@ -25,7 +25,7 @@ RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-b
 	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
 	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns
 # Everything hosted: the command, the unit tests, the generators.
-HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(WARN) $(DEFS) -fno-strict-aliasing
+HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(if $(SAN),-DPCL_NO_NOTES) $(WARN) $(DEFS) -fno-strict-aliasing
 
 # Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(), as for the
 # kernel's address sanitizer, of which nothing else is used. These options would be lost in the link-time optimization of all: what has notes is

@@ -331,7 +331,7 @@ static void op_close_watched(void)
 /* The compiler calls the notes. */
 static bool has_notes(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(PCL_NO_NOTES)
+#ifdef PCL_NO_NOTES
 	return false;
 #else
 	return true;
