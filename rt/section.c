@@ -131,7 +131,7 @@ static bool was_taken(const struct section *s, bool *done)
 		*done = state & SECTION_DONE;
 		return true;
 	}
-	*done = __atomic_load_n(&j->last_done, __ATOMIC_ACQUIRE) == s->turn;
+	*done = __atomic_load_n(&j->last_done, __ATOMIC_ACQUIRE) == s->turn + 1;
 	return state & SECTION_LOST;
 }
 

@@ -85,7 +85,7 @@ struct section_after {
 struct journal {
 	u64 state;
 	u64 taker;     /* TAKEN: name of the section that puts this one's notes back; free as a lock is */
-	u64 last_done; /* the last turn that a taker ended when it was DONE */
+	u64 last_done; /* 1 + the last turn that a taker ended when it was DONE; 0: there was none */
 	u32 notes, afters;
 	struct section_after after[SECTION_AFTERS];
 	struct section_note note[];

@@ -62,7 +62,7 @@ static void finish(struct section *s, struct journal *j, u64 state)
 
 	s->quiet = 1;
 	if (done)
-		__atomic_store_n(&j->last_done, turn_of(state), __ATOMIC_RELEASE);
+		__atomic_store_n(&j->last_done, turn_of(state) + 1, __ATOMIC_RELEASE);
 	else
 		section_put_back(j);
 	section_do_afters(j, done);
