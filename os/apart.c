@@ -163,7 +163,7 @@ long apart_open(long (*fn)(void *arg), void *arg, u32 flags)
 	return apart_needed() && in_other_thread(&a, flags) ? a.ret : -ENOSYS;
 }
 
-/* Its own table is what is left of a copy. Linux 6.13 and later copy only that; earlier ones close the guest's files again at once. */
+/* Its own table is a copy at first, whose guest files are closed at once. An empty one would not do: is_member() looks for the arena there. */
 void apart_leave(void)
 {
 	struct thread *t = thread_current();

@@ -169,7 +169,7 @@ void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noretu
 /* A function that stores to the stack only, or to memory that means nothing until the section is committed. */
 #define UNNOTED __attribute__((no_sanitize_address))
 
-/* Unlike that of any earlier section of the thread. */
+/* The present section's, unlike that of any earlier one of the thread; the same when it begins anew. */
 static inline u64 section_serial(void)
 {
 	return section_self()->serial;
