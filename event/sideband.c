@@ -294,15 +294,32 @@ static void write_task(struct event *e, const struct news *n)
 	record_end(&r);
 }
 
-void sideband_fork_locked(task_id parent, task_id child)
+static void write_namespaces(struct event *e, const struct news *n)
+{
+	const struct sideband_namespaces *ns = n->about;
+	struct record r;
+
+	if (!record_begin(&r, e, n, PERF_RECORD_NAMESPACES, 0, 8 + 8 + sizeof(ns->ns)))
+		return;
+	put_ids(&r, ns->task);
+	ring_u64(&r.out, SIDEBAND_NAMESPACES);
+	ring_write(&r.out, ns->ns, sizeof(ns->ns));
+	record_end(&r);
+}
+
+void sideband_fork_locked(task_id parent, task_id child, const struct sideband_namespaces *ns)
 {
 	struct relation rel = {.type = PERF_RECORD_FORK, .task = child, .parent = parent};
 	struct news n;
 
-	if (!sideband_wanted(parent, SB_TASK))
-		return;
-	n = news_of(parent, SB_TASK, write_task, &rel);
-	tell_locked(&n);
+	if (sideband_wanted(parent, SB_TASK)) {
+		n = news_of(parent, SB_TASK, write_task, &rel);
+		tell_locked(&n);
+	}
+	if (ns && sideband_wanted(parent, SB_NAMESPACES)) {
+		n = news_of(parent, SB_NAMESPACES, write_namespaces, ns);
+		tell_locked(&n);
+	}
 }
 
 void sideband_exit_locked(task_id task)
@@ -343,19 +360,6 @@ void sideband_switch(task_id task, const struct sideband_switch *s)
 }
 
 /* ---- NAMESPACES and CGROUP ---- */
-
-static void write_namespaces(struct event *e, const struct news *n)
-{
-	const struct sideband_namespaces *ns = n->about;
-	struct record r;
-
-	if (!record_begin(&r, e, n, PERF_RECORD_NAMESPACES, 0, 8 + 8 + sizeof(ns->ns)))
-		return;
-	put_ids(&r, ns->task);
-	ring_u64(&r.out, SIDEBAND_NAMESPACES);
-	ring_write(&r.out, ns->ns, sizeof(ns->ns));
-	record_end(&r);
-}
 
 void sideband_namespaces(task_id task, const struct sideband_namespaces *ns)
 {

@@ -65,7 +65,7 @@ void sideband_namespaces(task_id task, const struct sideband_namespaces *ns);
 void sideband_cgroup(task_id task, u64 id, const char *path);
 
 /* With the event lock, for event/task.c, event.c and overflow.c. */
-void sideband_fork_locked(task_id parent, task_id child);
+void sideband_fork_locked(task_id parent, task_id child, const struct sideband_namespaces *ns); /* ns: or NULL */
 void sideband_exit_locked(task_id task);
 void sideband_read_locked(
 	struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */

@@ -83,19 +83,24 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	return err;
 }
 
-task_id event_task_forked(task_id child, u32 generation)
+task_id event_task_untold(task_id child)
+{
+	return __atomic_load_n(&event_ctx(child)->forked_by, __ATOMIC_RELAXED);
+}
+
+task_id event_task_forked(task_id child, u32 generation, const struct sideband_namespaces *ns)
 {
 	struct event_ctx *ctx = event_ctx(child);
 	task_id parent;
 
-	if (!__atomic_load_n(&ctx->forked_by, __ATOMIC_RELAXED))
-		return false;
+	if (!event_task_untold(child))
+		return 0;
 	event_lock();
 	parent = ctx->generation == generation ? ctx->forked_by : 0;
 	if (parent)
 		ctx->forked_by = 0;
 	if (parent && event_ctx(parent)->live)
-		sideband_fork_locked(parent, child);
+		sideband_fork_locked(parent, child, ns);
 	event_unlock();
 	return parent;
 }

@@ -91,13 +91,14 @@ void tell_namespaces(struct thread *t)
 
 void tell_forked(u32 slot, u32 generation)
 {
-	task_id parent = event_task_forked(slot, generation);
+	task_id parent = event_task_untold(slot);
 	struct sideband_namespaces ns;
+	bool wanted = parent && sideband_wanted(parent, SB_NAMESPACES);
 
-	if (!parent || !sideband_wanted(parent, SB_NAMESPACES))
-		return;
-	namespaces_of(arena_task(slot), &ns);
-	sideband_namespaces(parent, &ns);
+	/* Asked for first: as long as the child is not told of it has not run, and it is there. */
+	if (wanted)
+		namespaces_of(arena_task(slot), &ns);
+	event_task_forked(slot, generation, wanted ? &ns : NULL);
 }
 
 /* ---- cgroups ---- */

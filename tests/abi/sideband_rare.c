@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PAGES	      8
+#define FORKS	      100
 #define UTS	      1 /* index in NAMESPACES */
 #define CGROUP2_MAGIC 0x63677270
 
@@ -99,11 +100,14 @@ static void test_namespaces(void)
 		expect(errno == EACCES);
 		return;
 	}
-	pid = fork();
-	if (pid == 0)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-	expect_namespaces((const void *)next_record(PERF_RECORD_NAMESPACES), pid);
+	/* Many: a child may be gone before its parent is back from fork(). */
+	for (int i = 0; i < FORKS && !failures; i++) {
+		pid = fork();
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		expect_namespaces((const void *)next_record(PERF_RECORD_NAMESPACES), pid);
+	}
 	if (unshare(CLONE_NEWUTS)) {
 		printf("unshare: %s\n", strerror(errno));
 	} else {

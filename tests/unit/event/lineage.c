@@ -249,7 +249,7 @@ static void test_inherit_stat(void)
 	fd = open_on(0, 1, &attr);
 	page = map_event(fd);
 	fake_fork(1, 2, 0);
-	expect_long(event_task_forked(2, fake[2].generation), 1);
+	expect_long(event_task_forked(2, fake[2].generation, NULL), 1);
 	run(2, 10);
 	fake_exit(2);
 	h = host_ring_page((u32)page + 1);

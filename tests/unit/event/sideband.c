@@ -174,9 +174,9 @@ static void test_fork_and_exit(void)
 	expect_long(fake_fork(1, 2, 0), 0);
 	expect_long(next_type(nr), 0);
 	/* Another task that had the slot is not this one. */
-	expect_long(event_task_forked(2, 99), 0);
-	expect_long(event_task_forked(2, fake[2].generation), 1);
-	expect_long(event_task_forked(2, fake[2].generation), 0);
+	expect_long(event_task_forked(2, 99, NULL), 0);
+	expect_long(event_task_forked(2, fake[2].generation, NULL), 1);
+	expect_long(event_task_forked(2, fake[2].generation, NULL), 0);
 	h = next_record(nr);
 	id = (const u32 *)(h + 1);
 	expect_long(h->type, PERF_RECORD_FORK);
