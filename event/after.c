@@ -3,13 +3,16 @@
 
 #include "event/ring.h"
 
-void event_after(u32 kind, u32 arg, u64 value, bool committed)
+UNNOTED void event_after(u32 kind, u32 arg, u64 value, bool committed)
 {
-	if (kind == AFTER_RING && arg && arg < EVENT_RINGS)
-		ring_show(ring_slot(arg), committed);
+	if (likely(kind == AFTER_RING)) {
+		if (arg && arg < EVENT_RINGS)
+			ring_show(ring_slot(arg), committed);
+		return;
+	}
 	if (!committed)
 		return;
-	if (kind == AFTER_FREE && arg < host_ring_pages() && value <= host_ring_pages() - arg)
+	if (kind == AFTER_FREE && arg < host_rings.pages && value <= host_rings.pages - arg)
 		host_ring_free(arg, (u32)value);
 	else if (kind == AFTER_WAKE && arg < EVENT_SLOTS)
 		host_wake(arg, (u32)value);

@@ -19,17 +19,17 @@ void event_release(struct event *e);
 /* The task is gone (or remove_on_exec): a child is added to its parent and freed, a root stays readable as EXIT. */
 void event_exit(struct event *e);
 
-static inline const struct event_tally *event_tally(const struct event *e)
+READS const struct event_tally *event_tally(const struct event *e)
 {
 	return &e->tally;
 }
 
-static inline bool event_is_leader(const struct event *e)
+READS bool event_is_leader(const struct event *e)
 {
 	return e->leader == event_nr(e);
 }
 
-static inline struct event *event_leader(const struct event *e)
+READS struct event *event_leader(const struct event *e)
 {
 	return event_slot(e->leader);
 }
@@ -38,19 +38,19 @@ static inline struct event *event_leader(const struct event *e)
 u64 event_source_now(const struct event *e);
 
 /* The units that it needs. */
-static inline u32 event_units(const struct event *e)
+READS u32 event_units(const struct event *e)
 {
 	return e->source.units | (e->attr.sample_period ? e->source.sampling_units : 0);
 }
 
 /* A per-CPU event that counts by itself: if it has children, then for their samples. */
-static inline bool event_counts_alone(const struct event *e)
+READS bool event_counts_alone(const struct event *e)
 {
 	return !e->task && e->source.per_cpu;
 }
 
 /* A per-CPU event's child: its copy on one task, which follows it in everything. */
-static inline bool event_follows_cpu(const struct event *e)
+READS bool event_follows_cpu(const struct event *e)
 {
 	return e->parent && !event_slot(e->parent)->task;
 }
@@ -64,7 +64,7 @@ u64 event_clock(const struct event *e);
  */
 void event_sched_group(struct event *leader, u64 now);
 /* Where the task is matters: event_task_moved() follows it. */
-static inline bool event_is_followed(task_id task)
+READS bool event_is_followed(task_id task)
 {
 	const struct event_ctx *ctx = event_ctx(task);
 

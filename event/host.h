@@ -57,9 +57,15 @@ u32 host_task_cpu(task_id task);
 struct bank *host_task_bank(task_id task);
 struct cpu *host_own_cpu(void);
 
-/* Memory of ring buffers: page n of the session's ring memory; what the kernel may take back once it is free. */
-void *host_ring_page(u32 page);
-u32 host_ring_pages(void);			/* how many there are */
+/* Memory of ring buffers: where it is, page n of it (of n modulo how many there are); what the kernel may take back once it is free. */
+extern struct host_rings {
+	char *memory;
+	u32 pages; /* a power of 2 */
+} host_rings;
+static inline __attribute__((always_inline)) void *host_ring_page(u32 page)
+{
+	return host_rings.memory + (u64)(page & (host_rings.pages - 1)) * PAGE_SIZE;
+}
 void host_ring_free(u32 page, u32 pages);	/* reads as zeroes from now on */
 
 /* What the caller's user may lock: RLIMIT_MEMLOCK in pages (~0: no limit), CAP_IPC_LOCK, and who that is. */

@@ -291,7 +291,7 @@ static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
 	if (is_new)
 		userpage_update(e);
 	rq->page = r->page;
-	if (rq->page >= host_ring_pages() || rq->pages > host_ring_pages() - rq->page)
+	if (rq->page >= host_rings.pages || rq->pages > host_rings.pages - rq->page)
 		return refuse(ENOMEM, "somebody has written into the session's tables");
 	return 0;
 }

@@ -21,25 +21,24 @@
 #define UNTIMED 1000000 /* of a source's units: how often a task whose ticks no timer brings is stopped for them */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
 
-/* The task's sources as they stand: each is read once per round. */
-struct source_now {
-	u32 pmu, source;
-	u64 now, next; /* next: the nearest overflow, ~0: none */
-	bool movable;  /* all events that overflow there are frequencies */
-};
-
-/* One call from the task. */
+/* One call from the task; the work is done in a section, and again if that begins anew. */
 struct round {
 	task_id task;
+	bool whole; /* it takes event_lock() */
 	struct event_ctx *ctx;
 	const struct shot *shot;
 	struct overflow_result *out;
+	/* Of the section; see round_begin(). */
 	u64 time; /* perf clock; 0: not asked yet */
 	u64 waking; /* task clock before the first overflow that wakes somebody; 0: there was none */
 	bool any; /* something overflowed */
-	bool whole; /* with event_lock() */
+	bool changed; /* and that may have changed what other events need */
+	/* What the active events need that were looked at so far. */
+	bool ticks, timer, coarse; /* see needs_ticks() and so on */
+	u64 at; /* task clock of the nearest overflow of a clock; ~0: none */
+	u32 pmus; /* bit per driver with a source */
 	u32 nr_sources;
-	struct source_now source[SOURCES_MAX];
+	struct pmu_limit source[SOURCES_MAX]; /* each is read once */
 };
 
 static UNNOTED u64 round_time(struct round *r)
@@ -49,23 +48,35 @@ static UNNOTED u64 round_time(struct round *r)
 	return r->time;
 }
 
-static UNNOTED struct source_now *round_source(struct round *r, const struct event *e)
+/* Nothing stops the task at its limit. */
+READS bool has_no_limit(const struct event *e)
 {
-	struct source_now *s;
+	return e->source.polled || e->source.hits;
+}
 
-	for (u32 i = 0; i < r->nr_sources; i++)
-		if (r->source[i].source == e->source.source && r->source[i].pmu == e->pmu)
-			return &r->source[i];
-	check(r->nr_sources < SOURCES_MAX);
-	s = &r->source[r->nr_sources++];
-	*s = (struct source_now){e->pmu, e->source.source, event_source_now(e), ~0ul, true};
+static UNNOTED struct pmu_limit *add_source(struct round *r, const struct event *e)
+{
+	struct pmu_limit *s = &r->source[r->nr_sources++];
+
+	check(r->nr_sources <= SOURCES_MAX);
+	s->pmu = e->pmu;
+	s->source = e->source.source;
+	s->now = event_source_now(e);
+	s->next = ~0ul;
+	s->movable = true;
+	r->pmus |= 1u << e->pmu;
 	return s;
 }
 
-/* Nothing stops the task at its limit. */
-static bool has_no_limit(const struct event *e)
+/* NULL: no driver limits it. */
+static UNNOTED inline struct pmu_limit *round_source(struct round *r, const struct event *e)
 {
-	return e->source.polled || e->source.hits;
+	if (has_no_limit(e) || e->source.clock)
+		return NULL;
+	for (u32 i = 0; i < r->nr_sources; i++)
+		if (r->source[i].source == e->source.source && r->source[i].pmu == e->pmu)
+			return &r->source[i];
+	return add_source(r, e);
 }
 
 static void unthrottle(struct round *r, struct event *e)
@@ -79,7 +90,7 @@ static void unthrottle(struct round *r, struct event *e)
 
 /* ---- one overflow ---- */
 
-static void note_sigtrap(const struct round *r, const struct event *e)
+static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 {
 	struct overflow_result *out = r->out;
 
@@ -94,31 +105,64 @@ static void note_sigtrap(const struct round *r, const struct event *e)
 }
 
 /* What one overflow changes is its context's, but for these: a limit that counts for a family, and a sample that tells what that counted. */
-static bool concerns_others(const struct event *e)
+READS bool concerns_others(const struct event *e)
 {
 	const struct event *root = e->parent ? event_slot(e->parent) : e;
 
 	return root->limit || (!root->task && (e->attr.sample_type & PERF_SAMPLE_READ));
 }
 
+static void take_event_lock(void *r)
+{
+	((struct round *)r)->whole = true;
+}
+
+/* Then the section begins anew, if it does not have event_lock(). Before e is changed. */
+static UNNOTED inline void lock_for(struct round *r, const struct event *e)
+{
+	if (unlikely(concerns_others(e)) && !r->whole)
+		section_leave_for(take_event_lock, r);
+}
+
+/* IOC_REFRESH: true for the last overflow that is allowed. */
+static bool is_last(struct event *root)
+{
+	if (root->limit == 1)
+		return true;
+	root->limit--;
+	return false;
+}
+
+static void end_limit(struct round *r, struct event *root)
+{
+	event_disable_family(root);
+	root->limit = 0;
+	r->changed = true;
+}
+
+static void count_overflow(struct round *r, struct event *e, const struct event *root, bool throttles)
+{
+	throttle_count(r->task, e, root, round_time(r), throttles);
+	r->changed = true;
+}
+
 /* throttles: it counts against the rate that is allowed. */
-static void emit(struct round *r, struct event *e, u64 period, bool throttles)
+static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
 	struct event *root = e->parent ? event_slot(e->parent) : e;
+	bool last = false, woke;
 	u32 kill = POLL_IN;
-	bool last, woke;
 
 	if (!r->waking && throttles && throttle_is_waker(e))
 		r->waking = host_task_clock(r->task);
 	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
 		return;
-	last = r->whole && root->limit == 1;
-	if (last)
-		kill = POLL_HUP;
-	else if (r->whole && root->limit)
-		root->limit--;
+	if (unlikely(root->limit)) {
+		last = is_last(root);
+		kill = last ? POLL_HUP : POLL_IN;
+	}
 	if (throttle_is_rated(e))
-		throttle_count(r->task, e, root, round_time(r), throttles);
+		count_overflow(r, e, root, throttles);
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->shot, period, kill);
 	if (root->async_pid && !woke) {
@@ -126,11 +170,9 @@ static void emit(struct round *r, struct event *e, u64 period, bool throttles)
 		woke = true;
 	}
 	if (woke && !throttle_is_rated(e))
-		throttle_count(r->task, e, root, round_time(r), throttles);
-	if (!last)
-		return;
-	event_disable_family(root);
-	root->limit = 0;
+		count_overflow(r, e, root, throttles);
+	if (last)
+		end_limit(r, root);
 }
 
 /* What is counted behind an overflow whose place has not been moved, where an instruction may count for more than one. */
@@ -141,21 +183,23 @@ static void lengthen(struct event *e, u64 now)
 {
 	u64 behind = now - e->next;
 
-	if (!e->attr.freq || has_no_limit(e) || (e->source.shift && behind < BEHIND_MAX))
+	if (has_no_limit(e) || (e->source.shift && behind < BEHIND_MAX))
 		return;
 	e->last_period += behind >> e->source.shift;
 	e->next = now;
 }
 
 /* Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late. */
-static void reach(struct round *r, struct event *e, u64 now)
+static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 {
 	u64 period, passed;
 
 	if (likely(now < e->next) || e->throttled)
 		return;
+	lock_for(r, e);
 	r->any = true;
-	lengthen(e, now);
+	if (e->attr.freq)
+		lengthen(e, now);
 	period = period_shown(e);
 	if (e->source.clock && e->attr.exclude_kernel && r->shot->kernel) { /* as perf_swevent_hrtimer() */
 		period_advance(e, now);
@@ -173,19 +217,19 @@ static void reach(struct round *r, struct event *e, u64 now)
 
 /* ---- ticks ---- */
 
-static bool needs_ticks(const struct event *e)
+READS bool needs_ticks(const struct event *e)
 {
-	return e->throttled || e->attr.freq || e->source.polled;
+	return e->throttled | e->attr.freq | e->source.polled;
 }
 
 /* A tick of its own, by a timer. */
-static bool needs_timer(const struct event *e)
+READS bool needs_timer(const struct event *e)
 {
 	return e->throttled || e->source.polled;
 }
 
 /* The same now and then, in case that the task passes its movable limit unseen. */
-static bool needs_coarse_timer(const struct event *e)
+READS bool needs_coarse_timer(const struct event *e)
 {
 	return e->attr.freq && !has_no_limit(e) && !e->source.clock;
 }
@@ -219,35 +263,43 @@ static bool tick_if_due(struct round *r)
 
 /* ---- limits ---- */
 
-/* Gives the drivers what the sources say, and takes away what was given before. */
-static UNNOTED void tell_drivers(struct round *r)
+static UNNOTED void tell_each(struct round *r, u32 pmus)
 {
 	struct pmu_limit limits[SOURCES_MAX];
-	u32 present = 0;
 
-	for (u32 i = 0; i < r->nr_sources; i++)
-		if (r->source[i].next != ~0ul)
-			present |= 1u << r->source[i].pmu;
-	for (u32 todo = present | r->ctx->limited; todo; todo &= todo - 1) {
-		u32 nr = (u32)__builtin_ctz(todo), n = 0;
+	for (; pmus; pmus &= pmus - 1) {
+		u32 nr = (u32)__builtin_ctz(pmus), n = 0;
 
-		for (u32 i = 0; i < r->nr_sources; i++) {
-			const struct source_now *s = &r->source[i];
-
-			if (s->pmu == nr && s->next != ~0ul)
-				limits[n++] = (struct pmu_limit){s->source, s->next > s->now ? s->next - s->now : 1, s->movable};
-		}
+		for (u32 i = 0; i < r->nr_sources; i++)
+			if (r->source[i].pmu == nr)
+				limits[n++] = r->source[i];
 		if (pmu_by_number(nr)->limit)
 			pmu_by_number(nr)->limit(r->task, limits, n);
 	}
-	r->ctx->limited = present; /* not noted: it is what the drivers know */
 }
 
-/* With the first event that needs them. */
-static void begin_ticks(struct round *r)
+/* Gives the drivers what the sources say, and takes away what was given before. */
+static UNNOTED void tell_drivers(struct round *r)
 {
-	r->ctx->tick_stamp = round_time(r);
-	r->ctx->tick_clock = host_task_clock(r->task);
+	u32 pmus = r->pmus | r->ctx->limited;
+	const struct pmu *only;
+
+	if (likely(pmus == r->pmus && !(pmus & (pmus - 1)))) {
+		only = pmus ? pmu_by_number((u32)__builtin_ctz(pmus)) : NULL;
+		if (only && only->limit)
+			only->limit(r->task, r->source, r->nr_sources);
+	} else {
+		tell_each(r, pmus);
+	}
+	r->ctx->limited = r->pmus; /* not noted: it is what the drivers know */
+}
+
+/* With the first event that needs them, and the last. */
+static void begin_or_end_ticks(struct round *r, bool begin)
+{
+	r->ctx->tick_stamp = begin ? round_time(r) : 0;
+	if (begin)
+		r->ctx->tick_clock = host_task_clock(r->task);
 }
 
 /*
@@ -260,8 +312,6 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	u64 now;
 
 	if (at == ~0ul) {
-		if (!ctx->timer)
-			return;
 		(void)host_clock_limit(~0ul, false);
 		ctx->timer = 0;
 		return;
@@ -276,123 +326,163 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	ctx->timer_refused = !host_clock_limit(now, coarse);
 }
 
-static void arm_once(struct round *r, bool again)
+static UNNOTED void see_none(struct round *r)
 {
-	bool ticks = false, timer = false, coarse = false, timed;
-	u64 at = ~0ul;
-	struct event *e;
-
-	if (__atomic_load_n(&r->ctx->rearm, __ATOMIC_RELAXED))
-		__atomic_store_n(&r->ctx->rearm, 0, __ATOMIC_RELAXED);
-	for_each_in_ctx(e, r->ctx) {
-		struct source_now *s;
-
-		if (!overflow_active(e))
-			continue;
-		ticks |= needs_ticks(e);
-		timer |= needs_timer(e);
-		coarse |= needs_coarse_timer(e);
-		if ((e->throttled && !r->ctx->timer_refused) || has_no_limit(e))
-			continue;
-		if (e->source.clock) {
-			at = MIN(at, e->throttled ? ~0ul : e->next);
-			continue;
-		}
-		s = round_source(r, e);
-		s->next = MIN(s->next, e->throttled ? s->now + UNTIMED : e->next);
-		s->movable &= e->attr.freq && !r->ctx->timer_refused;
+	r->ticks = r->timer = r->coarse = r->changed = false;
+	r->at = ~0ul;
+	for (u32 i = 0; i < r->nr_sources; i++) {
+		r->source[i].next = ~0ul;
+		r->source[i].movable = true;
 	}
-	tell_drivers(r);
-	if (ticks && !r->ctx->tick_stamp)
-		begin_ticks(r);
-	else if (!ticks && r->ctx->tick_stamp)
-		r->ctx->tick_stamp = 0;
-	timed = timer || at != ~0ul;
-	if (timer || coarse)
-		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
-	set_timer(r, at, !timed, again);
 }
 
-static void arm(struct round *r, bool again)
+/* s: its source, of an event that a driver limits. */
+static UNNOTED inline void see(struct round *r, const struct event *e, struct pmu_limit *s)
+{
+	if (unlikely(needs_ticks(e))) {
+		r->ticks = true;
+		r->timer |= needs_timer(e);
+		r->coarse |= needs_coarse_timer(e);
+		if (e->throttled && !r->ctx->timer_refused)
+			return;
+	}
+	if (s) {
+		s->next = MIN(s->next, e->throttled ? s->now + UNTIMED : e->next);
+		s->movable &= e->attr.freq && !r->ctx->timer_refused;
+	} else if (e->source.clock && !e->throttled) {
+		r->at = MIN(r->at, e->next);
+	}
+}
+
+static UNNOTED void see_all(struct round *r)
+{
+	const struct event *e;
+
+	see_none(r);
+	for_each_in_ctx(e, r->ctx)
+		if (overflow_active(e))
+			see(r, e, round_source(r, e));
+}
+
+static void rearmed(struct event_ctx *ctx)
+{
+	__atomic_store_n(&ctx->rearm, 0, __ATOMIC_RELAXED);
+}
+
+/* As all events that were seen need it. */
+static UNNOTED void arm_seen(struct round *r, bool again)
+{
+	bool timed = r->timer || r->at != ~0ul;
+	u64 at = r->at;
+
+	if (unlikely(__atomic_load_n(&r->ctx->rearm, __ATOMIC_RELAXED)))
+		rearmed(r->ctx);
+	tell_drivers(r);
+	if (unlikely(r->ticks != (r->ctx->tick_stamp != 0)))
+		begin_or_end_ticks(r, r->ticks);
+	if (r->timer || r->coarse)
+		at = MIN(at, r->ctx->tick_clock + PERIOD_TICK);
+	if (at != ~0ul || r->ctx->timer)
+		set_timer(r, at, !timed, again);
+}
+
+static UNNOTED void arm(struct round *r, bool again)
 {
 	bool refused = r->ctx->timer_refused;
 
-	arm_once(r, again);
-	if (unlikely(r->ctx->timer_refused && !refused))
-		arm_once(r, false);
+	arm_seen(r, again);
+	if (likely(refused || !r->ctx->timer_refused))
+		return;
+	see_all(r);
+	arm_seen(r, false);
+}
+
+static UNNOTED void arm_all(struct round *r, bool again)
+{
+	see_all(r);
+	arm(r, again);
 }
 
 /* ---- what the task calls ---- */
 
-static UNNOTED bool any_concerns_others(const struct event_ctx *ctx)
+/* Its context's lock, and event_lock() if that was found to be needed. */
+static inline void round_lock(const struct round *r)
 {
-	const struct event *e;
-
-	for_each_in_ctx(e, ctx)
-		if (overflow_active(e) && concerns_others(e))
-			return true;
-	return false;
-}
-
-/* Its context's lock, and event_lock() where that is needed. */
-static inline __attribute__((always_inline)) void round_lock(struct round *r, task_id task)
-{
-	ctx_lock(task);
-	r->whole = false;
-	if (likely(!any_concerns_others(event_ctx(task))))
+	if (likely(!r->whole)) {
+		ctx_lock(r->task);
 		return;
-	ctx_unlock(task);
+	}
 	event_lock();
-	ctx_hold(task);
-	r->whole = true;
+	ctx_hold(r->task);
 }
 
 static inline void round_unlock(const struct round *r)
 {
-	if (r->whole)
+	if (unlikely(r->whole))
 		event_unlock();
 	else
 		ctx_unlock(r->task);
 }
 
-/* Not all of it is cleared: this is done for every sample. */
-static UNNOTED void round_begin(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
+static struct round round_of(task_id task, const struct shot *shot, struct overflow_result *out)
 {
-	r->task = task;
-	r->ctx = event_ctx(task);
-	r->shot = shot;
-	r->out = out;
+	struct round r;
+
+	r.task = task;
+	r.whole = false;
+	r.ctx = event_ctx(task);
+	r.shot = shot;
+	r.out = out;
+	r.time = 0;
+	return r; /* the rest has no value yet: this is done for every sample */
+}
+
+/* A section of a round begins, perhaps anew. */
+static UNNOTED void round_begin(struct round *r)
+{
+	round_lock(r);
 	r->time = r->waking = 0;
 	r->any = false;
-	r->nr_sources = 0;
-	if (out)
-		out->sigtrap = false;
+	r->pmus = r->nr_sources = 0;
+	if (r->out)
+		r->out->sigtrap = false;
+}
+
+static void arm_anew(void *arg)
+{
+	struct round *r = arg;
+
+	round_begin(r);
+	arm_all(r, true);
+	round_unlock(r);
 }
 
 void event_arm(task_id task)
 {
-	struct round r;
+	struct round r = round_of(task, NULL, NULL);
 
-	round_begin(&r, task, NULL, NULL);
-	ctx_lock(task);
-	arm(&r, true);
-	ctx_unlock(task);
+	section_run(arm_anew, &r);
+}
+
+static void tick_all(void *arg)
+{
+	struct round *r = arg;
+
+	round_begin(r);
+	if (tick_if_due(r))
+		arm_all(r, false);
+	round_unlock(r);
 }
 
 void event_tick_slow(task_id task)
 {
-	struct round r;
+	struct round r = round_of(task, NULL, NULL);
 
-	round_begin(&r, task, NULL, NULL);
-	if (round_time(&r) - r.ctx->tick_stamp < PERIOD_TICK)
-		return;
-	ctx_lock(task);
-	if (tick_if_due(&r))
-		arm(&r, false);
-	ctx_unlock(task);
+	if (round_time(&r) - r.ctx->tick_stamp >= PERIOD_TICK)
+		section_run(tick_all, &r);
 }
 
-static void reach_polled(struct round *r)
+static UNNOTED void reach_polled(struct round *r)
 {
 	struct event *e;
 
@@ -401,80 +491,123 @@ static void reach_polled(struct round *r)
 			reach(r, e, event_source_now(e));
 }
 
-/* All that it changes in its caller's frame is *r and *out. */
-static __attribute__((noinline)) void overflow_locked(struct round *r, task_id task, const struct shot *shot, struct overflow_result *out)
+static UNNOTED void overflow_all(void *arg)
 {
+	struct round *r = arg;
+	struct pmu_limit *s;
 	struct event *e;
 
-	section_keep_frame();
-	round_lock(r, task);
-	round_begin(r, task, shot, out);
-	if (tick_if_due(r))
+	round_begin(r);
+	if (r->ctx->tick_stamp && tick_if_due(r))
 		reach_polled(r);
+	see_none(r);
 	for_each_in_ctx(e, r->ctx) {
-		if (!overflow_active(e) || has_no_limit(e) || (!e->source.clock && !shot->exact))
+		if (!overflow_active(e))
 			continue;
-		reach(r, e, e->source.clock ? event_source_now(e) : round_source(r, e)->now);
+		s = round_source(r, e);
+		if (s ? r->shot->exact : e->source.clock)
+			reach(r, e, s ? s->now : event_source_now(e));
+		if (likely(!r->changed))
+			see(r, e, s);
 	}
 	if (unlikely(r->waking)) {
 		round_unlock(r); /* the wakeups were put off up to here */
-		round_lock(r, task);
-		throttle_spent(task, r->waking, host_task_clock(task));
+		round_lock(r);
+		throttle_spent(r->task, r->waking, host_task_clock(r->task));
+		r->changed = true;
 	}
+	if (r->changed)
+		see_all(r);
 	arm(r, !r->any);
 	round_unlock(r);
 }
 
 void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out)
 {
-	struct round r;
+	struct round r = round_of(task, shot, out);
 
-	overflow_locked(&r, task, shot, out);
+	section_run(overflow_all, &r);
 }
 
 static void hit(struct round *r, struct event *e)
 {
+	lock_for(r, e);
 	__atomic_store_n(&e->hits, e->hits + 1, __ATOMIC_RELAXED);
 	if (overflow_active(e))
 		reach(r, e, e->hits);
 }
 
-void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out)
-{
-	struct event *e = event_slot(event);
-	struct round r;
+struct hit {
+	struct round round;
+	u32 event;
+	u64 id;
+};
 
-	round_begin(&r, task, shot, out);
-	round_lock(&r, task);
-	if (e->slot == SLOT_LIVE && e->id == event_id && e->task == task && event_tally(e)->state == PERF_STATE_ACTIVE) {
-		hit(&r, e);
-		if (r.any && needs_ticks(e))
-			arm(&r, false);
+static void hit_one(void *arg)
+{
+	const struct hit *h = arg;
+	struct event *e = event_slot(h->event);
+	struct round *r = arg;
+
+	round_begin(r);
+	if (e->slot == SLOT_LIVE && e->id == h->id && e->task == r->task && event_tally(e)->state == PERF_STATE_ACTIVE) {
+		hit(r, e);
+		if (r->any && needs_ticks(e))
+			arm_all(r, false);
 	}
-	round_unlock(&r);
+	round_unlock(r);
 }
 
-void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out)
+void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out)
 {
-	const struct filter_subject subject = {(const u8 *)shot->raw + sizeof(u32), shot->comm, shot->ustring, task};
+	struct hit h = {round_of(task, shot, out), event, event_id};
+
+	section_run(hit_one, &h);
+}
+
+struct trace {
+	struct round round;
+	u32 source;
+};
+
+static void hit_traced(void *arg)
+{
+	const struct trace *t = arg;
+	const struct shot *shot = t->round.shot;
+	const struct filter_subject subject = {(const u8 *)shot->raw + sizeof(u32), shot->comm, shot->ustring, t->round.task};
+	struct round *r = arg;
 	bool ticks = false;
 	struct event *e;
-	struct round r;
 
-	round_begin(&r, task, shot, out);
-	round_lock(&r, task);
-	for_each_in_ctx(e, r.ctx) {
-		if (e->source.source != source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
+	round_begin(r);
+	for_each_in_ctx(e, r->ctx) {
+		if (e->source.source != t->source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
 			continue;
 		/* Units: without them it is excluded. */
 		if (!e->source.units || !filter_passes_event(e, &subject))
 			continue;
-		hit(&r, e);
+		hit(r, e);
 		ticks |= needs_ticks(e);
 	}
-	if (r.any && ticks)
-		arm(&r, false);
-	round_unlock(&r);
+	if (r->any && ticks)
+		arm_all(r, false);
+	round_unlock(r);
+}
+
+void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out)
+{
+	struct trace t = {round_of(task, shot, out), source};
+
+	section_run(hit_traced, &t);
+}
+
+static void poll_all(void *arg)
+{
+	struct round *r = arg;
+
+	round_begin(r);
+	reach_polled(r);
+	round_unlock(r);
 }
 
 void event_poll(task_id task, const struct shot *shot, struct overflow_result *out)
@@ -483,10 +616,8 @@ void event_poll(task_id task, const struct shot *shot, struct overflow_result *o
 
 	if (!__atomic_load_n(&event_ctx(task)->polling, __ATOMIC_RELAXED))
 		return;
-	round_begin(&r, task, shot, out);
-	round_lock(&r, task);
-	reach_polled(&r);
-	round_unlock(&r);
+	r = round_of(task, shot, out);
+	section_run(poll_all, &r);
 }
 
 /* ---- for the core ---- */

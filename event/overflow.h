@@ -46,7 +46,7 @@ static inline void event_tick(task_id task)
 		event_tick_slow(task);
 }
 
-static inline bool event_samples(task_id task)
+READS bool event_samples(task_id task)
 {
 	return unlikely(__atomic_load_n(&event_ctx(task)->sampling, __ATOMIC_RELAXED));
 }
@@ -55,7 +55,7 @@ static inline bool event_samples(task_id task)
 void overflow_sched_in(struct event *e, u64 now);
 void overflow_sched_out(struct event *e, u64 now);
 
-static inline bool overflow_active(const struct event *e)
+READS bool overflow_active(const struct event *e)
 {
 	return e->attr.sample_period && e->tally.state == PERF_STATE_ACTIVE;
 }

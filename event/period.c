@@ -62,7 +62,8 @@ u64 period_advance(struct event *e, u64 now)
 		next += passed * step;
 	}
 	e->next = next;
-	e->last_period = e->period;
+	if (e->last_period != e->period) /* or it would be noted each time */
+		e->last_period = e->period;
 	return passed;
 }
 

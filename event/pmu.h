@@ -37,12 +37,18 @@ struct event_source {
 	u32 rdpmc;   /* 1 + the number of the counter that rdpmc reads, see event/userpage.h; 0: there is none */
 };
 
-/* How much a source may advance until an event overflows, in the source's own unit; ~0: no limit. */
+/* Where a source stands, and where the next event overflows, in the source's own unit; ~0: none does. */
 struct pmu_limit {
-	u32 source;
-	u64 left;
-	bool movable; /* for a frequency: the task may be stopped later, and the period then is what was counted */
+	u32 pmu, source;
+	u64 now, next;
+	bool movable; /* for frequencies only: the task may be stopped later, and the period then is what was counted */
 };
+
+/* How far that is. */
+static inline __attribute__((always_inline)) u64 pmu_limit_left(const struct pmu_limit *l)
+{
+	return l->next > l->now ? l->next - l->now : 1;
+}
 
 /* Capabilities. */
 #define PMU_USER_ONLY 1u  /* cannot see kernel mode: needs exclude_kernel at perf_event_paranoid 2, whoever asks */
@@ -68,7 +74,7 @@ struct pmu {
 
 	/*
 	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction unless it is movable; os/ then calls
-	 * event_overflow(). left is at least 1. Replaces all limits given before; sources that are not named have none.
+	 * event_overflow(). Replaces all limits given before; sources that are not named have none.
 	 * NULL: the driver has no sources but clocks and those that are polled or hit.
 	 */
 	void (*limit)(task_id task, const struct pmu_limit *limit, u32 n);

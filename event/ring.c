@@ -12,6 +12,7 @@
 
 #define POLL_READABLE 0x41u /* EPOLLIN | EPOLLRDNORM */
 #define FILLER_MAX 0xfff8u  /* perf_event_header.size has 16 bits */
+#define WORDS_MAX  64	    /* bytes that are stored as words: less than a call */
 
 /* ---- buffers ---- */
 
@@ -141,19 +142,19 @@ int ring_pause(struct event *root, bool pause)
 /* ---- records ---- */
 
 /* Where its data lie, as they are found once: within the ring memory, whatever others have written. A ring without data has a size of 0. */
-static bool find_data(const struct ring *r, u32 *page, u64 *size)
+READS bool find_data(const struct ring *r, u32 *page, u64 *size)
 {
-	u32 pages = __atomic_load_n(&r->pages, __ATOMIC_RELAXED);
+	u64 pages = __atomic_load_n(&r->pages, __ATOMIC_RELAXED);
 
 	*page = __atomic_load_n(&r->page, __ATOMIC_RELAXED);
 	*size = pages * PAGE_SIZE;
-	return *page < host_ring_pages() && pages < host_ring_pages() - *page && !(pages & (pages - 1));
+	return *page + pages < host_rings.pages && !(pages & (pages - 1));
 }
 
 /* As Linux's CIRC_SPACE: one byte is always free, so that head == tail means empty. */
-static bool has_room(const struct ring *r, u64 size, u64 total, bool backward)
+READS bool has_room(const struct ring *r, const struct perf_event_mmap_page *user, u64 size, u64 total, bool backward)
 {
-	u64 tail = __atomic_load_n(&ring_page(r)->data_tail, __ATOMIC_ACQUIRE); /* A */
+	u64 tail = __atomic_load_n(&user->data_tail, __ATOMIC_ACQUIRE); /* A */
 	u64 used = backward ? tail - r->head : r->head - tail;
 
 	if (total > size)
@@ -162,15 +163,16 @@ static bool has_room(const struct ring *r, u64 size, u64 total, bool backward)
 }
 
 /* The ring of a root's records, with its lock. It may go where they went to when that was asked for, but not any more. */
-static struct ring *hold_ring_of(const struct event *root)
+READS struct ring *hold_ring_of(const struct event *root)
 {
 	for (;;) {
-		struct ring *r = ring_of(root);
+		u32 nr = __atomic_load_n(&root->ring, __ATOMIC_RELAXED);
 
-		if (r)
-			ring_hold(r);
-		if (likely(r == ring_of(root)))
-			return r;
+		if (unlikely(!nr))
+			return NULL;
+		ring_hold(ring_slot(nr));
+		if (likely(nr == __atomic_load_n(&root->ring, __ATOMIC_RELAXED)))
+			return ring_slot(nr);
 	}
 }
 
@@ -188,20 +190,22 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 	struct ring *r = hold_ring_of(root);
 	bool backward = root->attr.write_backward;
 	u64 total = size, data;
+	char *user;
 	u32 page;
 
 	if (!r || !find_data(r, &page, &data))
 		return false;
+	user = host_ring_page(page);
 	if (unlikely(r->paused))
 		return r->pages ? lose(r, root) : false;
 	if (unlikely(r->lost))
 		total += sample_lost_size(root);
-	if (unlikely(!has_room(r, data, total, backward)))
+	if (unlikely(!has_room(r, (struct perf_event_mmap_page *)user, data, total, backward)))
 		return lose(r, root);
 	*o = (struct ring_out){
 		.ring = r,
 		.event = e,
-		.data = host_ring_page(page + 1),
+		.data = user + PAGE_SIZE,
 		.mask = data - 1,
 		.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul),
 		.head = backward ? r->head - total : r->head + total,
@@ -215,22 +219,28 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 	return true;
 }
 
+/* A record means nothing until it is published: its bytes are not noted. */
+static __attribute__((noinline)) void write_around(const struct ring_out *o, const void *p, u64 n)
+{
+	u64 at = o->at & o->mask, first;
+
+	n = MIN(n, o->mask + 1); /* it is more only if somebody else has changed the event meanwhile */
+	first = MIN(n, o->mask + 1 - at);
+	(memcpy)(o->data + at, p, first);
+	(memcpy)(o->data, (const char *)p + first, n - first);
+}
+
 UNNOTED void ring_write(struct ring_out *o, const void *p, u32 n)
 {
 	u64 at = o->at & o->mask;
-	u64 first = MIN(n, o->mask + 1 - at);
+	char *to = o->data + at;
 
-	if (unlikely(n > o->mask + 1)) /* only if somebody else has changed the event meanwhile */
-		n = (u32)o->mask + 1;
-	(memcpy)(o->data + at, p, first); /* a record means nothing until it is published */
-	if (unlikely(first < n))
-		(memcpy)(o->data, (const char *)p + first, n - first);
+	if (likely(n <= WORDS_MAX && !(n & 7) && at + n <= o->mask))
+		for (u32 i = 0; i < n; i += 8)
+			section_store((u64 *)(to + i), *(const u64 *)((const char *)p + i));
+	else
+		write_around(o, p, n);
 	o->at += n;
-}
-
-static void publish(struct ring *r)
-{
-	__atomic_store_n(&ring_page(r)->data_head, r->head, __ATOMIC_RELEASE); /* B */
 }
 
 /* True if the record passed the watermark, or is the last of wakeup_events samples. */
@@ -300,10 +310,11 @@ static void fill_unfinished(struct ring *r)
 	r->head = o.head;
 }
 
-void ring_show(struct ring *r, bool committed)
+UNNOTED void ring_show(struct ring *r, bool committed)
 {
-	if (!committed && r->slot == SLOT_LIVE && r->overwrite && r->writing != r->head)
+	if (unlikely(!committed) && r->slot == SLOT_LIVE && r->overwrite && r->writing != r->head)
 		fill_unfinished(r);
-	r->writing = r->head;
-	publish(r);
+	if (r->overwrite)
+		r->writing = r->head;
+	__atomic_store_n(&ring_page(r)->data_head, r->head, __ATOMIC_RELEASE); /* B */
 }

@@ -29,13 +29,13 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark);
 /* Frees the ring if nothing is attached to it and nobody maps it. */
 void ring_put(struct ring *r);
 
-static inline struct event *ring_root(struct event *e)
+READS struct event *ring_root(struct event *e)
 {
 	return e->parent ? event_slot(e->parent) : e;
 }
 
 /* The ring of an event's records (of its root's, for a child); NULL: none. */
-static inline struct ring *ring_of(const struct event *e)
+READS struct ring *ring_of(const struct event *e)
 {
 	u32 nr = e->parent ? event_slot(e->parent)->ring : e->ring;
 
@@ -43,7 +43,7 @@ static inline struct ring *ring_of(const struct event *e)
 }
 
 /* The event's own ring: it is the one that is mapped, others may send their records there. */
-static inline bool ring_is_own(const struct ring *r, const struct event *e)
+READS bool ring_is_own(const struct ring *r, const struct event *e)
 {
 	return r->event_id == e->id && event_slot(r->event) == e;
 }
@@ -65,12 +65,12 @@ int ring_pause(struct event *root, bool pause);
  */
 void ring_show(struct ring *r, bool committed);
 
-static inline struct perf_event_mmap_page *ring_page(const struct ring *r)
+READS struct perf_event_mmap_page *ring_page(const struct ring *r)
 {
 	return host_ring_page(r->page);
 }
 
-static inline u64 ring_size(const struct ring *r)
+READS u64 ring_size(const struct ring *r)
 {
 	return r->pages * PAGE_SIZE;
 }

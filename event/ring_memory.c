@@ -36,9 +36,9 @@ static bool find_pages(u32 n, u32 *page)
 {
 	struct ring *r;
 
-	if (n > host_ring_pages())
+	if (n > host_rings.pages)
 		return false;
-	for (*page = 0; *page <= host_ring_pages() - n; *page = r->page + 1 + r->pages) {
+	for (*page = 0; *page <= host_rings.pages - n; *page = r->page + 1 + r->pages) {
 		r = ring_at(*page, n);
 		if (!r)
 			return true;
@@ -90,7 +90,7 @@ struct ring *ring_memory_find(u32 pages)
 		return r;
 	r = new_slot();
 	page = s->ring_pages_high;
-	if (!r || pages >= host_ring_pages() || page > host_ring_pages() - pages - 1) {
+	if (!r || pages >= host_rings.pages || page > host_rings.pages - pages - 1) {
 		rebuild();
 		r = new_slot();
 		if (!r || !find_pages(pages + 1, &page))

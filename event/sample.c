@@ -20,7 +20,7 @@ struct sample_words {
 	u64 word[9 + 9 + SAMPLE_REGS];
 };
 
-static const struct event *root_of(const struct event *e)
+READS const struct event *root_of(const struct event *e)
 {
 	return e->parent ? event_slot(e->parent) : e;
 }
@@ -71,17 +71,17 @@ u32 sample_needs(const struct perf_attr *attr)
 	return needs;
 }
 
-static u64 pair(u32 low, u32 high)
+READS u64 pair(u32 low, u32 high)
 {
 	return low | (u64)high << 32;
 }
 
-static u64 sample_time(const struct event *e, const struct shot *shot)
+READS u64 sample_time(const struct event *e, const struct shot *shot)
 {
 	return shot->time && !e->attr.use_clockid ? shot->time : sample_clock(e);
 }
 
-static u64 ids_of(const struct event *e, task_id task)
+READS u64 ids_of(const struct event *e, task_id task)
 {
 	s32 pid, tid;
 
@@ -115,11 +115,18 @@ static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct shot 
 	return at;
 }
 
+#define BACK                                                                                                           \
+	(PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |             \
+	 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |             \
+	 PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX)
+
 /* WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses never. */
 static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
 {
 	u64 type = e->attr.sample_type;
 
+	if (likely(!(type & BACK)))
+		return at;
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
 		*at++ = shot->weight;
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -141,7 +148,7 @@ static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct shot *
 	return at;
 }
 
-static u16 misc_of(const struct shot *shot)
+READS u16 misc_of(const struct shot *shot)
 {
 	u16 misc = shot->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 

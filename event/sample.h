@@ -70,7 +70,7 @@ u32 sample_needs(const struct perf_attr *attr);
  * The overflow passes without a trace: no record, no signal, nothing counted of IOC_REFRESH. Linux: a clock that runs out in the
  * mode that attr excludes is started again and that is all.
  */
-static inline bool sample_excluded(const struct perf_attr *attr, const struct shot *shot)
+READS bool sample_excluded(const struct perf_attr *attr, const struct shot *shot)
 {
 	return shot->kernel ? attr->exclude_kernel : attr->exclude_user;
 }

@@ -35,11 +35,6 @@ static void throttle_group(struct event *e)
  * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for frequencies, and if
  * someone has set the rate; else for those overflows that wake somebody. So what is only looked at later has a sample for each period.
  */
-bool throttle_is_rated(const struct event *e)
-{
-	return e->attr.freq || event_space->rate_set;
-}
-
 /* A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the perf clock. */
 static void count_from_tick(struct event *e, task_id task, u64 now)
 {
@@ -64,15 +59,6 @@ void throttle_count(task_id task, struct event *e, const struct event *root, u64
 }
 
 /* ---- the task's own time ---- */
-
-bool throttle_is_waker(const struct event *e)
-{
-	const struct event *root = e->parent ? event_slot(e->parent) : e;
-
-	if (e->source.hits || e->source.polled)
-		return false;
-	return root->async_pid || e->attr.sigtrap || (root->waiters && !root->attr.watermark && root->attr.wakeup_events);
-}
 
 /* Up to the task clock: what was the task's own since the last time pays. */
 static void settle(struct event_ctx *ctx, u64 clock)

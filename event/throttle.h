@@ -23,12 +23,22 @@
 
 void throttle_set(struct event *e, bool on);
 /* Rule 1. All overflows of e count, not only those that wake. */
-bool throttle_is_rated(const struct event *e);
+READS bool throttle_is_rated(const struct event *e)
+{
+	return e->attr.freq || event_space->rate_set;
+}
 /* Counts an overflow of the present tick; now: perf clock. If that was one too many, e and its group are throttled, if it throttles. */
 void throttle_count(task_id task, struct event *e, const struct event *root, u64 now, bool throttles);
 
 /* Rule 2. The overflows of e signal, or wake somebody who waits for each of them or every few. */
-bool throttle_is_waker(const struct event *e);
+READS bool throttle_is_waker(const struct event *e)
+{
+	const struct event *root = e->parent ? event_slot(e->parent) : e;
+
+	if (e->source.hits || e->source.polled)
+		return false;
+	return root->async_pid || e->attr.sigtrap || (root->waiters && !root->attr.watermark && root->attr.wakeup_events);
+}
 /* Such overflows took from begin to end (task clock). All that do so are throttled if the debt is too much. */
 void throttle_spent(task_id task, u64 begin, u64 end);
 /* At a tick: the debt is paid, or e does not share it. */

@@ -141,9 +141,23 @@ bool host_tsc(struct host_tsc *out)
 	return true;
 }
 
-u64 host_clock_perf(void)
+/* This process's own, once it is known; zero is written first. */
+static struct host_tsc known;
+
+static u64 clock_perf_slowly(void)
 {
 	struct host_tsc tsc;
 
-	return likely(host_tsc(&tsc)) ? tsc.zero + scaled(clock_tsc(), tsc.mult) : host_clock_mono();
+	if (!host_tsc(&tsc))
+		return host_clock_mono();
+	known.zero = tsc.zero;
+	__atomic_store_n(&known.mult, tsc.mult, __ATOMIC_RELEASE);
+	return tsc.zero + scaled(clock_tsc(), tsc.mult);
+}
+
+u64 host_clock_perf(void)
+{
+	u32 mult = __atomic_load_n(&known.mult, __ATOMIC_ACQUIRE);
+
+	return likely(mult) ? known.zero + scaled(clock_tsc(), mult) : clock_perf_slowly();
 }

@@ -190,7 +190,8 @@ u32 host_pidns(void)
 
 void host_task_ids(task_id id, u32 pidns, s32 *tgid, s32 *tid)
 {
-	struct task *task = session_task(id);
+	const struct thread *t = thread_current();
+	const struct task *task = likely(t && t->cpu && t->cpu->slot == id) ? t->task : session_task(id);
 
 	*tgid = *tid = 0;
 	if (likely(task))

@@ -12,15 +12,7 @@
 
 #define MAP_KEPT (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK)
 
-u32 host_ring_pages(void)
-{
-	return LAYOUT_RINGS_SIZE / PAGE_SIZE;
-}
-
-void *host_ring_page(u32 page)
-{
-	return (void *)(LAYOUT_RINGS + page % host_ring_pages() * PAGE_SIZE);
-}
+struct host_rings host_rings = {(char *)LAYOUT_RINGS, LAYOUT_RINGS_SIZE / PAGE_SIZE};
 
 void host_ring_free(u32 page, u32 pages)
 {

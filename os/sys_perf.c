@@ -43,7 +43,7 @@ struct bank *host_task_bank(task_id task)
 
 struct cpu *host_own_cpu(void)
 {
-	return thread_current()->cpu;
+	return thread_own()->cpu;
 }
 
 bool host_fd_open(s32 fd)

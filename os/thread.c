@@ -114,7 +114,7 @@ int thread_map_bank(struct thread *t, const struct task *task)
 
 struct section *section_self(void)
 {
-	return &thread_current()->section;
+	return &thread_own()->section;
 }
 
 struct stats *stats_self(void)

@@ -142,6 +142,15 @@ static inline struct thread *thread_current(void)
 	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
 }
 
+/* The same on one of those stacks for sure. */
+static inline struct thread *thread_own(void)
+{
+	u64 sp;
+
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
+}
+
 static inline u64 thread_area(const struct thread *t)
 {
 	return ALIGN_DOWN((u64)t, THREAD_AREA);

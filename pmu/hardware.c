@@ -111,9 +111,11 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 
 static u64 hw_read(task_id task, u32 source)
 {
+	struct cpu *own = host_own_cpu();
+
 	if (source >= CELL_NR) /* SOURCE_NOTHING */
 		return 0;
-	return task == host_current() ? cpu_own_count(host_own_cpu(), (enum cell)source) : cpu_show_cell(host_task_bank(task), (enum cell)source);
+	return own && own->slot == task ? cpu_own_count(own, (enum cell)source) : cpu_show_cell(host_task_bank(task), (enum cell)source);
 }
 
 static void hw_want(task_id task, u32 units)
@@ -122,16 +124,16 @@ static void hw_want(task_id task, u32 units)
 	kick_after(task);
 }
 
-static void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
+static UNNOTED void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 {
 	u64 left[CELL_NR];
 	u32 limited = 0;
 	bool movable = true;
 
 	for (u32 i = 0; i < n; i++)
-		if (limit[i].source < CELL_NR) {
+		if (limit[i].source < CELL_NR && limit[i].next != ~0ul) {
 			limited |= 1u << limit[i].source;
-			left[limit[i].source] = limit[i].left;
+			left[limit[i].source] = pmu_limit_left(&limit[i]);
 			movable &= limit[i].movable;
 		}
 	cpu_set_limits(host_own_cpu(), limited, movable, left);

@@ -27,28 +27,31 @@ u32 section_mark(struct section_regs *regs) __attribute__((returns_twice));
 void section_restart(struct section *s) __attribute__((noreturn));
 void section_resume(const struct section_regs *regs) __attribute__((noreturn));
 
+_Static_assert(__builtin_offsetof(struct section, begin) == 24 && __builtin_offsetof(struct section, called) == 88, "section_call() knows");
 _Static_assert(sizeof(struct journal) + SECTION_NOTES * sizeof(struct section_note) <= LAYOUT_JOURNAL_SIZE, "a journal has its place");
 
 /* ---- a section's beginning and end ---- */
 
 /* Under the turn that the journal is free for. */
-static void begin(struct section *s, u64 state)
+static inline void begin(struct section *s, u64 state)
 {
 	struct journal *j = s->journal;
 
 	s->turn = turn_of(state);
 	s->name = name_of(s->number, s->turn);
-	s->quiet = s->after = 0;
+	s->after = 0;
 	j->notes = j->afters = 0;
+	s->noting = 1;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
 }
 
-static void end(struct section *s)
+static inline void end(struct section *s)
 {
 	struct journal *j = s->journal;
 	u64 old = state_of(j);
 
+	s->noting = 0;
 	__atomic_store_n(&j->state, (s->turn + 1) << SECTION_TURN_SHIFT, __ATOMIC_RELEASE); /* A */
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	if (unlikely(old & SECTION_WAITERS))
@@ -103,7 +106,8 @@ static void do_what_was_put_off(struct section *s)
 
 	if (section_mark(&s->end))
 		return; /* somebody else has done it */
-	s->quiet = s->after = 1;
+	s->noting = 0;
+	s->after = 1;
 	__atomic_store_n(&j->state, state_of(j) | SECTION_DONE, __ATOMIC_RELEASE); /* A */
 	section_do_afters(j, true);
 }
@@ -141,7 +145,7 @@ static bool was_taken(const struct section *s, bool *done)
  */
 static void take_back(struct section *s)
 {
-	s->quiet = 1;
+	s->noting = 0;
 	section_put_back(s->journal);
 	section_do_afters(s->journal, false);
 	end(s);
@@ -153,7 +157,7 @@ void section_leave_for(void (*what)(void *arg), void *arg)
 {
 	struct section *s = section_self();
 
-	check(s->open && !s->after && s->stack_top);
+	check(s->open && !s->after && s->restartable);
 	take_back(s);
 	what(arg);
 	section_restart(s);
@@ -165,6 +169,7 @@ bool section_interrupted(struct section *s, u64 *rip, u64 *first)
 
 	if (!__atomic_load_n(&s->open, __ATOMIC_ACQUIRE) || !was_taken(s, &done))
 		return false;
+	s->noting = 0;
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	stat_inc(section_restarts);
 	if (done) {
@@ -231,9 +236,9 @@ static void give_up(struct section *s, u64 name)
 }
 
 /* In a section that has done nothing yet. */
-static void wait_for_awaited(struct section *s)
+static __attribute__((noinline)) void wait_for_awaited(struct section *s)
 {
-	for (u32 round = 0; s->awaited && !is_over(s->awaited); round++)
+	for (u32 round = 0; !is_over(s->awaited); round++)
 		section_wait_for(s, s->awaited, round);
 	s->awaited = 0;
 }
@@ -243,7 +248,7 @@ static __attribute__((noinline)) void acquire_slowly(struct section *s, struct s
 	u64 seen;
 
 	for (u32 round = 0; !spin_for(s, l, &seen); round++) {
-		if (s->small && s->stack_top)
+		if (s->small && s->restartable)
 			give_up(s, seen);
 		section_wait_for(s, seen, round);
 	}
@@ -257,34 +262,57 @@ static inline void acquire_in_section(struct section *s, struct slock *l)
 		acquire_slowly(s, l);
 }
 
-/* Without a kept stack a section can be taken over, but not begin again: a thread that is not dead must not come back to it. */
-static inline __attribute__((always_inline)) void keep(struct section *s)
+/*
+ * By section_save() the stack of the caller's frame and above is kept. Without that a section can be taken over, but not begin again: a
+ * thread that is not dead must not come back to it.
+ */
+static __attribute__((noinline)) void keep_stack(struct section *s)
 {
-	u64 top = s->frame ? s->frame : s->stack_top;
-
+	s->restartable = s->stack_top != 0;
 	if (!s->stack_top)
 		return;
-	check(top - (u64)__builtin_frame_address(0) < SECTION_STACK);
-	s->restart.kept = section_save(&s->begin, s->kept_stack, top);
+	check(s->stack_top - (u64)__builtin_frame_address(0) < SECTION_STACK);
+	s->restart.kept = section_save(&s->begin, s->kept_stack, s->stack_top);
+}
+
+static inline void begin_first(struct section *s, bool small)
+{
+	s->restart.regs = &s->begin;
+	s->restart.stack = s->kept_stack;
+	s->restart.kept = 0;
+	s->ranks = lock_ranks();
+	s->restartable = s->called;
+	if (likely(s->called)) {
+		s->called = 0;
+	} else {
+		s->serial++;
+		keep_stack(s);
+	}
+	open_section(s);
+	s->small = small;
+	if (unlikely(s->awaited))
+		wait_for_awaited(s);
+}
+
+static __attribute__((noinline)) void acquire_again(struct section *s, struct slock *l)
+{
+	s->depth++;
+	if (slock_is_held(l))
+		return;
+	lock_rank_acquired(l->rank ? l->rank : RANK_SMALL);
+	acquire_in_section(s, l);
 }
 
 void slock_acquire(struct slock *l)
 {
 	struct section *s = section_self();
 
-	if (!s->depth) {
-		s->restart.regs = &s->begin;
-		s->restart.stack = s->kept_stack;
-		s->ranks = lock_ranks();
-		s->serial++;
-		keep(s);
-		open_section(s);
-		s->small = !l->rank;
-		wait_for_awaited(s);
-	}
-	s->depth++;
-	if (s->depth > 1 && slock_is_held(l))
+	if (s->depth) {
+		acquire_again(s, l);
 		return;
+	}
+	begin_first(s, !l->rank);
+	s->depth = 1;
 	lock_rank_acquired(l->rank ? l->rank : RANK_SMALL);
 	acquire_in_section(s, l);
 }
@@ -305,5 +333,4 @@ void slock_release(struct slock *l)
 		return;
 	lock_set_ranks(s->ranks);
 	close_section(s);
-	s->frame = 0;
 }

@@ -69,9 +69,10 @@ struct slock {
 };
 
 struct section_note {
-	u64 at : 60, size : 4; /* offset in the noted memory; 1, 2, 4 or 8 bytes, 8 written as 0 */
+	u64 where; /* offset in the noted memory, and above SECTION_SIZE_SHIFT how many bytes: 1, 2, 4 or 8 */
 	u64 old;
 };
+#define SECTION_SIZE_SHIFT 60
 
 struct section_after {
 	u32 kind, arg;
@@ -103,6 +104,9 @@ struct section {
 		char *stack;
 		u64 kept;
 	} restart;	     /* first: what section_restart() takes */
+	struct section_regs begin; /* here: section_call() knows these two places */
+	u32 called;	     /* the next section begins anew where section_run() has called its function */
+	u32 restartable;
 	struct journal *journal; /* the one in use */
 	u64 number;	     /* of that */
 	u64 name;	     /* of the present section */
@@ -111,13 +115,12 @@ struct section {
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
 	u32 small;	     /* it began with a lock of RANK_SMALL */
 	u32 open;	     /* in a section */
-	u32 quiet;	     /* stores are not noted */
+	u32 noting;	     /* and stores are noted */
 	u32 after;	     /* doing what was put off */
 	u32 depth;	     /* of slock_acquire() */
 	u64 stack_top;	     /* the stack above this does not change in sections */
-	u64 frame;	     /* nor above this in the next one; 0: see section_keep_frame() */
 	u64 ranks;	     /* ranks held at the beginning, for rt/lock.h's check */
-	struct section_regs begin, end;
+	struct section_regs end;
 	char *kept_stack;    /* SECTION_STACK bytes */
 };
 
@@ -138,6 +141,8 @@ extern struct section_host section_host;
 
 /* The calling thread's. */
 struct section *section_self(void);
+/* rt/x86_64/section.S */
+void section_call(struct section *s, void (*work)(void *arg), void *arg);
 
 static inline void slock_init(struct slock *l, u32 rank)
 {
@@ -152,12 +157,15 @@ void slock_hold(struct slock *l);
 bool slock_is_held(const struct slock *l);
 
 /*
- * In front of slock_acquire(), by a function that is not inlined: of the stack only its own frame is kept, and what is below. Whatever the
- * section changes in its callers' frames it must set anew after slock_acquire().
+ * Outside of sections: work(arg). Its first section begins anew by calling it again, so that nothing of the stack needs to be kept for that. What the
+ * section changes in other frames, *arg among them, it must set anew after slock_acquire().
  */
-static inline __attribute__((always_inline)) void section_keep_frame(void)
+static inline void section_run(void (*work)(void *arg), void *arg)
 {
-	section_self()->frame = (u64)__builtin_frame_address(0) + 16;
+	struct section *s = section_self();
+
+	s->serial++;
+	section_call(s, work, arg);
 }
 
 /*
@@ -168,6 +176,8 @@ void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noretu
 
 /* A function that stores to the stack only, or to memory that means nothing until the section is committed. */
 #define UNNOTED __attribute__((no_sanitize_address))
+/* A function that stores nothing: it becomes part of those that are noted, and of those that are not. */
+#define READS static inline __attribute__((always_inline))
 
 /* The present section's, unlike that of any earlier one of the thread; the same when it begins anew. */
 static inline u64 section_serial(void)
@@ -181,7 +191,7 @@ void section_after(u32 kind, u32 arg, u64 value);
 /* Before a store to noted memory that the compiler does not see. */
 void section_note(const void *p, u64 size);
 /* A store to noted memory that is not put back. */
-static inline void section_store(u64 *p, u64 value)
+static inline __attribute__((always_inline)) void section_store(u64 *p, u64 value)
 {
 	__asm__ volatile("mov %1, %0" : "=m"(*p) : "r"(value));
 }

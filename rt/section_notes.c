@@ -8,21 +8,15 @@ static void overfull(void)
 	check(!"the journal is full");
 }
 
-static inline void note(struct section *s, u64 at, u32 size, u64 old)
+static inline __attribute__((always_inline)) void note(struct section *s, u64 at, u64 size, u64 old)
 {
 	struct journal *j = s->journal;
 	u32 n = __atomic_load_n(&j->notes, __ATOMIC_RELAXED);
 
 	if (unlikely(n >= SECTION_NOTES))
 		overfull();
-	j->note[n] = (struct section_note){.at = at, .size = size & 7, .old = old};
+	j->note[n] = (struct section_note){at | size << SECTION_SIZE_SHIFT, old};
 	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
-}
-
-/* True if a store there is to be noted. */
-static inline bool is_noted(const struct section *s, u64 at)
-{
-	return at < section_host.noted_size && s->open && !s->quiet;
 }
 
 #define NOTE(bits, bytes)                                                                                                 \
@@ -32,7 +26,7 @@ static inline bool is_noted(const struct section *s, u64 at)
 		u64 at = (u64)p - (u64)section_host.noted;                                                               \
 		struct section *s;                                                                                       \
                                                                                                                          \
-		if (at < section_host.noted_size && is_noted(s = section_self(), at))                                    \
+		if (at < section_host.noted_size && (s = section_self())->noting)                                        \
 			note(s, at, bytes, *p);                                                                          \
 	}
 
@@ -48,7 +42,7 @@ void section_note(const void *p, u64 size)
 	u64 at = (u64)p - (u64)section_host.noted;
 	const char *from = p;
 
-	if (!is_noted(s, at))
+	if (at >= section_host.noted_size || !s->noting)
 		return;
 	for (; size >= 8; size -= 8, at += 8, from += 8)
 		note(s, at, 8, *(const u64 *)from);

@@ -56,7 +56,13 @@ static inline void wake_all(const u64 *state)
 /* Stores the old values again, newest first. */
 void section_put_back(const struct journal *j);
 /* What was put off. */
-void section_do_afters(const struct journal *j, bool committed);
+static inline void section_do_afters(const struct journal *j, bool committed)
+{
+	u32 n = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
+
+	for (const struct section_after *a = j->after; n--; a++)
+		section_host.after(a->kind, a->arg, a->value, committed);
+}
 /* One attempt to see the end of the section with that name, or to bring it about; round: how many there were before. The caller is in a section. */
 void section_wait_for(struct section *s, u64 name, u32 round);
 

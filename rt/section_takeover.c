@@ -26,11 +26,12 @@ void section_put_back(const struct journal *j)
 {
 	for (u32 n = MIN(__atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), (u32)SECTION_NOTES); n--;) {
 		const struct section_note note = j->note[n];
-		char *p = section_host.noted + note.at;
+		u64 at = note.where & ((1ul << SECTION_SIZE_SHIFT) - 1);
+		char *p = section_host.noted + at;
 
-		if (note.at >= section_host.noted_size || section_host.noted_size - note.at < 8)
+		if (at >= section_host.noted_size || section_host.noted_size - at < 8)
 			continue;
-		switch (note.size) {
+		switch (note.where >> SECTION_SIZE_SHIFT) {
 		case 1:
 			__atomic_store_n((u8 *)p, (u8)note.old, __ATOMIC_RELAXED);
 			break;
@@ -46,27 +47,19 @@ void section_put_back(const struct journal *j)
 	}
 }
 
-void section_do_afters(const struct journal *j, bool committed)
-{
-	u32 n = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
-
-	for (u32 i = 0; i < n; i++)
-		section_host.after(j->after[i].kind, j->after[i].arg, j->after[i].value, committed);
-}
-
 /* The notes of a TAKEN section, or what it put off. May be begun again by another thread at any point: the same stores. */
 static void finish(struct section *s, struct journal *j, u64 state)
 {
 	bool done = state & SECTION_DONE;
-	u32 quiet = s->quiet;
+	u32 noting = s->noting;
 
-	s->quiet = 1;
+	s->noting = 0;
 	if (done)
 		__atomic_store_n(&j->last_done, turn_of(state) + 1, __ATOMIC_RELEASE);
 	else
 		section_put_back(j);
 	section_do_afters(j, done);
-	s->quiet = quiet;
+	s->noting = noting;
 	cas(&j->state, state, (turn_of(state) + 1) << SECTION_TURN_SHIFT | SECTION_LOST); /* B */
 	wake_all(&j->state);
 	stat_inc(lock_takeovers);

@@ -20,10 +20,11 @@ SAN := $(SAN_$(MODE))
 LTO_rel := -flto=auto
 LTO := $(LTO_$(MODE))
 
-# The runtime inside the guest: freestanding, no libc, no TLS, no vector registers.
+# The runtime inside the guest: freestanding, no libc, no TLS, no vector registers. `rep stos` takes 30 cycles to begin.
 RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-builtin-printf -fPIE -fvisibility=hidden \
 	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
-	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns
+	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns \
+	-mmemset-strategy=unrolled_loop:256:noalign,rep_8byte:-1:noalign
 # Everything hosted: the command, the unit tests, the generators.
 HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(if $(SAN),-DPCL_NO_NOTES) $(WARN) $(DEFS) -fno-strict-aliasing
 

@@ -1,6 +1,8 @@
 /* Where a section begins anew; see rt/section.h and struct section. */
 #define REGS_RSP 48
 #define REGS_RIP 56
+#define BEGIN 24 /* in struct section */
+#define CALLED 88
 
 	.text
 /*
@@ -35,6 +37,35 @@ section_save:
 	jb	1b
 	ret
 	.size	section_save, . - section_save
+
+/* void section_call(struct section *s, void (*work)(void *arg), void *arg): see section_run(). section_restart() leads to 1. */
+	.globl	section_call
+	.type	section_call, @function
+section_call:
+	push	%rbx
+	push	%r12
+	push	%r13
+	mov	%rdi, %rbx
+	mov	%rsi, %r12
+	mov	%rdx, %r13
+	mov	%rbx, BEGIN + 0(%rdi)
+	mov	%rbp, BEGIN + 8(%rdi)
+	mov	%r12, BEGIN + 16(%rdi)
+	mov	%r13, BEGIN + 24(%rdi)
+	mov	%r14, BEGIN + 32(%rdi)
+	mov	%r15, BEGIN + 40(%rdi)
+	mov	%rsp, BEGIN + REGS_RSP(%rdi)
+	lea	1f(%rip), %rax
+	mov	%rax, BEGIN + REGS_RIP(%rdi)
+1:	movl	$1, CALLED(%rbx)
+	mov	%r13, %rdi
+	call	*%r12
+	movl	$0, CALLED(%rbx)
+	pop	%r13
+	pop	%r12
+	pop	%rbx
+	ret
+	.size	section_call, . - section_call
 
 /* u32 section_mark(struct section_regs *regs): 0, and 1 when section_resume() leads here again. Nothing of the stack is kept. */
 	.globl	section_mark

@@ -41,7 +41,7 @@ static struct {
 static u64 fake_mono;
 static bool fake_capable = true;
 static task_id fake_current = 1;
-static char *fake_rings; /* shared with forked children */
+#define fake_rings host_rings.memory /* shared with forked children */
 static u64 fake_memlock = ~0ul;
 static bool fake_may_lock;
 static u32 fake_uid;
@@ -78,15 +78,7 @@ bool host_tsc(struct host_tsc *out)
 	return true;
 }
 
-void *host_ring_page(u32 page)
-{
-	return fake_rings + page * PAGE_SIZE;
-}
-
-u32 host_ring_pages(void)
-{
-	return FAKE_RING_PAGES;
-}
+struct host_rings host_rings = {.pages = FAKE_RING_PAGES};
 
 void host_ring_free(u32 page, u32 pages)
 {
@@ -249,7 +241,7 @@ static void fake_hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 {
 	memset(fake[task].limit, 0xff, sizeof(fake[task].limit));
 	while (n--)
-		fake[task].limit[limit[n].source] = fake[task].cell[limit[n].source] + limit[n].left;
+		fake[task].limit[limit[n].source] = fake[task].cell[limit[n].source] + pmu_limit_left(&limit[n]);
 }
 
 static const struct pmu fake_hw = {
