@@ -85,7 +85,12 @@ void dbt_break_clear(void);
  * sets cpu->aborted and returns DBT_INTERRUPT if not. dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor
  * that it names, which is the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
  */
-bool dbt_in_rseq_cs(gva pc);
+extern u32 dbt_rseq_cs_known; /* how many */
+bool dbt_find_rseq_cs(gva pc);
+static inline bool dbt_in_rseq_cs(gva pc)
+{
+	return unlikely(__atomic_load_n(&dbt_rseq_cs_known, __ATOMIC_RELAXED)) && dbt_find_rseq_cs(pc);
+}
 gva dbt_rseq_cs_begins(gva pc);
 
 /*

@@ -25,6 +25,7 @@ struct sampler {
 
 void shot_regs(const struct cpu *cpu, struct shot_regs *out)
 {
+#pragma GCC unroll 16
 	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
 		out->gpr[r] = cpu->gpr[r];
 	out->gpr[STOLEN] = cpu->stolen;

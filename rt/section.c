@@ -23,11 +23,13 @@ struct section_host section_host;
 
 /* rt/x86_64/section.S */
 u64 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top);
+void section_call(struct section *s, void (*work)(void *arg), void *arg);
 u32 section_mark(struct section_regs *regs) __attribute__((returns_twice));
 void section_restart(struct section *s) __attribute__((noreturn));
 void section_resume(const struct section_regs *regs) __attribute__((noreturn));
 
-_Static_assert(__builtin_offsetof(struct section, begin) == 24 && __builtin_offsetof(struct section, called) == 88, "section_call() knows");
+_Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offsetof(struct section, kept) == 8 &&
+	       __builtin_offsetof(struct section, begin) == 16 && __builtin_offsetof(struct section, called) == 80, "section.S knows");
 _Static_assert(sizeof(struct journal) + SECTION_NOTES * sizeof(struct section_note) <= LAYOUT_JOURNAL_SIZE, "a journal has its place");
 
 /* ---- a section's beginning and end ---- */
@@ -272,14 +274,12 @@ static __attribute__((noinline)) void keep_stack(struct section *s)
 	if (!s->stack_top)
 		return;
 	check(s->stack_top - (u64)__builtin_frame_address(0) < SECTION_STACK);
-	s->restart.kept = section_save(&s->begin, s->kept_stack, s->stack_top);
+	s->kept = section_save(&s->begin, s->kept_stack, s->stack_top);
 }
 
 static inline void begin_first(struct section *s, bool small)
 {
-	s->restart.regs = &s->begin;
-	s->restart.stack = s->kept_stack;
-	s->restart.kept = 0;
+	s->kept = 0;
 	s->ranks = lock_ranks();
 	s->restartable = s->called;
 	if (likely(s->called)) {
@@ -315,6 +315,14 @@ void slock_acquire(struct slock *l)
 	s->depth = 1;
 	lock_rank_acquired(l->rank ? l->rank : RANK_SMALL);
 	acquire_in_section(s, l);
+}
+
+void section_run(void (*work)(void *arg), void *arg)
+{
+	struct section *s = section_self();
+
+	s->serial++;
+	section_call(s, work, arg);
 }
 
 void slock_hold(struct slock *l)

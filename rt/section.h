@@ -99,12 +99,10 @@ struct section_regs {
 
 /* A thread's own side, private. */
 struct section {
-	struct {
-		struct section_regs *regs;
-		char *stack;
-		u64 kept;
-	} restart;	     /* first: what section_restart() takes */
-	struct section_regs begin; /* here: section_call() knows these two places */
+	/* These four are where rt/x86_64/section.S knows them to be. */
+	char *kept_stack;    /* SECTION_STACK bytes */
+	u64 kept;	     /* of them are in use */
+	struct section_regs begin;
 	u32 called;	     /* the next section begins anew where section_run() has called its function */
 	u32 restartable;
 	struct journal *journal; /* the one in use */
@@ -121,7 +119,6 @@ struct section {
 	u64 stack_top;	     /* the stack above this does not change in sections */
 	u64 ranks;	     /* ranks held at the beginning, for rt/lock.h's check */
 	struct section_regs end;
-	char *kept_stack;    /* SECTION_STACK bytes */
 };
 
 /* FENCE_PASSED: the thread has been interrupted already if it runs, so it executes nothing but its handler from now on. */
@@ -141,8 +138,6 @@ extern struct section_host section_host;
 
 /* The calling thread's. */
 struct section *section_self(void);
-/* rt/x86_64/section.S */
-void section_call(struct section *s, void (*work)(void *arg), void *arg);
 
 static inline void slock_init(struct slock *l, u32 rank)
 {
@@ -160,13 +155,7 @@ bool slock_is_held(const struct slock *l);
  * Outside of sections: work(arg). Its first section begins anew by calling it again, so that nothing of the stack needs to be kept for that. What the
  * section changes in other frames, *arg among them, it must set anew after slock_acquire().
  */
-static inline void section_run(void (*work)(void *arg), void *arg)
-{
-	struct section *s = section_self();
-
-	s->serial++;
-	section_call(s, work, arg);
-}
+void section_run(void (*work)(void *arg), void *arg);
 
 /*
  * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the section begins anew. For what

@@ -1,8 +1,10 @@
 /* Where a section begins anew; see rt/section.h and struct section. */
 #define REGS_RSP 48
 #define REGS_RIP 56
-#define BEGIN 24 /* in struct section */
-#define CALLED 88
+#define KEPT_STACK 0 /* in struct section */
+#define KEPT 8
+#define BEGIN 16
+#define CALLED 80
 
 	.text
 /*
@@ -85,17 +87,13 @@ section_mark:
 	ret
 	.size	section_mark, . - section_mark
 
-/*
- * void section_restart(struct section *s): by its first three words: regs, kept stack, bytes of it. The stack below the kept part is free, and so is the part
- * itself: nothing is pushed until it is back in its place.
- */
+/* void section_restart(struct section *s). The stack below the kept part is free, and so is the part itself: nothing is pushed until it is back. */
 	.globl	section_restart
 	.type	section_restart, @function
 section_restart:
-	mov	%rdi, %rdx
-	mov	0(%rdx), %rdx		/* regs */
-	mov	8(%rdi), %rsi
-	mov	16(%rdi), %rcx
+	lea	BEGIN(%rdi), %rdx
+	mov	KEPT_STACK(%rdi), %rsi
+	mov	KEPT(%rdi), %rcx
 	mov	REGS_RSP(%rdx), %rdi
 	mov	%rcx, %r8
 	cld
