@@ -127,6 +127,14 @@ struct event_polled {
 /* One per task slot: the kernel's task context, and which descriptor table the task has. */
 struct event_ctx {
 	struct slock lock;
+	/* What each sample looks at, together. */
+	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
+	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
+	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
+	u32 limited;	  /* by the task itself, as what there is of timers, ticks and debts: drivers that have limits, a bit for each */
+	struct elist events; /* derived: LIVE events of this task that have not exited */
+	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
+	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
 	u32 live;	  /* the task exists and has not exited */
 	u32 generation;
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
@@ -147,25 +155,18 @@ struct event_ctx {
 	u32 units;	  /* [any] derived: what the drivers were told */
 	u32 sampling;	  /* [any] derived: ACTIVE events here that sample */
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
-	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
 	u32 sideband;	  /* [any] derived: SB_* that events here want to hear of, see sideband.h */
 	u32 forked_by;	  /* the task that made it, until its FORK record is written; see event_task_forked() */
 	u32 hits_changed; /* [any] its ACTIVE events with source.hits may have changed: os/breakpoints.c looks before the task runs on */
-	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
-	u32 limited;	  /* by the task itself, as those that follow: drivers that have limits, a bit for each */
-	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
 	u32 timer_coarse; /* some milliseconds later */
-	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
 	u64 timer_stamp;  /* perf clock before which that cannot be */
-	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
 	u64 debt, debt_clock; /* ns that signals of its events took and it has not had for itself since, at that task clock; see throttle.h */
 	u64 charged;	  /* [any] ns that they took of other tasks, on its way to debt */
 	u32 handling;	  /* it is in a handler of such a signal */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct event_polled polled[EVENT_POLLED]; /* by the task itself, of any task */
 	u32 polled_last;
-	struct elist events; /* derived: LIVE events of this task that have not exited */
-};
+} __attribute__((aligned(64)));
 
 /* Descriptor numbers of one process (of all that share them by CLONE_FILES) that are events; see event_space.fd. */
 struct event_files {

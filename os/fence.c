@@ -107,9 +107,26 @@ bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
 	return info->code == SI_USER && !info->addr && take_count(&t->task->fences);
 }
 
+static bool registered;
+
 void signal_fence_init(void)
 {
-	sys2(__NR_membarrier, REGISTER_GLOBAL_EXPEDITED, 0);
+	registered = !sys2(__NR_membarrier, REGISTER_GLOBAL_EXPEDITED, 0);
+}
+
+/* Children of a fork inherit the registration. */
+bool signal_barrier_reaches(void)
+{
+	return registered;
+}
+
+/* Where a filter forbids it, time does the same: what was stored is visible to all in far less. */
+void signal_barrier(void)
+{
+	static const u64 grace[2] = {0, SECTION_GRACE_NS};
+
+	if (sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
+		sys2(__NR_nanosleep, grace, 0);
 }
 
 /*

@@ -178,6 +178,7 @@ static void attach_events(void)
 		.noted = (char *)&a->lock,
 		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
 		.fence = signal_fence,
+		.barrier = signal_barrier,
 		.after = event_after,
 	};
 	if (!a->events_ready) { /* the first image: nobody sees that files are opened */

@@ -119,6 +119,9 @@ void signal_kick(struct task *task);
  */
 enum section_fence signal_fence(u32 slot);
 void signal_fence_init(void);
+/* section_host.barrier; and whether it reaches this process's threads. */
+void signal_barrier(void);
+bool signal_barrier_reaches(void);
 /* In the handler: the signal is one of these. Once for each. */
 bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info);
 

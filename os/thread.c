@@ -130,6 +130,7 @@ void thread_use_slot(struct thread *t, u32 slot)
 	t->section = (struct section){
 		.journal = section_journal(slot),
 		.number = slot,
+		.bias_number = signal_barrier_reaches() ? slot : 0,
 		/* A number that was used is not used again, by the task's earlier images neither: see os/facts.h and struct event_polled. */
 		.serial = t->section.serial ? t->section.serial : host_clock_mono(),
 		.stack_top = thread_area(t) + THREAD_RT_TOP,

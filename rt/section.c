@@ -43,6 +43,7 @@ static inline void begin(struct section *s, u64 state)
 	s->name = name_of(s->number, s->turn);
 	s->after = 0;
 	j->notes = j->afters = 0;
+	j->biased_n = s->biased_n = 0;
 	s->noting = 1;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
@@ -201,20 +202,104 @@ void section_settle(u32 number)
 
 /* ---- locks ---- */
 
+static inline bool has(const struct section *s, const struct slock *l)
+{
+	for (u32 i = 0; i < s->biased_n; i++)
+		if (s->journal->biased[i] == l)
+			return true;
+	return __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == s->name;
+}
+
 bool slock_is_held(const struct slock *l)
 {
 	const struct section *s = section_self();
 
-	return s->depth && __atomic_load_n(&l->owner, __ATOMIC_RELAXED) == s->name;
+	return s->depth && has(s, l);
 }
 
-/* Mostly it was the thread itself that had it last. */
-static inline bool try_acquire(const struct section *s, struct slock *l, u64 *seen)
+/* The list is visible to whoever revokes the bias, or that is seen here. */
+static inline bool acquire_biased(struct section *s, const struct slock *l)
 {
-	*seen = __atomic_load_n(&l->owner, __ATOMIC_ACQUIRE);
-	if (!(likely(*seen >> SECTION_OWNER_SHIFT == s->number) && *seen != s->name) && !is_over(*seen))
+	u64 bias = __atomic_load_n(&l->bias, __ATOMIC_RELAXED);
+	struct journal *j = s->journal;
+
+	if (!bias || bias >> SECTION_OWNER_SHIFT != s->bias_number || s->biased_n == SECTION_BIASED)
 		return false;
-	return cas(&l->owner, *seen, s->name);
+	__atomic_store_n(&j->biased[s->biased_n], l, __ATOMIC_RELAXED);
+	__atomic_store_n(&j->biased_n, s->biased_n + 1, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (likely(__atomic_load_n(&l->bias, __ATOMIC_ACQUIRE) == bias)) {
+		s->biased_n++;
+		return true;
+	}
+	__atomic_store_n(&j->biased_n, s->biased_n, __ATOMIC_RELEASE);
+	return false;
+}
+
+static bool is_listed(const struct journal *j, const struct slock *l)
+{
+	u64 n = MIN(__atomic_load_n(&j->biased_n, __ATOMIC_ACQUIRE), (u64)SECTION_BIASED);
+
+	for (u64 i = 0; i < n; i++)
+		if (__atomic_load_n(&j->biased[i], __ATOMIC_RELAXED) == l)
+			return true;
+	return false;
+}
+
+/* Any thread may do it, or go on with what another one has begun. Returns the section to wait for, 0: look again. */
+static u64 revoke(struct slock *l, u64 bias)
+{
+	u64 name = bias & ~SECTION_REVOKING, state;
+	const struct journal *j;
+
+	if (!is_name(name)) { /* somebody has written there who had no business to */
+		cas(&l->bias, bias, 0);
+		return 0;
+	}
+	if (!(bias & SECTION_REVOKING) && !cas(&l->bias, bias, bias | SECTION_REVOKING))
+		return 0;
+	section_host.barrier();
+	j = journal_named(name);
+	state = state_of(j);
+	/* The list is of that turn, or the section is over. */
+	if ((state & SECTION_BUSY) && is_listed(j, l) && turn_of(state_of(j)) == turn_of(state))
+		return name_of(name >> SECTION_OWNER_SHIFT, turn_of(state));
+	cas(&l->bias, bias | SECTION_REVOKING, 0);
+	return 0;
+}
+
+/* By the lock's owner. */
+static void count_again(const struct section *s, struct slock *l, u64 last)
+{
+	if (l->rank || s->bias_number != s->number || !section_host.barrier)
+		return;
+	if (last >> SECTION_OWNER_SHIFT != s->number || l->bias) {
+		l->again = 0;
+	} else if (++l->again >= SECTION_BIAS_AFTER) {
+		l->again = 0;
+		__atomic_store_n(&l->bias, s->name, __ATOMIC_RELEASE);
+	}
+}
+
+/*
+ * *seen: the section to wait for. First that the owner's section is over, then the bias: if it has biased the lock, it did so before it was
+ * over; and whoever biases the lock later has become its owner before.
+ */
+static bool try_acquire(const struct section *s, struct slock *l, u64 *seen)
+{
+	u64 owner = *seen = __atomic_load_n(&l->owner, __ATOMIC_ACQUIRE), bias;
+
+	if (!is_over(owner))
+		return false;
+	bias = __atomic_load_n(&l->bias, __ATOMIC_ACQUIRE);
+	if (unlikely(bias && (bias & ~SECTION_REVOKING) >> SECTION_OWNER_SHIFT != s->number)) {
+		*seen = revoke(l, bias);
+		return false;
+	}
+	if (!cas(&l->owner, owner, s->name))
+		return false;
+	count_again(s, l, owner);
+	return true;
 }
 
 /* Also after a wakeup, when whoever releases the lock often may have it again. */
@@ -258,9 +343,7 @@ static __attribute__((noinline)) void acquire_slowly(struct section *s, struct s
 
 static inline void acquire_in_section(struct section *s, struct slock *l)
 {
-	u64 seen;
-
-	if (unlikely(!try_acquire(s, l, &seen)))
+	if (unlikely(!acquire_biased(s, l)))
 		acquire_slowly(s, l);
 }
 
@@ -329,7 +412,7 @@ void slock_hold(struct slock *l)
 {
 	struct section *s = section_self();
 
-	if (__atomic_load_n(&l->owner, __ATOMIC_RELAXED) != s->name)
+	if (!has(s, l))
 		acquire_in_section(s, l);
 }
 

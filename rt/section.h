@@ -23,6 +23,15 @@
  * Who puts notes back must be nameable himself, in case that he is stopped: he is in a section. A thread that finds its own last section TAKEN,
  * and that nobody ends it, has a *spare* journal for that, in which there are never any notes.
  *
+ * A locked instruction takes longer than all else that a short section does. So a lock of RANK_SMALL that one thread has taken
+ * SECTION_BIAS_AFTER times in a row is *biased* to it:
+ *
+ *   the thread                                     another one
+ *   the lock into its journal's list of biased ones bias |= REVOKING
+ *   bias is still mine? then it has the lock        barrier: all see what the others have stored, and look anew
+ *                                                  is it in that list, and the section is not over? then wait for the section
+ *                                                  bias = 0
+ *
  * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is committed
  * (DONE); whoever takes over then does it instead.
  *
@@ -60,13 +69,18 @@
 
 #define SECTION_OWNER_SHIFT 48	/* a section's name: the journal's number, and below this its turn */
 #define SECTION_SPARE 0x8000u	/* bit of the number of a spare journal */
+#define SECTION_REVOKING (1ul << 63) /* the same bit of a name, in slock.bias: no thread has such a number */
 #define SECTION_SPARE_SIZE 4096u
 
 /* In shared memory, zeroed: free, of RANK_SMALL. */
 struct slock {
-	u64 owner; /* name of the section that took it last; 0: none yet */
+	u64 owner; /* name of the section that took it last, unless it was biased; 0: none yet */
+	u64 bias;  /* name of the section that biased it to its thread; 0: it is not biased */
 	u32 rank;  /* enum lock_rank; 0: RANK_SMALL */
+	u32 again; /* how many times in a row the same thread took it, before it is biased */
 };
+#define SECTION_BIAS_AFTER 8
+#define SECTION_BIASED 8 /* that one section may have */
 
 struct section_note {
 	u64 where; /* offset in the noted memory, and above SECTION_SIZE_SHIFT how many bytes: 1, 2, 4 or 8 */
@@ -88,6 +102,8 @@ struct journal {
 	u64 taker;     /* TAKEN: name of the section that puts this one's notes back; free as a lock is */
 	u64 last_done; /* 1 + the last turn that a taker ended when it was DONE; 0: there was none */
 	u32 notes, afters;
+	u64 biased_n;
+	const struct slock *biased[SECTION_BIASED]; /* locks that the section has by their bias, or tries to get */
 	struct section_after after[SECTION_AFTERS];
 	struct section_note note[];
 };
@@ -107,10 +123,12 @@ struct section {
 	u32 restartable;
 	struct journal *journal; /* the one in use */
 	u64 number;	     /* of that */
+	u64 bias_number;     /* the same, if locks may be biased to this thread: section_host.barrier() reaches it; else 0 */
 	u64 name;	     /* of the present section */
 	u64 turn;
 	u64 serial;	     /* of the section, which stays when it begins anew */
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
+	u32 biased_n;	     /* as in the journal */
 	u32 small;	     /* it began with a lock of RANK_SMALL */
 	u32 open;	     /* in a section */
 	u32 noting;	     /* and stores are noted */
@@ -130,6 +148,8 @@ struct section_host {
 	u64 noted_size;
 	/* Makes the thread with that number run its handler; see above. */
 	enum section_fence (*fence)(u32 number);
+	/* Returns once all that members' threads had stored before is visible, and they load anew. NULL: that cannot be; nothing is biased. */
+	void (*barrier)(void);
 	/* What was put off. committed: false if the section was put back: nothing happened, but what lies about may be tidied. */
 	void (*after)(u32 kind, u32 arg, u64 value, bool committed);
 };
@@ -141,7 +161,7 @@ struct section *section_self(void);
 
 static inline void slock_init(struct slock *l, u32 rank)
 {
-	*l = (struct slock){0, rank};
+	*l = (struct slock){.rank = rank};
 }
 
 void slock_acquire(struct slock *l);

@@ -123,7 +123,7 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 	struct journal *j = journal_named(name);
 	u64 state = state_of(j), taker;
 
-	if (!same_turn(state, name))
+	if (!name || !same_turn(state, name))
 		return;
 	if (state & SECTION_TAKEN) {
 		if (!finish_taken(s, j, state, deep, &taker))

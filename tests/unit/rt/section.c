@@ -2,6 +2,7 @@
  * Sections of shared memory: exclusion, and taking over from members that are killed, stopped or starved at any moment. The same work
  * is done by all: some words are stored one after the other, and a section's work is there as a whole or not at all.
  */
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@ static struct shared {
 	volatile pid_t tid[MEMBERS + 1];
 	volatile u64 restarts, torn;
 	volatile int stop, taker_dies;
+	struct slock own[MEMBERS + 1];
+	volatile u64 pair[MEMBERS + 1][2], worked[MEMBERS + 1]; /* pair: changed with own[] of the same number; worked: by sections of a member */
 	struct slock small[SMALL];
 	volatile u64 both[SMALL][2], moved[MEMBERS + 1]; /* by sections that hold two of the small locks, in any order, or all */
 } *shared;
@@ -49,6 +52,13 @@ static void after(u32 kind, u32 arg, u64 value, bool committed)
 		raise(SIGKILL);
 	if (committed && value > shared->shown)
 		shared->shown = value;
+}
+
+/* What was stored before is visible to all, and they look anew. */
+static void barrier(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0))
+		usleep(SECTION_GRACE_NS / 1000);
 }
 
 static void on_fence(int signo, siginfo_t *info, void *context)
@@ -126,6 +136,8 @@ static __attribute__((noinline)) void be_member(u32 number, void (*life)(u32 num
 	shared->tid[number] = (pid_t)syscall(SYS_gettid);
 	sigaction(SIGUSR1, &act, NULL);
 	self = (struct section){.journal = section_journal(number), .number = number, .kept_stack = stack};
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0))
+		self.bias_number = number;
 	self.stack_top = (u64)__builtin_frame_address(0);
 	life(number);
 }
@@ -267,6 +279,60 @@ static void test_storm(bool killing)
 {
 	storm(killing, always, one_of_all);
 	expect_long(shared->done[MEMBERS], 600);
+}
+
+struct job {
+	u32 own, by;
+};
+
+/* As a sample: two words that always are the same, by a section that begins anew where it was called. */
+static void work_own(void *arg)
+{
+	const struct job *j = arg;
+	volatile u64 *pair = shared->pair[j->own];
+
+	slock_acquire(&shared->own[j->own]);
+	if (pair[0] != pair[1])
+		__atomic_fetch_add(&shared->torn, 1, __ATOMIC_RELAXED);
+	store(&pair[0], pair[0] + 1);
+	store(&shared->worked[j->by], shared->worked[j->by] + 1);
+	store(&pair[1], pair[1] + 1);
+	slock_release(&shared->own[j->own]);
+}
+
+/* Mostly with the lock of its own, which is biased to it then. */
+static void always_own(u32 number)
+{
+	struct job job = {.by = number};
+	unsigned seed = number;
+
+	for (u64 n = 1; !shared->stop; n++) {
+		job.own = n % 256 ? number : 1 + (u32)rand_r(&seed) % 3;
+		section_run(work_own, &job);
+	}
+}
+
+static void one_of_others(int round)
+{
+	struct job job = {.by = MEMBERS};
+
+	for (job.own = 1; job.own < 4; job.own++)
+		section_run(work_own, &job);
+	(void)round;
+}
+
+static void test_biased(bool killing)
+{
+	u64 sum = 0;
+
+	storm(killing, always_own, one_of_others);
+	expect_long(shared->worked[MEMBERS], 600 * 3);
+	for (u32 i = 0; i <= MEMBERS; i++) {
+		expect_long(shared->pair[i][0], shared->pair[i][1]);
+		sum += shared->pair[i][0] - shared->worked[i];
+	}
+	expect_long(sum, 0);
+	fprintf(stderr, "biased: %lu sections of members with their own locks and others'\n", (unsigned long)shared->worked[1]);
 }
 
 static void test_small(bool killing)
@@ -455,7 +521,9 @@ int main(void)
 #endif
 	alarm(80);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	section_host = (struct section_host){journals, (char *)shared, sizeof(*shared), fence, after};
+	section_host = (struct section_host){
+		.journals = journals, .noted = (char *)shared, .noted_size = sizeof(*shared), .fence = fence, .barrier = barrier, .after = after,
+	};
 	test_leaving();
 	test_threads();
 	test_stopped();
@@ -465,5 +533,7 @@ int main(void)
 	test_storm(true);
 	test_small(false);
 	test_small(true);
+	test_biased(false);
+	test_biased(true);
 	return unit_result();
 }
