@@ -68,7 +68,7 @@ static s32 runtime_descriptor(const u64 *kernel_sp)
  */
 static void set_up_log(s32 runtime_fd)
 {
-	struct session_config *c = &arena()->config;
+	struct session_config *c = &the_process.config;
 	s32 fd;
 
 	log_level = (int)c->log_level;
@@ -109,9 +109,8 @@ u64 main_prepare(const u64 *kernel_sp)
 	ret = session_attach(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
+	the_process.config = handover.config;
 	set_up_log(fd);
-	the_process.config = arena()->config;
-	the_process.session_id = arena()->session_id;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;

@@ -32,7 +32,7 @@ static u32 make_address(struct address *a, u64 inode)
 {
 	a->family = AF_UNIX_;
 	a->name[0] = 0;
-	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", the_process.session_id, inode);
+	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", the_process.config.session_id, inode);
 }
 
 long notify_descriptor(bool cloexec)
