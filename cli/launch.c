@@ -205,6 +205,8 @@ static u32 namespace(const char *kind)
 static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
 {
 	*c = (struct session_config){
+		.magic = ARENA_MAGIC,
+		.size_of_arena = sizeof(struct arena),
 		.strace = (u32)o->strace,
 		.stats = (u32)o->stats,
 		.aslr = (u32)o->aslr,
@@ -249,8 +251,6 @@ int launch_session(const struct options *options)
 	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
 	    move_to(spare, number + SPARE_FD))
 		return -1;
-	arena()->magic = ARENA_MAGIC;
-	arena()->size_of_arena = sizeof(struct arena);
 	slock_init(&arena()->lock, RANK_SESSION);
 	fill_config(&config, options, number, &limits);
 	arena()->clock.start = clock_read_pair(monotonic);

@@ -84,6 +84,7 @@ struct session_limit {
  * another's.
  */
 struct session_config {
+	u32 magic, size_of_arena; /* both must match the program's own */
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
 	u32 stats;	   /* print statistics at exit */
 	u32 aslr;
@@ -109,7 +110,6 @@ struct session_cpus {
 };
 
 struct arena {
-	u32 magic, size_of_arena; /* both must match the program's own */
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;
@@ -119,7 +119,6 @@ struct arena {
 	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	s32 launcher_pid;
 	u32 pid_namespace;	  /* inode number of the launcher's */
-	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */

@@ -123,23 +123,46 @@ static bool has_own_codes(u32 signo)
 #define BAND_IN (EPOLLIN | EPOLLRDNORM)
 #define BAND_HUP (EPOLLHUP | EPOLLERR)
 
+/*
+ * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and say which signal a thread queues to
+ * itself. Of events whose places are the same the last one. In the child of a fork nothing here is of its own threads.
+ */
+#define ASKED 4096u
+static u64 asked[ASKED];
+
+static u64 asked_word(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	_Static_assert(EVENT_SLOTS <= 1 << 23, "an event's number has 23 bits");
+	return (u64)nr << 41 | (u64)(signo & 127) << 34 | (u64)(type & 3) << 32 | (u32)owner;
+}
+
+static void asked_note(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	__atomic_store_n(&asked[nr % ASKED], asked_word(nr, signo, type, owner), __ATOMIC_RELAXED);
+}
+
+static bool asked_for(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	return signo < 128 && type < 4 && __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED) == asked_word(nr, signo, type, owner);
+}
+
 /* As the kernel's send_sigio_to_task(): without F_SETSIG there is no siginfo to speak of. */
-static void fill_siginfo(struct ksiginfo *info, const struct event *e, u32 kill)
+static void fill_siginfo(struct ksiginfo *info, u32 signo, s32 fd, u32 kill)
 {
 	memset(info, 0, sizeof(*info));
 	info->signo = SIGIO;
 	info->code = SIG_CODE_KERNEL;
-	if (!e->async_signo)
+	if (!signo)
 		return;
-	info->signo = (s32)e->async_signo;
-	info->code = has_own_codes(e->async_signo) ? SI_SIGIO : (s32)kill;
+	info->signo = (s32)signo;
+	info->code = has_own_codes(signo) ? SI_SIGIO : (s32)kill;
 	info->addr = kill == POLL_HUP ? BAND_HUP : BAND_IN; /* si_band */
-	info->value = (u32)e->async_fd;
+	info->value = (u32)fd;
 }
 
-static long queue_to_self(const struct thread *t, const struct event *e, const struct ksiginfo *info)
+static long queue_to_self(const struct thread *t, u32 type, const struct ksiginfo *info)
 {
-	if (e->async_type == F_OWNER_TID)
+	if (type == F_OWNER_TID)
 		return sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, info->signo, info);
 	return sys3(__NR_rt_sigqueueinfo, t->tid, info->signo, info); /* to its process */
 }
@@ -153,19 +176,21 @@ static void add_in(struct event *e)
 /* True if it is the calling thread that is to be signalled, and it has been. */
 static bool signal_self(struct event *e, u32 kill)
 {
+	u32 signo = __atomic_load_n(&e->async_signo, __ATOMIC_RELAXED), type = __atomic_load_n(&e->async_type, __ATOMIC_RELAXED);
 	const struct thread *t = thread_current();
 	struct ksiginfo info;
 	long ret;
 
-	if (!t || t->task->pid != e->async_pid || t->tid != e->async_owner || e->async_type == F_OWNER_PGRP)
+	if (!t || t->task->pid != e->async_pid || t->tid != e->async_owner || type == F_OWNER_PGRP ||
+	    !asked_for(event_nr(e), signo, type, t->tid))
 		return false;
-	fill_siginfo(&info, e, kill);
-	ret = queue_to_self(t, e, &info);
+	fill_siginfo(&info, signo, e->async_fd, kill);
+	ret = queue_to_self(t, type, &info);
 	if (ret == -EAGAIN) {
 		memset(&info, 0, sizeof(info));
 		info.signo = SIGIO;
 		info.code = SIG_CODE_KERNEL;
-		ret = queue_to_self(t, e, &info);
+		ret = queue_to_self(t, type, &info);
 	} else if (!ret && kill != POLL_HUP) {
 		add_in(e);
 	}
@@ -216,6 +241,7 @@ void notify_set_owner(struct thread *t, s32 fd)
 	} owner = {0, 0};
 	long signo = sys2(__NR_fcntl, fd, F_GETSIG);
 	struct event *e;
+	u32 nr = 0;
 
 	sys3(__NR_fcntl, fd, F_GETOWN_EX, &owner);
 	event_lock();
@@ -224,8 +250,11 @@ void notify_set_owner(struct thread *t, s32 fd)
 		e->async_signo = (u32)signo;
 		e->async_type = (u32)owner.type;
 		e->async_owner = owner.id;
+		nr = event_nr(e);
 	}
 	event_unlock();
+	if (nr)
+		asked_note(nr, (u32)signo, (u32)owner.type, owner.id);
 }
 
 /* ---- their delivery ---- */

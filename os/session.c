@@ -49,11 +49,7 @@ int session_attach(int arena_fd)
 		ret = map_part(arena_fd, LAYOUT_RINGS, LAYOUT_RINGS_SIZE);
 	if (!ret)
 		ret = map_part(arena_fd, LAYOUT_JOURNALS, ARENA_JOURNALS_SIZE);
-	if (ret)
-		return ret;
-	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
-		return -EINVAL;
-	return 0;
+	return ret;
 }
 
 static void push_free(struct task *task)

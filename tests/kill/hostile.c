@@ -2,7 +2,8 @@
  * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still root, count, sample, fork and
  * execute. Nobody may go where it points them.
  *
- *   hostile PCL FILE ROUND [plain]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that it is.
+ *   hostile PCL FILE ROUND [plain] [storm]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that
+ *   it is. storm: it writes without a pause, at random, and members that end are replaced, for STORM_MS. ROUND is the seed then.
  *
  * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
  * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
@@ -41,10 +42,12 @@
 #define RING_PAGES 8
 #define PASSES 6
 #define END_SECONDS 20
+#define STORM_MS 1200
 
 struct shared {
 	volatile uint32_t reached; /* first: see mark() */
 	volatile uint32_t stop, written;
+	volatile uint32_t changed; /* a member found its own registers or memory changed */
 	volatile int32_t pid[MEMBERS + 2];
 	volatile uint64_t beats[MEMBERS], pages;
 };
@@ -111,6 +114,19 @@ static void *thread(void *arg)
 	return arg;
 }
 
+/* In registers and on the stack: whether they are what this function left there. */
+static bool is_mine(uint64_t seed)
+{
+	uint64_t word[64], sum = 0, again = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		sum += word[i] = seed = seed * 6364136223846793005 + 1;
+	__asm__ volatile("" ::: "memory");
+	for (unsigned i = 0; i < 64; i++)
+		again += word[i];
+	return sum == again;
+}
+
 static void run_child(bool executes)
 {
 	pid_t pid = fork();
@@ -131,16 +147,16 @@ static void __attribute__((noreturn)) member(int nr)
 	char values[256];
 	pthread_t t;
 
-	if (count < 0 || sample < 0) {
-		perror("perf_event_open");
-		exit(1);
-	}
+	if (count < 0 || sample < 0)
+		exit(1); /* one that is begun in the middle of it may find no room */
 	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sample, 0);
 	shared->pid[nr] = getpid();
 	while (!shared->stop) {
 		for (volatile int i = 0; i < 20000; i++)
 			;
 		(void)!read(count, values, sizeof(values));
+		if (!is_mine(shared->beats[nr]))
+			shared->changed = 1;
 		if (ring != MAP_FAILED)
 			ring->data_tail = ring->data_head;
 		if (nr == 0)
@@ -207,16 +223,76 @@ static uint64_t value_of(int pass, uint64_t at)
 	}
 }
 
-static void __attribute__((noreturn)) writer(int round, bool plain)
+static uint64_t state;
+
+static uint64_t any(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Some words in a row, of one kind: the values of the passes, what is elsewhere in the session's memory, or what is there, a little changed. */
+static void scribble(const uint64_t *page, size_t n, const uint64_t *from, size_t all)
+{
+	uint64_t at = page[any() % n] + any() % PAGE / 8 * 8, kind = any() % 10, size = 8ul << any() % 10;
+	uint64_t source = from[any() % all] + any() % PAGE / 8 * 8;
+
+	for (uint64_t end = at / PAGE * PAGE + PAGE; size && at < end; at += 8, source += 8, size -= 8) {
+		volatile uint64_t *word = (volatile uint64_t *)at;
+
+		if (kind < PASSES)
+			*word = value_of((int)kind, at);
+		else if (kind == PASSES && source / PAGE == (source - 8) / PAGE)
+			*word = *(volatile uint64_t *)source;
+		else if (kind == PASSES + 1)
+			*word += any() % 5 - 2;
+		else if (kind == PASSES + 2)
+			*word ^= 1ul << any() % 64;
+		else
+			*(volatile uint32_t *)(at + any() % 2 * 4) = (uint32_t)any() % 64;
+	}
+}
+
+/* In most rounds only some pages, so that members live longer. */
+static void __attribute__((noreturn)) storm(int round, const uint64_t *page, size_t n)
+{
+	static const size_t few[] = {1, 3, 10, ~0ul};
+	uint64_t some[10], end = now_ms() + STORM_MS;
+	size_t in_some = few[round % 4];
+
+	state = 0x9e3779b97f4a7c15 * (uint64_t)(round + 1);
+	for (size_t i = 0; i < in_some && i < 10; i++)
+		some[i] = page[any() % n];
+	while (!shared->stop && now_ms() < end) {
+		for (int i = 0; i < 100; i++)
+			scribble(in_some > n ? page : some, in_some > n ? n : in_some, page, n);
+		shared->written = PASSES;
+	}
+	_exit(0);
+}
+
+static void __attribute__((noreturn)) writer(int round, bool plain, bool is_storm)
 {
 	uint64_t *page;
 	size_t n;
 
 	shared->pid[MEMBERS] = getpid();
-	n = find_pages(&page);
+	n = find_pages(&page); /* before: mincore tells only the owner of a file */
 	shared->pages = n;
 	if (!plain && (setgid(NOBODY) || setuid(NOBODY)))
 		exit(1);
+	if (is_storm)
+		storm(round, page, n);
 	for (int pass = 0; pass < PASSES; pass++) {
 		for (size_t i = 0; i < n; i++) {
 			if (round && (page[i] / PAGE * 2654435761u >> 7 ^ pass * 5 ^ round) % 8)
@@ -230,14 +306,18 @@ static void __attribute__((noreturn)) writer(int round, bool plain)
 	_exit(0);
 }
 
-static int session(const char *path, int round, bool plain)
+static int session(const char *path, int round, bool plain, bool is_storm)
 {
+	pid_t pid, is[MEMBERS];
+
 	map_file(path);
 	make_mark();
 	shared->pid[MEMBERS + 1] = getpid();
-	for (int i = 0; i < MEMBERS; i++)
-		if (!fork())
+	for (int i = 0; i < MEMBERS; i++) {
+		is[i] = fork();
+		if (!is[i])
 			member(i);
+	}
 	for (int i = 0; i < 2000; i++) {
 		int ready = 0;
 
@@ -248,9 +328,14 @@ static int session(const char *path, int round, bool plain)
 		nap(5);
 	}
 	if (!fork())
-		writer(round, plain);
-	while (waitpid(-1, NULL, 0) > 0)
-		;
+		writer(round, plain, is_storm);
+	while ((pid = waitpid(-1, NULL, 0)) > 0) {
+		for (int i = 0; i < MEMBERS && is_storm && !shared->stop; i++) {
+			is[i] = is[i] == pid ? fork() : is[i];
+			if (!is[i])
+				member(i);
+		}
+	}
 	return 0;
 }
 
@@ -298,7 +383,7 @@ static bool is_sealed(pid_t pid)
 	return false;
 }
 
-static int judge(char **argv, const char *self)
+static int judge(char **argv, const char *self, bool is_storm)
 {
 	bool bad = false;
 	pid_t pid[256];
@@ -307,7 +392,7 @@ static int judge(char **argv, const char *self)
 	map_file(argv[2]);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!fork()) {
-		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], NULL);
+		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], argv[4] ? argv[5] : NULL, NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)
@@ -324,7 +409,9 @@ static int judge(char **argv, const char *self)
 		if (is_gone(shared->pid[MEMBERS]) && shared->pid[MEMBERS])
 			break;
 	}
-	nap(500);
+	for (uint64_t end = now_ms() + STORM_MS; is_storm && now_ms() < end && !is_gone(shared->pid[MEMBERS + 1]);)
+		nap(20);
+	nap(is_storm ? 50 : 500);
 	printf("%lu pages, pass %u, %lu %lu %lu %lu rounds\n", shared->pages, shared->written, shared->beats[0], shared->beats[1], shared->beats[2],
 	       shared->beats[3]);
 	shared->stop = 1;
@@ -337,18 +424,27 @@ static int judge(char **argv, const char *self)
 			kill(pid[i], SIGKILL);
 		}
 	}
+	if (shared->changed)
+		printf("a member's registers or memory changed\n");
 	if (shared->reached)
 		printf("a member went where it was pointed\n");
 	if (!shared->pages || !shared->written)
 		printf("nothing was written\n");
-	return bad || shared->reached || !shared->pages || !shared->written;
+	return bad || shared->reached || shared->changed || !shared->pages || !shared->written;
+}
+
+static bool has_word(char **word, const char *which)
+{
+	while (*word && strcmp(*word, which))
+		word++;
+	return *word;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "session"))
-		return session(argv[2], atoi(argv[3]), argc > 4);
+		return session(argv[2], atoi(argv[3]), has_word(argv + 4, "plain"), has_word(argv + 4, "storm"));
 	if (argc < 4)
 		return 2;
-	return judge(argv, argv[0]);
+	return judge(argv, argv[0], has_word(argv + 4, "storm"));
 }
