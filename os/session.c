@@ -427,6 +427,7 @@ void session_group_end(struct task *self)
 static s32 outermost_pid(s32 pid, u32 *ns)
 {
 	u32 own = pidns_own(), slot;
+	const struct pidns_ids *inner;
 	s32 its_pid, its_tid;
 
 	*ns = 0;
@@ -435,8 +436,9 @@ static s32 outermost_pid(s32 pid, u32 *ns)
 
 		if (!task || task->state != TASK_ALIVE || !pidns_ids(task, own, &its_pid, &its_tid) || its_pid != pid)
 			continue;
-		if (pidns_inner(task) && pidns_inner(task)->pid == 1)
-			*ns = pidns_of(task);
+		inner = pidns_inner(task);
+		if (inner && inner->pid == 1)
+			*ns = inner->ns;
 		return task->pid;
 	}
 	return own ? 0 : pid;
