@@ -80,8 +80,8 @@ struct session_limit {
 };
 
 /*
- * What the launcher was told. Not in the arena: each image has a copy, and hands it to the next one (os/handover.h), so that no member can change
- * another's.
+ * What the launcher was told. Not in the arena: each image has a copy, and hands it to the next one (os/handover.h),
+ * so that no member can change another's.
  */
 struct session_config {
 	u32 magic, size_of_arena; /* both must match the program's own */

@@ -1,4 +1,7 @@
-/* cpuid and xgetbv, which translated code leaves to the runtime, since a guest must not learn of instructions that cannot be translated. */
+/*
+ * cpuid and xgetbv, which translated code leaves to the runtime, since a guest must not learn of instructions that
+ * cannot be translated.
+ */
 #ifndef OS_CPUID_H
 #define OS_CPUID_H
 

@@ -27,7 +27,8 @@ struct handover {
 static inline void handover_make(char *out, const struct handover *h, const char *name)
 {
 	u32 word[HANDOVER_WORDS];
-	size_t len = rt_append(out, HANDOVER_MAX, 0, "%x %x %x %x %lx %lx ", h->slot, h->fd, h->nr, h->ss_flags, h->sigmask, h->sigign);
+	size_t len = rt_append(out, HANDOVER_MAX, 0, "%x %x %x %x %lx %lx ", h->slot, h->fd, h->nr, h->ss_flags,
+			       h->sigmask, h->sigign);
 
 	memcpy(word, &h->config, sizeof(word));
 	for (u32 i = 0; i < HANDOVER_WORDS; i++)

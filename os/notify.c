@@ -32,7 +32,8 @@ static u32 make_address(struct address *a, u64 inode)
 {
 	a->family = AF_UNIX_;
 	a->name[0] = 0;
-	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", the_process.config.session_id, inode);
+	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx",
+				     the_process.config.session_id, inode);
 }
 
 long notify_descriptor(bool cloexec)
@@ -124,8 +125,9 @@ static bool has_own_codes(u32 signo)
 #define BAND_HUP (EPOLLHUP | EPOLLERR)
 
 /*
- * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and say which signal a thread queues to
- * itself. Of events whose places are the same the last one. In the child of a fork nothing here is of its own threads.
+ * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and
+ * say which signal a thread queues to itself. Of events whose places are the same the last one. In the child of a
+ * fork nothing here is of its own threads.
  */
 #define ASKED 4096u
 static u64 asked[ASKED];
@@ -143,7 +145,9 @@ static void asked_note(u32 nr, u32 signo, u32 type, s32 owner)
 
 static bool asked_for(u32 nr, u32 signo, u32 type, s32 owner)
 {
-	return signo < 128 && type < 4 && __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED) == asked_word(nr, signo, type, owner);
+	u64 word = __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED);
+
+	return signo < 128 && type < 4 && word == asked_word(nr, signo, type, owner);
 }
 
 /* As the kernel's send_sigio_to_task(): without F_SETSIG there is no siginfo to speak of. */
@@ -176,7 +180,8 @@ static void add_in(struct event *e)
 /* True if it is the calling thread that is to be signalled, and it has been. */
 static bool signal_self(struct event *e, u32 kill)
 {
-	u32 signo = __atomic_load_n(&e->async_signo, __ATOMIC_RELAXED), type = __atomic_load_n(&e->async_type, __ATOMIC_RELAXED);
+	u32 signo = __atomic_load_n(&e->async_signo, __ATOMIC_RELAXED);
+	u32 type = __atomic_load_n(&e->async_type, __ATOMIC_RELAXED);
 	const struct thread *t = thread_current();
 	struct ksiginfo info;
 	long ret;

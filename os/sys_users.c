@@ -1,12 +1,14 @@
 /*
  * The calls that change user and group ids.
  *
- * With --users=own nobody's ids change: a call that would change one fails with EPERM, as for a process without CAP_SETUID or CAP_SETGID, and one that
- * would change nothing succeeds. The kernel is called with -1 in place of each id, which changes nothing: so what stays is what the kernel means by
- * the ids, whatever a user namespace calls them, and filters of the guest's see the call.
+ * With --users=own nobody's ids change: a call that would change one fails with EPERM, as for a process without
+ * CAP_SETUID or CAP_SETGID, and one that would change nothing succeeds. The kernel is called with -1 in place of each
+ * id, which changes nothing: so what stays is what the kernel means by the ids, whatever a user namespace calls them,
+ * and filters of the guest's see the call.
  *
- * Nothing else changes ids: what execve executes is the runtime, so set-user-ID bits have no effect, and unshare and setns change only what the ids
- * are called. After an execve the saved and the file-system ids are the effective ones, so all through a session they are.
+ * Nothing else changes ids: what execve executes is the runtime, so set-user-ID bits have no effect, and unshare and
+ * setns change only what the ids are called. After an execve the saved and the file-system ids are the effective
+ * ones, so all through a session they are.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -26,12 +28,12 @@ struct kind {
 	const char *why;
 };
 
-static const struct kind users = {__NR_getresuid, false, "--users=own: members keep the user ids that pcl was started with"};
-static const struct kind groups = {__NR_getresgid, true, "--users=own: members keep the group ids that pcl was started with"};
+static const struct kind users = {__NR_getresuid, false, "--users=own: all keep the user ids that pcl was started with"};
+static const struct kind groups = {__NR_getresgid, true, "--users=own: all keep the group ids that pcl was started with"};
 
 /*
- * The user namespace names such an id. The kernel says so without a change of anything when it is asked to send with it as the sender's: EINVAL
- * comes before it looks who the sender is, and that the socket is not connected.
+ * The user namespace names such an id. The kernel says so without a change of anything when it is asked to send with
+ * it as the sender's: EINVAL comes before it looks who the sender is, and that the socket is not connected.
  */
 static bool is_named(const struct kind *k, u32 id)
 {
@@ -40,11 +42,15 @@ static bool is_named(const struct kind *k, u32 id)
 		struct ucred sender;
 	} control = {
 		{CMSG_LEN(sizeof(struct ucred)), SOL_SOCKET, SCM_CREDENTIALS},
-		{(s32)sys0(__NR_getpid), k->groups ? (u32)sys0(__NR_geteuid) : id, k->groups ? id : (u32)sys0(__NR_getegid)},
+		{
+			.pid = (s32)sys0(__NR_getpid),
+			.uid = k->groups ? (u32)sys0(__NR_geteuid) : id,
+			.gid = k->groups ? id : (u32)sys0(__NR_getegid),
+		},
 	};
 	struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof(control)};
 
-	return sys3(__NR_sendmsg, the_process.config.runtime_fd + WAKER_FD, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != -EINVAL;
+	return sys3(__NR_sendmsg, the_process.runtime_fd + WAKER_FD, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != -EINVAL;
 }
 
 /* That id of the caller's is shown as itself. */

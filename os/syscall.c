@@ -36,7 +36,10 @@ static const struct syscall_row rows[] = {
 
 #define X32_SHIFT 30 /* of __X32_SYSCALL_BIT, the highest of such a number */
 
-/* A number that the table does not have: of a newer kernel's, or one of the x32 ABI, whose calls would pass by all that pcl does for those it knows. */
+/*
+ * A number that the table does not have: of a newer kernel's, or one of the x32 ABI, whose calls would pass by all
+ * that pcl does for those it knows.
+ */
 static long call_unknown(struct thread *t, const u64 *a)
 {
 	return t->nr >> X32_SHIFT == 1 ? refuse(ENOSYS, "x32: as a kernel without it") : syscall_pass(t, a);

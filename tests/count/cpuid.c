@@ -1,4 +1,7 @@
-/* cpuid and xgetbv in a loop, in a row, with redundant prefixes, and in the middle of blocks: one instruction each, wherever a sample lies. */
+/*
+ * cpuid and xgetbv in a loop, in a row, with redundant prefixes, and in the middle of blocks: one instruction each,
+ * wherever a sample lies.
+ */
 #include "tests/count/region.h"
 
 static unsigned ask(unsigned leaf, unsigned sub)

@@ -1,4 +1,7 @@
-/* What xgetbv, the auxiliary vector and CPUID say of the processor agrees; which registers xgetbv writes, and that it faults as natively. */
+/*
+ * What xgetbv, the auxiliary vector and CPUID say of the processor agrees; which registers xgetbv writes, and that it
+ * faults as natively.
+ */
 #include <cpuid.h>
 #include <setjmp.h>
 #include <signal.h>

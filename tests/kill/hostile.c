@@ -1,9 +1,11 @@
 /*
- * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still root, count, sample, fork and
- * execute. Nobody may go where it points them.
+ * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still
+ * root, use all of pcl (members.h). Nobody may go where it points them.
  *
- *   hostile PCL FILE ROUND [plain] [storm]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that
- *   it is. storm: it writes without a pause, at random, and members that end are replaced, for STORM_MS. ROUND is the seed then.
+ *   hostile PCL FILE ROUND [plain] [storm]   natively: starts the session and judges. FILE is what all share.
+ *
+ * plain  the writer stays the user that it is
+ * storm  it writes without a pause, at random, for STORM_MS, and members that end are replaced. ROUND is the seed then
  *
  * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
  * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
@@ -11,48 +13,31 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "tests/kill/members.h"
 
-#define MEMBERS 4
 #define NOBODY 65534
-#define PAGE 4096ul
 #define MARK_AT 0x414141000000ul /* the code */
-#define FILE_AT 0x414142000000ul /* FILE, everywhere */
 #define LOOK_FROM 0x521000000000ul /* where pcl has its memory: rt/layout.h */
 #define LOOK_TO 0x527000000000ul
 #define OWN_FROM 0x522000000000ul  /* there it is the process's own, which need not be spoilt */
 #define OWN_TO 0x525000000000ul
 #define LOOK_STEP 0x40000000ul
 #define EMPTY_MAX 8 /* steps; nothing comes behind so many */
-#define RING_PAGES 8
 #define PASSES 6
 #define END_SECONDS 20
 #define STORM_MS 1200
-
-struct shared {
-	volatile uint32_t reached; /* first: see mark() */
-	volatile uint32_t stop, written;
-	volatile uint32_t changed; /* a member found its own registers or memory changed */
-	volatile int32_t pid[MEMBERS + 2];
-	volatile uint64_t beats[MEMBERS], pages;
-};
-
-static struct shared *const shared = (struct shared *)FILE_AT;
 
 static void map_file(const char *path)
 {
@@ -77,102 +62,6 @@ static void make_mark(void)
 		exit(1);
 	}
 	memcpy(at, code, sizeof(code));
-}
-
-static void nap(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
-
-/* ---- members ---- */
-
-static int open_event(uint64_t period)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.inherit = !period,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user = 0xff,
-		.sample_stack_user = 512,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	/* Where the session has forgotten that it is an event, it is as any descriptor without data. */
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
-}
-
-static void *thread(void *arg)
-{
-	for (volatile int i = 0; i < 10000; i++)
-		;
-	return arg;
-}
-
-/* In registers and on the stack: whether they are what this function left there. */
-static bool is_mine(uint64_t seed)
-{
-	uint64_t word[64], sum = 0, again = 0;
-
-	for (unsigned i = 0; i < 64; i++)
-		sum += word[i] = seed = seed * 6364136223846793005 + 1;
-	__asm__ volatile("" ::: "memory");
-	for (unsigned i = 0; i < 64; i++)
-		again += word[i];
-	return sum == again;
-}
-
-static void run_child(bool executes)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (executes)
-			execl("/bin/true", "true", NULL);
-		_exit(0);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-static void __attribute__((noreturn)) member(int nr)
-{
-	int count = open_event(0), sample = open_event(1009), more;
-	struct perf_event_mmap_page *ring;
-	char values[256];
-	pthread_t t;
-
-	if (count < 0 || sample < 0)
-		exit(1); /* one that is begun in the middle of it may find no room */
-	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sample, 0);
-	shared->pid[nr] = getpid();
-	while (!shared->stop) {
-		for (volatile int i = 0; i < 20000; i++)
-			;
-		(void)!read(count, values, sizeof(values));
-		if (!is_mine(shared->beats[nr]))
-			shared->changed = 1;
-		if (ring != MAP_FAILED)
-			ring->data_tail = ring->data_head;
-		if (nr == 0)
-			run_child(true);
-		if (nr == 1)
-			run_child(false);
-		if (nr == 2 && !pthread_create(&t, NULL, thread, NULL))
-			pthread_join(t, NULL);
-		if (nr == 3) {
-			more = open_event(0);
-			ioctl(more, PERF_EVENT_IOC_DISABLE, 0);
-			close(more);
-		}
-		shared->beats[nr]++;
-	}
-	_exit(0);
 }
 
 /* ---- the writer ---- */
@@ -241,7 +130,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Some words in a row, of one kind: the values of the passes, what is elsewhere in the session's memory, or what is there, a little changed. */
+/* Some words in a row: values of the passes, what is elsewhere in the session's memory, or what is there, a little changed. */
 static void scribble(const uint64_t *page, size_t n, const uint64_t *from, size_t all)
 {
 	uint64_t at = page[any() % n] + any() % PAGE / 8 * 8, kind = any() % 10, size = 8ul << any() % 10;
@@ -412,8 +301,10 @@ static int judge(char **argv, const char *self, bool is_storm)
 	for (uint64_t end = now_ms() + STORM_MS; is_storm && now_ms() < end && !is_gone(shared->pid[MEMBERS + 1]);)
 		nap(20);
 	nap(is_storm ? 50 : 500);
-	printf("%lu pages, pass %u, %lu %lu %lu %lu rounds\n", shared->pages, shared->written, shared->beats[0], shared->beats[1], shared->beats[2],
-	       shared->beats[3]);
+	printf("%lu pages, pass %u, rounds:", shared->pages, shared->written);
+	for (int i = 0; i < MEMBERS; i++)
+		printf(" %lu", shared->beats[i]);
+	printf("\n");
 	shared->stop = 1;
 	for (int i = 0; i < END_SECONDS * 50 && children(pid, 1); i++)
 		nap(20);

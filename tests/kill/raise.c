@@ -1,5 +1,6 @@
 /*
- * A member writes into another's events that they signal it, and how. The other one queues no signal to itself that it has not asked for.
+ * A member writes into another's events that they signal it, and how. The other one queues no signal to itself that
+ * it has not asked for.
  *
  *   raise   under pcl
  *

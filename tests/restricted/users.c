@@ -1,5 +1,6 @@
 /*
- * The calls that change user and group ids, with ids that the process has and with others: each in a child, with its errno and all ids after it.
+ * The calls that change user and group ids, with ids that the process has and with others: each in a child, with its
+ * errno and all ids after it.
  *
  *   users [drop] [as ID] [names FILE] [threads] [execute] [PROGRAM ARGUMENTS...]
  *

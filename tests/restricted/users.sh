@@ -1,5 +1,6 @@
-# --users=own: what changes user and group ids fails as natively for a process without the capabilities, in children and programs executed later too, and in
-# user namespaces, where other ids have those names. --users=any, the default: all is as natively. As root and as an ordinary user.
+# --users=own: what changes user and group ids fails as natively for a process without the capabilities, in children and
+# programs executed later too, and in user namespaces, where other ids have those names. --users=any, the default: all is
+# as natively. As root and as an ordinary user.
 users=$BUILD/tests/restricted/users
 status=0 ran=
 same() { # what, then "|", one command, "|", the other
@@ -12,7 +13,7 @@ how() {
 	"$users" $drop "$@" > native 2>&1
 	result=$?
 	[ $result = 77 ] && { echo "$*: $(cat native)"; return; }
-	[ $result = 0 ] && grep -q "^set three" native || { echo "natively: $*: status $result"; cat native | head; status=1; return; }
+	[ $result = 0 ] && grep -q "^set three" native || { echo "natively: $*: $result"; head native; status=1; return; }
 	"$PCL" $option "$users" "$@" > pcl 2>&1
 	[ $? = 0 ] || { echo "$option $*: status"; status=1; }
 	same $option "$@"
@@ -32,7 +33,8 @@ if [ "$(id -u)" = 0 ]; then
 		"$users" as $id "$PCL" "$users" > pcl
 		same any, user $id
 	done
-	"$PCL" --strace=why --users=own "$users" 2>&1 > /dev/null | grep "setuid(65534).*EPERM.*--users=own" > /dev/null || { echo "no reason given"; status=1; }
+	"$PCL" --strace=why --users=own "$users" 2>&1 > /dev/null | grep "setuid(65534).*EPERM.*--users=own" > reason
+	[ -s reason ] || { echo "no reason given"; status=1; }
 else
 	for more in "" threads execute; do
 		how "" --users=any $more

@@ -80,7 +80,10 @@ static void test_once(void)
 #include "isa/features.def"
 }
 
-/* Tile state needs instructions that Zydis knows, or is not shown; LWP needs some that no processor with a future has. */
+/*
+ * Tile state needs instructions that Zydis knows, or is not shown; LWP needs some that no processor with a future
+ * has.
+ */
 static void test_state(void)
 {
 	u64 all = isa_mask_xcr0(~0ul), tile = 3ul << 17, apx = 1ul << 19;
