@@ -138,7 +138,7 @@ static inline struct arena *arena(void)
 /* Any member may have written anything there. */
 static inline u32 arena_tasks_high(void)
 {
-	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), ARENA_TASKS);
+	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), (u32)ARENA_TASKS);
 }
 
 static inline struct task *arena_task(u32 slot)

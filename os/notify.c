@@ -12,6 +12,7 @@
 #include "event/ready.h"
 #include "os/apart.h"
 #include "os/process.h"
+#include "os/sys_perf.h"
 #include "os/signal.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -304,7 +305,7 @@ static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 	enum meaning meaning = UNSURE;
 	struct event *e;
 
-	if (!event_files_lookup(t->cpu->slot, (u32)fd))
+	if (!perf_is_event(t, (u32)fd))
 		return true;
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
@@ -326,7 +327,7 @@ static void taken_of_any(struct thread *t)
 	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 
-		if (nr && event_slot(nr)->async_pid)
+		if (nr && event_slot(nr)->async_pid && genuine_is(fd))
 			take_if_not_missed(t, (s32)fd);
 	}
 }
