@@ -22,8 +22,9 @@ typedef u64 gva;
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Each argument is read once: memory that others write to at any moment is cut to size that way. */
+#define MIN(a, b) ({ __auto_type min_a_ = (a); __auto_type min_b_ = (b); min_a_ < min_b_ ? min_a_ : min_b_; })
+#define MAX(a, b) ({ __auto_type max_a_ = (a); __auto_type max_b_ = (b); max_a_ > max_b_ ? max_a_ : max_b_; })
 #define ALIGN_DOWN(x, a) ((x) & ~((__typeof__(x))(a)-1))
 #define ALIGN_UP(x, a) ALIGN_DOWN((x) + (a)-1, a)
 #define PAGE_SIZE 4096ul

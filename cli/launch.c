@@ -35,6 +35,8 @@
 
 extern char **environ;
 
+static struct session_config config;
+
 static int complain(const char *what)
 {
 	fprintf(stderr, "pcl: %s: %s\n", what, strerror(errno));
@@ -191,9 +193,20 @@ static u64 random_id(void)
 	return id;
 }
 
+static u32 namespace(const char *kind)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	return stat(path, &st) ? 0 : (u32)st.st_ino;
+}
+
 static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
 {
 	*c = (struct session_config){
+		.magic = ARENA_MAGIC,
+		.size_of_arena = sizeof(struct arena),
 		.strace = (u32)o->strace,
 		.stats = (u32)o->stats,
 		.aslr = (u32)o->aslr,
@@ -207,18 +220,14 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.small_cache = (u32)o->small_cache,
 		.dual_map = (u32)o->dual_map,
 		.log_level = (u32)o->log,
+		.users = (u32)o->users,
 		.runtime_fd = runtime_fd,
 		.log_fd = STDERR_FILENO,
 		.limit_as = limits->limit_as,
 		.limit_data = limits->limit_data,
+		.session_id = random_id(),
+		.user_namespace = namespace("user"),
 	};
-}
-
-static u32 pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) ? 0 : (u32)st.st_ino;
 }
 
 int launch_session(const struct options *options)
@@ -242,13 +251,10 @@ int launch_session(const struct options *options)
 	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
 	    move_to(spare, number + SPARE_FD))
 		return -1;
-	arena()->magic = ARENA_MAGIC;
-	arena()->size_of_arena = sizeof(struct arena);
 	slock_init(&arena()->lock, RANK_SESSION);
-	fill_config(&arena()->config, options, number, &limits);
-	arena()->session_id = random_id();
+	fill_config(&config, options, number, &limits);
 	arena()->clock.start = clock_read_pair(monotonic);
-	arena()->pid_namespace = pid_namespace();
+	arena()->pid_namespace = namespace("pid");
 	arena()->tasks_high = FIRST_SLOT + 1;
 	return 0;
 }
@@ -302,6 +308,7 @@ static char **resolve(const struct program *program, char **argv, const char **p
 /* The environment, and what the runtime is to know. */
 static char **with_handover(const char *path)
 {
+	const struct handover h = {.slot = FIRST_SLOT, .config = config};
 	static char string[HANDOVER_MAX];
 	size_t n = 0;
 	char **out;
@@ -312,7 +319,7 @@ static char **with_handover(const char *path)
 	if (!out)
 		return NULL;
 	memcpy(out, environ, n * sizeof(*out));
-	snprintf(string, sizeof(string), HANDOVER_FORMAT, FIRST_SLOT, 0, 0, 0, 0ul, 0ul, path);
+	handover_make(string, &h, path);
 	out[n] = string;
 	return out;
 }
@@ -325,7 +332,7 @@ int launch_guest(const struct program *program, char **argv)
 	if (!argv)
 		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
-	syscall(SYS_execveat, arena()->config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
+	syscall(SYS_execveat, config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
 	complain("cannot start the runtime");

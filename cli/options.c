@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "abi/types.h"
 
-enum kind { FLAG, NUMBER, WHY };
+enum kind { FLAG, NUMBER, WHY, WORD };
 
 struct option {
 	enum kind kind;
@@ -46,6 +46,21 @@ static int parse_number(const char *text, int *out)
 	return 0;
 }
 
+/* words: "=A|B|..." */
+static int parse_word(const char *text, const char *words, int *out)
+{
+	size_t len;
+
+	*out = 0;
+	for (words++; ; words += len + 1, ++*out) {
+		len = strcspn(words, "|");
+		if (strlen(text) == len && !memcmp(text, words, len))
+			return 0;
+		if (!words[len])
+			return -1;
+	}
+}
+
 /* value: text after '=', NULL if there is none. Returns 0 or -1. */
 static int apply(const struct option *o, const char *value, struct options *out)
 {
@@ -60,6 +75,8 @@ static int apply(const struct option *o, const char *value, struct options *out)
 	case WHY:
 		*field = value ? 2 : 1;
 		return value && strcmp(value, "why") ? -1 : 0;
+	case WORD:
+		return value ? parse_word(value, o->argument, field) : -1;
 	}
 	return -1;
 }

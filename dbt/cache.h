@@ -81,6 +81,7 @@ enum exit_kind {
 	EXIT_SYSENTER, /* another system-call instruction is at target */
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
 	EXIT_CPUID,    /* a cpuid instruction is at target */
+	EXIT_XGETBV,   /* an xgetbv instruction is at target */
 	EXIT_LOOK,     /* the block with target is counted, in CPU_WANT_LOOSE code: it is time to look at limits */
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */

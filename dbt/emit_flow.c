@@ -277,6 +277,10 @@ u64 emit_insn(const struct guest_insn *gi)
 		rec_add(gi->pc);
 		emit_stop(EXIT_CPUID, gi->pc, 0);
 		return 0;
+	case ISA_XGETBV:
+		rec_add(gi->pc);
+		emit_stop(EXIT_XGETBV, gi->pc, 0);
+		return 0;
 	case ISA_XBEGIN:
 		return emit_xbegin(gi);
 	default:

@@ -36,7 +36,7 @@ static bool ends_block(const struct insn *in)
 /* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
 static bool stands_alone(const struct insn *in)
 {
-	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID;
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV;
 }
 
 /* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */

@@ -84,7 +84,7 @@ struct pmu {
 };
 
 int pmu_register(const struct pmu *pmu); /* its number, or -ENOSPC */
-const struct pmu *pmu_by_number(u32 nr); /* must exist */
+const struct pmu *pmu_by_number(u32 nr); /* any: one that counts nothing has the other numbers */
 const struct pmu *pmu_or_null(u32 nr);
 
 /* True if events of this attr.type would be counted by a driver with PMU_USER_ONLY. */

@@ -28,8 +28,9 @@ static u32 stays(struct event *e)
 u32 event_ready_locked(struct event *e)
 {
 	u32 bits = stays(e);
+	struct ring *r = ring_of(e);
 
-	return bits ? bits : __atomic_exchange_n(&ring_of(e)->poll, 0, __ATOMIC_ACQ_REL);
+	return bits || !r ? bits : __atomic_exchange_n(&r->poll, 0, __ATOMIC_ACQ_REL);
 }
 
 u32 event_ready(task_id task, u64 fd)

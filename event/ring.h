@@ -42,10 +42,10 @@ READS struct ring *ring_of(const struct event *e)
 	return nr ? ring_slot(nr) : NULL;
 }
 
-/* The event's own ring: it is the one that is mapped, others may send their records there. */
+/* The event's own ring: it is the one that is mapped, others may send their records there. r may be NULL. */
 READS bool ring_is_own(const struct ring *r, const struct event *e)
 {
-	return r->event_id == e->id && event_slot(r->event) == e;
+	return r && r->event_id == e->id && event_slot(r->event) == e;
 }
 
 /* Sends a root's records to r (NULL: nowhere), away from where they went. */

@@ -7,6 +7,10 @@
 #define VERSION_DECODED 1u    /* AVX10.1 has the instructions of AVX-512 */
 #define AVX10_2		"\x62\xf3\x75\x48\x52\xc2\x00" /* vminmaxps, new in AVX10.2 */
 
+/* asm/hwcap2.h */
+#define HWCAP2_RING3MWAIT 1u
+#define HWCAP2_FSGSBASE	  2u
+
 enum row_kind { ROW_INSN, ROW_PLAIN };
 
 struct row {
@@ -59,4 +63,30 @@ void isa_mask_cpuid(u32 leaf, u32 subleaf, u32 r[4])
 			r[reg] &= shown[reg];
 	if (leaf == LEAF_AVX10 && !subleaf && (r[CPUID_EBX] & VERSION_BITS) > VERSION_DECODED && !isa_knows(AVX10_2, sizeof(AVX10_2) - 1))
 		r[CPUID_EBX] = (r[CPUID_EBX] & ~VERSION_BITS) | VERSION_DECODED;
+}
+
+u64 isa_mask_xcr0(u64 components)
+{
+	u32 r[4] = {[CPUID_EAX] = (u32)components, [CPUID_EDX] = components >> 32};
+
+	isa_mask_cpuid(0xd, 0, r);
+	return r[CPUID_EAX] | (u64)r[CPUID_EDX] << 32;
+}
+
+/* AT_HWCAP is leaf 1's edx. */
+u64 isa_mask_hwcap(u64 word)
+{
+	u32 r[4] = {[CPUID_EDX] = (u32)word};
+
+	isa_mask_cpuid(1, 0, r);
+	return r[CPUID_EDX];
+}
+
+/* Bits of the kernel's own. One that is not known may stand for instructions. */
+u64 isa_mask_hwcap2(u64 word)
+{
+	u32 r[4] = {[CPUID_EBX] = 1}; /* fsgsbase */
+
+	isa_mask_cpuid(7, 0, r);
+	return word & (HWCAP2_RING3MWAIT | (r[CPUID_EBX] ? HWCAP2_FSGSBASE : 0));
 }

@@ -36,6 +36,7 @@ enum isa_kind {
 	ISA_PUSHF,	/* pushf: shows the trap flag */
 	ISA_POPF,	/* popf: may set the trap flag */
 	ISA_CPUID,	/* cpuid */
+	ISA_XGETBV,	/* xgetbv */
 	ISA_RDTSC,	/* rdtsc, rdtscp */
 	ISA_RDPMC,	/* rdpmc */
 	ISA_XBEGIN,	/* xbegin: relative, starts a transaction */

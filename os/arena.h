@@ -70,14 +70,21 @@ struct task {
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, SESSION_FDS };
 
-/* Set once by the launcher. */
+/* The words of --users. own: nobody gets other ids than the first member has; see os/sys_users.c. */
+enum session_users { USERS_ANY, USERS_OWN };
+
 /* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
 struct session_limit {
 	u64 cur, max;
 	u32 lifted;
 };
 
+/*
+ * What the launcher was told. Not in the arena: each image has a copy, and hands it to the next one (os/handover.h),
+ * so that no member can change another's.
+ */
 struct session_config {
+	u32 magic, size_of_arena; /* both must match the program's own */
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
 	u32 stats;	   /* print statistics at exit */
 	u32 aslr;
@@ -87,9 +94,12 @@ struct session_config {
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 one_insn_blocks, small_cache, dual_map;
 	u32 log_level;
+	u32 users;	   /* enum session_users */
 	s32 runtime_fd; /* the first of SESSION_FDS descriptor numbers hidden from guests */
 	s32 log_fd;
 	struct session_limit limit_as, limit_data;
+	u64 session_id;	   /* random */
+	u32 user_namespace; /* inode number of the launcher's, 0: not known */
 };
 
 /* Those that are online when the session begins, by host_find_cpus(). */
@@ -100,19 +110,15 @@ struct session_cpus {
 };
 
 struct arena {
-	u32 magic, size_of_arena; /* both must match the program's own */
-	struct session_config config;
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;
-	u64 session_id;
 	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */
 	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	s32 launcher_pid;
 	u32 pid_namespace;	  /* inode number of the launcher's */
-	u32 events_ready;	  /* the first member has made event/'s tables */
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
@@ -132,7 +138,7 @@ static inline struct arena *arena(void)
 /* Any member may have written anything there. */
 static inline u32 arena_tasks_high(void)
 {
-	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), ARENA_TASKS);
+	return MIN(__atomic_load_n(&arena()->tasks_high, __ATOMIC_RELAXED), (u32)ARENA_TASKS);
 }
 
 static inline struct task *arena_task(u32 slot)

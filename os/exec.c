@@ -260,13 +260,13 @@ static void copy_path(char *dst, const char *src)
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
 	struct task *task = t->task;
-	struct handover h = {.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr};
+	struct handover h = {.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr, .config = the_process.config};
 	long ret;
 
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
-	rt_snprintf(x->handover, sizeof(x->handover), HANDOVER_FORMAT, h.slot, h.fd, h.nr, h.ss_flags, h.sigmask, h.sigign, x->name);
+	handover_make(x->handover, &h, x->name);
 	session_exec_begin(task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);

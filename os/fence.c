@@ -62,7 +62,7 @@ static long send(const struct task *task, s32 signo)
 	memset(&info, 0, sizeof(info));
 	info.signo = signo;
 	info.code = SIG_KICK_CODE;
-	info.value = the_process.session_id;
+	info.value = the_process.config.session_id;
 	return sys4(__NR_rt_tgsigqueueinfo, pid, tid, signo, &info);
 }
 
@@ -94,7 +94,7 @@ void signal_kick(struct task *task)
 
 bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info)
 {
-	bool known = info->value == the_process.session_id;
+	bool known = info->value == the_process.config.session_id;
 
 	if (signo == SIG_KICK)
 		return known && (info->code == SIG_KICK_CODE || info->code == SI_TIMER);

@@ -25,14 +25,23 @@ int handover_take(char *string)
 {
 	struct handover *h = &handover;
 	const char *s = string;
-	u64 n[4];
+	u32 word[HANDOVER_WORDS];
+	u64 n[4], value;
 	size_t len;
 
 	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
 		if (!take_hex(&s, &n[i]))
 			return -EINVAL;
-	if (!take_hex(&s, &h->sigmask) || !take_hex(&s, &h->sigign) || strlen(s) >= sizeof(h->name))
+	if (!take_hex(&s, &h->sigmask) || !take_hex(&s, &h->sigign))
 		return -EINVAL;
+	for (u32 i = 0; i < HANDOVER_WORDS; i++) {
+		if (!take_hex(&s, &value))
+			return -EINVAL;
+		word[i] = (u32)value;
+	}
+	if (strlen(s) >= sizeof(h->name))
+		return -EINVAL;
+	memcpy(&h->config, word, sizeof(word));
 	h->slot = (u32)n[0];
 	h->fd = (u32)n[1];
 	h->nr = (u32)n[2];

@@ -7,6 +7,8 @@
 
 #include "abi/types.h"
 #include "os/arena.h"
+#include "rt/fmt.h"
+#include "rt/string.h"
 
 struct handover {
 	u32 slot;	/* of the task */
@@ -14,12 +16,25 @@ struct handover {
 	u32 nr;		/* the system call; 0: the launcher's */
 	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
 	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/signal.h */
+	struct session_config config;
 	char name[ARENA_PATH]; /* AT_EXECFN as the guest is to see it */
 };
 
-/* As a string: the numbers in the order of the structure, and the name. */
-#define HANDOVER_FORMAT "%x %x %x %x %lx %lx %s"
-#define HANDOVER_MAX (ARENA_PATH + 80)
+#define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
+#define HANDOVER_MAX (ARENA_PATH + 80 + HANDOVER_WORDS * 9)
+
+/* As a string, which has room for HANDOVER_MAX bytes: the numbers in the order of the structure, and the name. */
+static inline void handover_make(char *out, const struct handover *h, const char *name)
+{
+	u32 word[HANDOVER_WORDS];
+	size_t len = rt_append(out, HANDOVER_MAX, 0, "%x %x %x %x %lx %lx ", h->slot, h->fd, h->nr, h->ss_flags,
+			       h->sigmask, h->sigign);
+
+	memcpy(word, &h->config, sizeof(word));
+	for (u32 i = 0; i < HANDOVER_WORDS; i++)
+		len = rt_append(out, HANDOVER_MAX, len, "%x ", word[i]);
+	rt_append(out, HANDOVER_MAX, len, "%s", name);
+}
 
 /* This image's; name[] and the rest are the runtime's own copy. */
 extern struct handover handover;

@@ -128,6 +128,10 @@ void loop_run(struct thread *t)
 			if (cpuid_emulate(t))
 				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 			break;
+		case DBT_XGETBV:
+			if (xgetbv_emulate(t))
+				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			break;
 		case DBT_INTERRUPT:
 			event_task_moved(t->cpu->slot);
 			tell_switches(t, 0);

@@ -68,7 +68,7 @@ static s32 runtime_descriptor(const u64 *kernel_sp)
  */
 static void set_up_log(s32 runtime_fd)
 {
-	struct session_config *c = &arena()->config;
+	struct session_config *c = &the_process.config;
 	s32 fd;
 
 	log_level = (int)c->log_level;
@@ -95,7 +95,8 @@ static void take_handover(const u64 *kernel_sp)
 	struct stack_kernel k;
 
 	stack_parse_kernel(kernel_sp, &k);
-	if (!k.handover || handover_take(k.handover))
+	if (!k.handover || handover_take(k.handover) || handover.config.magic != ARENA_MAGIC ||
+	    handover.config.size_of_arena != (u32)sizeof(struct arena))
 		fail("this program is started by pcl only", -EINVAL);
 }
 
@@ -106,12 +107,11 @@ u64 main_prepare(const u64 *kernel_sp)
 	int ret;
 
 	take_handover(kernel_sp);
+	the_process.config = handover.config;
 	ret = session_attach(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
-	the_process.config = arena()->config;
-	the_process.session_id = arena()->session_id;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
@@ -162,12 +162,13 @@ static void find_task(struct thread *t)
 /* The first member makes the event tables; the others find them. */
 static void attach_events(void)
 {
+	bool first = !handover.fd;
 	struct arena *a = arena();
 	int ret;
 
 	_Static_assert(ARENA_TASKS == EVENT_TASKS, "task slots are event contexts");
 	check((u64)arena_event_space() + event_space_size() <= LAYOUT_ARENA + LAYOUT_ARENA_SIZE);
-	if (!a->events_ready) {
+	if (first) {
 		ret = event_space_init(arena_event_space());
 		if (ret)
 			fail("cannot make the event tables", ret);
@@ -181,7 +182,7 @@ static void attach_events(void)
 		.barrier = signal_barrier,
 		.after = event_after,
 	};
-	if (!a->events_ready) { /* the first image: nobody sees that files are opened */
+	if (first) { /* the first image: nobody sees that files are opened */
 		host_find_cpus(&a->cpus);
 		a->clock.tsc_trusted = clock_tsc_trusted();
 		event_sysctl()->paranoid = the_process.config.paranoid;
@@ -190,7 +191,6 @@ static void attach_events(void)
 			event_space->rate_set = 1;
 		}
 		event_space->call_stacks = the_process.config.call_stacks;
-		a->events_ready = 1;
 	}
 	pmu_init();
 }

@@ -12,6 +12,7 @@
 #include "event/ready.h"
 #include "os/apart.h"
 #include "os/process.h"
+#include "os/sys_perf.h"
 #include "os/signal.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -32,7 +33,8 @@ static u32 make_address(struct address *a, u64 inode)
 {
 	a->family = AF_UNIX_;
 	a->name[0] = 0;
-	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx", the_process.session_id, inode);
+	return 3 + (u32)rt_snprintf(a->name + 1, sizeof(a->name) - 1, "pcl-%lx-%lx",
+				     the_process.config.session_id, inode);
 }
 
 long notify_descriptor(bool cloexec)
@@ -123,23 +125,49 @@ static bool has_own_codes(u32 signo)
 #define BAND_IN (EPOLLIN | EPOLLRDNORM)
 #define BAND_HUP (EPOLLHUP | EPOLLERR)
 
+/*
+ * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and
+ * say which signal a thread queues to itself. Of events whose places are the same the last one. In the child of a
+ * fork nothing here is of its own threads.
+ */
+#define ASKED 4096u
+static u64 asked[ASKED];
+
+static u64 asked_word(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	_Static_assert(EVENT_SLOTS <= 1 << 23, "an event's number has 23 bits");
+	return (u64)nr << 41 | (u64)(signo & 127) << 34 | (u64)(type & 3) << 32 | (u32)owner;
+}
+
+static void asked_note(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	__atomic_store_n(&asked[nr % ASKED], asked_word(nr, signo, type, owner), __ATOMIC_RELAXED);
+}
+
+static bool asked_for(u32 nr, u32 signo, u32 type, s32 owner)
+{
+	u64 word = __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED);
+
+	return signo < 128 && type < 4 && word == asked_word(nr, signo, type, owner);
+}
+
 /* As the kernel's send_sigio_to_task(): without F_SETSIG there is no siginfo to speak of. */
-static void fill_siginfo(struct ksiginfo *info, const struct event *e, u32 kill)
+static void fill_siginfo(struct ksiginfo *info, u32 signo, s32 fd, u32 kill)
 {
 	memset(info, 0, sizeof(*info));
 	info->signo = SIGIO;
 	info->code = SIG_CODE_KERNEL;
-	if (!e->async_signo)
+	if (!signo)
 		return;
-	info->signo = (s32)e->async_signo;
-	info->code = has_own_codes(e->async_signo) ? SI_SIGIO : (s32)kill;
+	info->signo = (s32)signo;
+	info->code = has_own_codes(signo) ? SI_SIGIO : (s32)kill;
 	info->addr = kill == POLL_HUP ? BAND_HUP : BAND_IN; /* si_band */
-	info->value = (u32)e->async_fd;
+	info->value = (u32)fd;
 }
 
-static long queue_to_self(const struct thread *t, const struct event *e, const struct ksiginfo *info)
+static long queue_to_self(const struct thread *t, u32 type, const struct ksiginfo *info)
 {
-	if (e->async_type == F_OWNER_TID)
+	if (type == F_OWNER_TID)
 		return sys4(__NR_rt_tgsigqueueinfo, t->pid, t->tid, info->signo, info);
 	return sys3(__NR_rt_sigqueueinfo, t->tid, info->signo, info); /* to its process */
 }
@@ -153,19 +181,22 @@ static void add_in(struct event *e)
 /* True if it is the calling thread that is to be signalled, and it has been. */
 static bool signal_self(struct event *e, u32 kill)
 {
+	u32 signo = __atomic_load_n(&e->async_signo, __ATOMIC_RELAXED);
+	u32 type = __atomic_load_n(&e->async_type, __ATOMIC_RELAXED);
 	const struct thread *t = thread_current();
 	struct ksiginfo info;
 	long ret;
 
-	if (!t || t->task->pid != e->async_pid || t->tid != e->async_owner || e->async_type == F_OWNER_PGRP)
+	if (!t || t->task->pid != e->async_pid || t->tid != e->async_owner || type == F_OWNER_PGRP ||
+	    !asked_for(event_nr(e), signo, type, t->tid))
 		return false;
-	fill_siginfo(&info, e, kill);
-	ret = queue_to_self(t, e, &info);
+	fill_siginfo(&info, signo, e->async_fd, kill);
+	ret = queue_to_self(t, type, &info);
 	if (ret == -EAGAIN) {
 		memset(&info, 0, sizeof(info));
 		info.signo = SIGIO;
 		info.code = SIG_CODE_KERNEL;
-		ret = queue_to_self(t, e, &info);
+		ret = queue_to_self(t, type, &info);
 	} else if (!ret && kill != POLL_HUP) {
 		add_in(e);
 	}
@@ -216,6 +247,7 @@ void notify_set_owner(struct thread *t, s32 fd)
 	} owner = {0, 0};
 	long signo = sys2(__NR_fcntl, fd, F_GETSIG);
 	struct event *e;
+	u32 nr = 0;
 
 	sys3(__NR_fcntl, fd, F_GETOWN_EX, &owner);
 	event_lock();
@@ -224,8 +256,11 @@ void notify_set_owner(struct thread *t, s32 fd)
 		e->async_signo = (u32)signo;
 		e->async_type = (u32)owner.type;
 		e->async_owner = owner.id;
+		nr = event_nr(e);
 	}
 	event_unlock();
+	if (nr)
+		asked_note(nr, (u32)signo, (u32)owner.type, owner.id);
 }
 
 /* ---- their delivery ---- */
@@ -270,7 +305,7 @@ static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 	enum meaning meaning = UNSURE;
 	struct event *e;
 
-	if (!event_files_lookup(t->cpu->slot, (u32)fd))
+	if (!perf_is_event(t, (u32)fd))
 		return true;
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
@@ -292,7 +327,7 @@ static void taken_of_any(struct thread *t)
 	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 
-		if (nr && event_slot(nr)->async_pid)
+		if (nr && event_slot(nr)->async_pid && genuine_is(fd))
 			take_if_not_missed(t, (s32)fd);
 	}
 }

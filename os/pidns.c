@@ -75,10 +75,13 @@ static void enter_namespace(struct task *task, u32 ns)
 	u32 from = task->depth;
 	s32 ids[2][1 + PIDNS_DEPTH];
 	int levels = proc_read_ids(task->pid, task->tid, ids, 1 + PIDNS_DEPTH);
+	struct pidns_ids *own;
 
 	from = MIN(from, PIDNS_DEPTH);
 	task->depth = levels > 1 ? (u32)levels - 1 : MIN(from + 1, PIDNS_DEPTH);
-	((struct pidns_ids *)pidns_inner(task))->ns = ns;
+	own = (struct pidns_ids *)pidns_inner(task);
+	if (own) /* whatever others have written meanwhile */
+		own->ns = ns;
 	name_levels(task, from);
 }
 

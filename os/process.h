@@ -15,8 +15,7 @@ struct process {
 	/* Set once by main(). */
 	s32 runtime_fd;	   /* the runtime's own image; the others of SESSION_FDS follow */
 	u64 vdso;	   /* AT_SYSINFO_EHDR, 0: none */
-	struct session_config config; /* as it was when this image began; so is */
-	u64 session_id;
+	struct session_config config; /* handed over */
 
 	struct lock threads_lock; /* RANK_THREADS; guards the rest */
 	struct thread *threads;	  /* running */

@@ -27,6 +27,6 @@ int rdpmc_emulate(struct thread *t)
 	shot_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);
-	sampling_emulated(t, &before);
+	sampling_emulated(t, &before, 2);
 	return 0;
 }

@@ -16,8 +16,6 @@
 #define WALK_PIECES 40
 #define WALK_INSNS 6
 
-#define EMULATED_LEN 2 /* of cpuid and rdpmc without prefixes */
-
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
 struct perf_siginfo {
 	s32 signo, err, code, pad;
@@ -97,14 +95,14 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 	return stop;
 }
 
-void sampling_emulated(struct thread *t, const struct shot_regs *before)
+void sampling_emulated(struct thread *t, const struct shot_regs *before, u8 len)
 {
 	struct cpu *cpu = t->cpu;
 	struct insn in;
 
 	/* It may have gone meanwhile, by another thread. */
 	if (!guest_insn_decode(cpu->rip, &in))
-		in = (struct insn){.len = EMULATED_LEN};
+		in = (struct insn){.len = len};
 	cpu->rip += in.len;
 	if (cpu->variant & CPU_WANT_BLOCKS)
 		cpu_count_besides(cpu, CELL_INSTRUCTIONS, 1);

@@ -30,8 +30,11 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault);
 /* dbt_step() with the samples of the limits that the instruction reaches. The same. */
 enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault);
 
-/* The runtime has executed the instruction at cpu->rip: steps over it, counts it, takes the sample of a limit that it reached; regs: before it. */
-void sampling_emulated(struct thread *t, const struct shot_regs *before);
+/*
+ * The runtime has executed the instruction at cpu->rip: steps over it, counts it, takes the sample of a limit that it reached.
+ * before: its registers; len: its length, for when its code is gone by now.
+ */
+void sampling_emulated(struct thread *t, const struct shot_regs *before, u8 len);
 
 /* t->clock_fired or t->clock_state == CLOCK_PAUSED. */
 void sampling_clock(struct thread *t);

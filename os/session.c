@@ -49,11 +49,7 @@ int session_attach(int arena_fd)
 		ret = map_part(arena_fd, LAYOUT_RINGS, LAYOUT_RINGS_SIZE);
 	if (!ret)
 		ret = map_part(arena_fd, LAYOUT_JOURNALS, ARENA_JOURNALS_SIZE);
-	if (ret)
-		return ret;
-	if (arena()->magic != ARENA_MAGIC || arena()->size_of_arena != (u32)sizeof(struct arena))
-		return -EINVAL;
-	return 0;
+	return ret;
 }
 
 static void push_free(struct task *task)
@@ -431,6 +427,7 @@ void session_group_end(struct task *self)
 static s32 outermost_pid(s32 pid, u32 *ns)
 {
 	u32 own = pidns_own(), slot;
+	const struct pidns_ids *inner;
 	s32 its_pid, its_tid;
 
 	*ns = 0;
@@ -439,8 +436,9 @@ static s32 outermost_pid(s32 pid, u32 *ns)
 
 		if (!task || task->state != TASK_ALIVE || !pidns_ids(task, own, &its_pid, &its_tid) || its_pid != pid)
 			continue;
-		if (pidns_inner(task) && pidns_inner(task)->pid == 1)
-			*ns = pidns_of(task);
+		inner = pidns_inner(task);
+		if (inner && inner->pid == 1)
+			*ns = inner->ns;
 		return task->pid;
 	}
 	return own ? 0 : pid;

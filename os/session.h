@@ -11,7 +11,7 @@
 #include "os/arena.h"
 #include "os/thread.h"
 
-/* Maps the arena from its descriptor. 0, or -errno; -EINVAL: not an arena of this version. */
+/* Maps the arena from its descriptor. 0, or -errno. */
 int session_attach(int arena_fd);
 
 /* That slot, which is the calling thread's after exec, made ALIVE; NULL: it is none. Takes no lock. */

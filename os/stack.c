@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include "isa/cpuid.h"
 #include "os/stack.h"
 #include "os/vma.h"
 #include "rt/guest.h"
@@ -155,6 +156,10 @@ static u64 auxv_value(const struct stack_program *prog, const struct plan *l, u6
 		return l->execfn;
 	case AT_PLATFORM:
 		return l->platform;
+	case AT_HWCAP:
+		return isa_mask_hwcap(kernel_value);
+	case AT_HWCAP2:
+		return isa_mask_hwcap2(kernel_value);
 	}
 	return kernel_value;
 }

@@ -30,7 +30,7 @@ _Static_assert(EVENT_WATCHES <= TAG_WATCH + 1, "the numbers fit into the tag");
 /* Data that no guest uses: a number of the session's that nobody can guess, and the registration's. */
 static u64 tag_of(u32 watch)
 {
-	return (the_process.session_id * 0x9e3779b97f4a7c15ul & ~TAG_WATCH) | watch;
+	return (the_process.config.session_id * 0x9e3779b97f4a7c15ul & ~TAG_WATCH) | watch;
 }
 
 /* 0: it is the guest's own data. */

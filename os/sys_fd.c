@@ -29,8 +29,13 @@
 
 long sys_close(struct thread *t, const u64 *a)
 {
+	long ret;
+
 	event_files_close(t->cpu->slot, (u32)a[0]);
-	return syscall_pass(t, a);
+	genuine_forget((u32)a[0]);
+	ret = syscall_pass(t, a);
+	genuine_forget((u32)a[0]); /* another thread may have asked between */
+	return ret;
 }
 
 /* The kernel has made new_fd a duplicate of old_fd. */
@@ -40,10 +45,15 @@ static long duplicated(struct thread *t, u32 old_fd, long new_fd)
 
 	if (new_fd < 0 || old_fd == (u32)new_fd)
 		return new_fd;
+	if (unlikely(genuine_is_known(old_fd)))
+		genuine_note((u64)new_fd);
+	else
+		genuine_forget((u64)new_fd);
 	ret = event_files_dup(t->cpu->slot, old_fd, new_fd);
 	if (!ret)
 		return new_fd;
 	sys1(__NR_close, new_fd);
+	genuine_forget((u64)new_fd);
 	return refuse(-ret, "the number is too high for an event");
 }
 
@@ -224,6 +234,8 @@ long sys_close_range(struct thread *t, const u64 *a)
 		if (first > last)
 			break;
 		ret = sys3(__NR_close_range, first, end, flags & CLOSE_RANGE_CLOEXEC);
+		if (!(flags & CLOSE_RANGE_CLOEXEC))
+			genuine_forget_range(first, end);
 		if (ret)
 			return ret;
 		first = end + 1;

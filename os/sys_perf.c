@@ -107,6 +107,7 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 	}
 	if (!ret) {
 		stat_inc(events_opened);
+		genuine_note((u64)fd);
 		return fd;
 	}
 	sys1(__NR_close, fd);

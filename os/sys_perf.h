@@ -6,12 +6,13 @@
 #define OS_SYS_PERF_H
 
 #include "event/files.h"
+#include "os/genuine.h"
 #include "os/thread.h"
 
 /* The descriptor is an event of this process. */
 static inline bool perf_is_event(const struct thread *t, u64 fd)
 {
-	return event_files_lookup(t->cpu->slot, (u32)fd) != 0;
+	return event_files_lookup(t->cpu->slot, (u32)fd) && genuine_is((u32)fd);
 }
 
 /* In the new image after exec, before the guest runs: forgets the descriptors that exec closed. */

@@ -34,7 +34,18 @@ static const struct syscall_row rows[] = {
 #undef pass
 };
 
-static const struct syscall_row unknown = {NULL, NULL, syscall_pass};
+#define X32_SHIFT 30 /* of __X32_SYSCALL_BIT, the highest of such a number */
+
+/*
+ * A number that the table does not have: of a newer kernel's, or one of the x32 ABI, whose calls would pass by all
+ * that pcl does for those it knows.
+ */
+static long call_unknown(struct thread *t, const u64 *a)
+{
+	return t->nr >> X32_SHIFT == 1 ? refuse(ENOSYS, "x32: as a kernel without it") : syscall_pass(t, a);
+}
+
+static const struct syscall_row unknown = {NULL, NULL, call_unknown};
 
 long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/start.S */
 
@@ -150,8 +161,8 @@ void syscall_dispatch(struct thread *t)
 	unsigned int i;
 	long ret;
 
-	t->nr = cpu_get_gpr(t->cpu, RAX);
-	t->again_rax = t->nr;
+	t->again_rax = cpu_get_gpr(t->cpu, RAX);
+	t->nr = (u64)(s32)t->again_rax; /* as the kernel */
 	t->again_entered = 0;
 	if (t->attention) {
 		go_back(t);

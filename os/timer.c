@@ -49,7 +49,7 @@ static bool choose_ids(bool on)
 static bool try_create(const struct thread *t, bool coarse, s32 *id)
 {
 	struct ksigevent event = {
-		.value = the_process.session_id, .signo = SIG_KICK, .notify = SIGEV_THREAD_ID, .tid = t->tid};
+		.value = the_process.config.session_id, .signo = SIG_KICK, .notify = SIGEV_THREAD_ID, .tid = t->tid};
 
 	return sys3(__NR_timer_create, coarse ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &event, id) == 0;
 }

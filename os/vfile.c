@@ -152,9 +152,10 @@ static void find_exe(struct vfile *v, bool own, const struct task *task)
 /* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */
 static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
 {
-	s32 own_pid, own_tid;
+	s32 own_pid = t->host_pid, own_tid = t->host_tid; /* what execve("/proc/PID/exe") executes is not for others to say */
 
-	pidns_ids(t->task, pidns, &own_pid, &own_tid);
+	if (unlikely(pidns))
+		pidns_ids(t->task, pidns, &own_pid, &own_tid);
 	if (*pid != own_pid && *pid != own_tid)
 		return false;
 	*pid = *pid == own_pid ? t->group->pid : t->tid;

@@ -108,7 +108,7 @@ static long write_dir(const struct vfile *v, int fd)
 
 static long write_file(const struct vfile *v, int fd)
 {
-	char text[MAX(PMU_SYSFS_TEXT, TRACEFS_TEXT)];
+	char text[PMU_SYSFS_TEXT > TRACEFS_TEXT ? PMU_SYSFS_TEXT : TRACEFS_TEXT];
 	long n;
 
 	if (tracefs_has(v->path))

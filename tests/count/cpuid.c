@@ -1,4 +1,7 @@
-/* cpuid in a loop, in a row, with redundant prefixes, and in the middle of blocks: one instruction each, wherever a sample lies. */
+/*
+ * cpuid and xgetbv in a loop, in a row, with redundant prefixes, and in the middle of blocks: one instruction each,
+ * wherever a sample lies.
+ */
 #include "tests/count/region.h"
 
 static unsigned ask(unsigned leaf, unsigned sub)
@@ -18,6 +21,14 @@ static unsigned row(void)
 	return b;
 }
 
+static unsigned enabled(void)
+{
+	unsigned a, d;
+
+	__asm__ volatile("xgetbv; xgetbv; .byte 0x48, 0x0f, 0x01, 0xd0; nop" : "=a"(a), "=d"(d) : "c"(0));
+	return a;
+}
+
 int main(void)
 {
 	int fd = region_open();
@@ -31,7 +42,7 @@ int main(void)
 	region_end(fd, 1);
 	region_begin(fd, 2);
 	for (unsigned i = 0; i < 50; i++)
-		ok += row() == row();
+		ok += row() == row() && enabled() & 1;
 	region_end(fd, 2);
 	printf("%u %u\n", sum, ok);
 	region_print(1);

@@ -1,8 +1,11 @@
 /*
- * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still root, count, sample, fork and
- * execute. Nobody may go where it points them.
+ * A member that gave up its privileges writes over all of the session's memory that it can reach, while others, still
+ * root, use all of pcl (members.h). Nobody may go where it points them.
  *
- *   hostile PCL FILE ROUND [plain]   natively: starts the session and judges. FILE is what all share. plain: the writer stays the user that it is.
+ *   hostile PCL FILE ROUND [plain] [storm]   natively: starts the session and judges. FILE is what all share.
+ *
+ * plain  the writer stays the user that it is
+ * storm  it writes without a pause, at random, for STORM_MS, and members that end are replaced. ROUND is the seed then
  *
  * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
  * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
@@ -10,46 +13,31 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "tests/kill/members.h"
 
-#define MEMBERS 4
 #define NOBODY 65534
-#define PAGE 4096ul
 #define MARK_AT 0x414141000000ul /* the code */
-#define FILE_AT 0x414142000000ul /* FILE, everywhere */
 #define LOOK_FROM 0x521000000000ul /* where pcl has its memory: rt/layout.h */
 #define LOOK_TO 0x527000000000ul
 #define OWN_FROM 0x522000000000ul  /* there it is the process's own, which need not be spoilt */
 #define OWN_TO 0x525000000000ul
 #define LOOK_STEP 0x40000000ul
 #define EMPTY_MAX 8 /* steps; nothing comes behind so many */
-#define RING_PAGES 8
 #define PASSES 6
 #define END_SECONDS 20
-
-struct shared {
-	volatile uint32_t reached; /* first: see mark() */
-	volatile uint32_t stop, written;
-	volatile int32_t pid[MEMBERS + 2];
-	volatile uint64_t beats[MEMBERS], pages;
-};
-
-static struct shared *const shared = (struct shared *)FILE_AT;
+#define STORM_MS 1200
 
 static void map_file(const char *path)
 {
@@ -74,89 +62,6 @@ static void make_mark(void)
 		exit(1);
 	}
 	memcpy(at, code, sizeof(code));
-}
-
-static void nap(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
-
-/* ---- members ---- */
-
-static int open_event(uint64_t period)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-		.inherit = !period,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-		.sample_regs_user = 0xff,
-		.sample_stack_user = 512,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	/* Where the session has forgotten that it is an event, it is as any descriptor without data. */
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
-}
-
-static void *thread(void *arg)
-{
-	for (volatile int i = 0; i < 10000; i++)
-		;
-	return arg;
-}
-
-static void run_child(bool executes)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		if (executes)
-			execl("/bin/true", "true", NULL);
-		_exit(0);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-static void __attribute__((noreturn)) member(int nr)
-{
-	int count = open_event(0), sample = open_event(1009), more;
-	struct perf_event_mmap_page *ring;
-	char values[256];
-	pthread_t t;
-
-	if (count < 0 || sample < 0) {
-		perror("perf_event_open");
-		exit(1);
-	}
-	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sample, 0);
-	shared->pid[nr] = getpid();
-	while (!shared->stop) {
-		for (volatile int i = 0; i < 20000; i++)
-			;
-		(void)!read(count, values, sizeof(values));
-		if (ring != MAP_FAILED)
-			ring->data_tail = ring->data_head;
-		if (nr == 0)
-			run_child(true);
-		if (nr == 1)
-			run_child(false);
-		if (nr == 2 && !pthread_create(&t, NULL, thread, NULL))
-			pthread_join(t, NULL);
-		if (nr == 3) {
-			more = open_event(0);
-			ioctl(more, PERF_EVENT_IOC_DISABLE, 0);
-			close(more);
-		}
-		shared->beats[nr]++;
-	}
-	_exit(0);
 }
 
 /* ---- the writer ---- */
@@ -207,16 +112,76 @@ static uint64_t value_of(int pass, uint64_t at)
 	}
 }
 
-static void __attribute__((noreturn)) writer(int round, bool plain)
+static uint64_t state;
+
+static uint64_t any(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Some words in a row: values of the passes, what is elsewhere in the session's memory, or what is there, a little changed. */
+static void scribble(const uint64_t *page, size_t n, const uint64_t *from, size_t all)
+{
+	uint64_t at = page[any() % n] + any() % PAGE / 8 * 8, kind = any() % 10, size = 8ul << any() % 10;
+	uint64_t source = from[any() % all] + any() % PAGE / 8 * 8;
+
+	for (uint64_t end = at / PAGE * PAGE + PAGE; size && at < end; at += 8, source += 8, size -= 8) {
+		volatile uint64_t *word = (volatile uint64_t *)at;
+
+		if (kind < PASSES)
+			*word = value_of((int)kind, at);
+		else if (kind == PASSES && source / PAGE == (source - 8) / PAGE)
+			*word = *(volatile uint64_t *)source;
+		else if (kind == PASSES + 1)
+			*word += any() % 5 - 2;
+		else if (kind == PASSES + 2)
+			*word ^= 1ul << any() % 64;
+		else
+			*(volatile uint32_t *)(at + any() % 2 * 4) = (uint32_t)any() % 64;
+	}
+}
+
+/* In most rounds only some pages, so that members live longer. */
+static void __attribute__((noreturn)) storm(int round, const uint64_t *page, size_t n)
+{
+	static const size_t few[] = {1, 3, 10, ~0ul};
+	uint64_t some[10], end = now_ms() + STORM_MS;
+	size_t in_some = few[round % 4];
+
+	state = 0x9e3779b97f4a7c15 * (uint64_t)(round + 1);
+	for (size_t i = 0; i < in_some && i < 10; i++)
+		some[i] = page[any() % n];
+	while (!shared->stop && now_ms() < end) {
+		for (int i = 0; i < 100; i++)
+			scribble(in_some > n ? page : some, in_some > n ? n : in_some, page, n);
+		shared->written = PASSES;
+	}
+	_exit(0);
+}
+
+static void __attribute__((noreturn)) writer(int round, bool plain, bool is_storm)
 {
 	uint64_t *page;
 	size_t n;
 
 	shared->pid[MEMBERS] = getpid();
-	n = find_pages(&page);
+	n = find_pages(&page); /* before: mincore tells only the owner of a file */
 	shared->pages = n;
 	if (!plain && (setgid(NOBODY) || setuid(NOBODY)))
 		exit(1);
+	if (is_storm)
+		storm(round, page, n);
 	for (int pass = 0; pass < PASSES; pass++) {
 		for (size_t i = 0; i < n; i++) {
 			if (round && (page[i] / PAGE * 2654435761u >> 7 ^ pass * 5 ^ round) % 8)
@@ -230,14 +195,18 @@ static void __attribute__((noreturn)) writer(int round, bool plain)
 	_exit(0);
 }
 
-static int session(const char *path, int round, bool plain)
+static int session(const char *path, int round, bool plain, bool is_storm)
 {
+	pid_t pid, is[MEMBERS];
+
 	map_file(path);
 	make_mark();
 	shared->pid[MEMBERS + 1] = getpid();
-	for (int i = 0; i < MEMBERS; i++)
-		if (!fork())
+	for (int i = 0; i < MEMBERS; i++) {
+		is[i] = fork();
+		if (!is[i])
 			member(i);
+	}
 	for (int i = 0; i < 2000; i++) {
 		int ready = 0;
 
@@ -248,9 +217,14 @@ static int session(const char *path, int round, bool plain)
 		nap(5);
 	}
 	if (!fork())
-		writer(round, plain);
-	while (waitpid(-1, NULL, 0) > 0)
-		;
+		writer(round, plain, is_storm);
+	while ((pid = waitpid(-1, NULL, 0)) > 0) {
+		for (int i = 0; i < MEMBERS && is_storm && !shared->stop; i++) {
+			is[i] = is[i] == pid ? fork() : is[i];
+			if (!is[i])
+				member(i);
+		}
+	}
 	return 0;
 }
 
@@ -298,7 +272,7 @@ static bool is_sealed(pid_t pid)
 	return false;
 }
 
-static int judge(char **argv, const char *self)
+static int judge(char **argv, const char *self, bool is_storm)
 {
 	bool bad = false;
 	pid_t pid[256];
@@ -307,7 +281,7 @@ static int judge(char **argv, const char *self)
 	map_file(argv[2]);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!fork()) {
-		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], NULL);
+		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], argv[4] ? argv[5] : NULL, NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)
@@ -324,9 +298,13 @@ static int judge(char **argv, const char *self)
 		if (is_gone(shared->pid[MEMBERS]) && shared->pid[MEMBERS])
 			break;
 	}
-	nap(500);
-	printf("%lu pages, pass %u, %lu %lu %lu %lu rounds\n", shared->pages, shared->written, shared->beats[0], shared->beats[1], shared->beats[2],
-	       shared->beats[3]);
+	for (uint64_t end = now_ms() + STORM_MS; is_storm && now_ms() < end && !is_gone(shared->pid[MEMBERS + 1]);)
+		nap(20);
+	nap(is_storm ? 50 : 500);
+	printf("%lu pages, pass %u, rounds:", shared->pages, shared->written);
+	for (int i = 0; i < MEMBERS; i++)
+		printf(" %lu", shared->beats[i]);
+	printf("\n");
 	shared->stop = 1;
 	for (int i = 0; i < END_SECONDS * 50 && children(pid, 1); i++)
 		nap(20);
@@ -337,18 +315,27 @@ static int judge(char **argv, const char *self)
 			kill(pid[i], SIGKILL);
 		}
 	}
+	if (shared->changed)
+		printf("a member's registers or memory changed\n");
 	if (shared->reached)
 		printf("a member went where it was pointed\n");
 	if (!shared->pages || !shared->written)
 		printf("nothing was written\n");
-	return bad || shared->reached || !shared->pages || !shared->written;
+	return bad || shared->reached || shared->changed || !shared->pages || !shared->written;
+}
+
+static bool has_word(char **word, const char *which)
+{
+	while (*word && strcmp(*word, which))
+		word++;
+	return *word;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "session"))
-		return session(argv[2], atoi(argv[3]), argc > 4);
+		return session(argv[2], atoi(argv[3]), has_word(argv + 4, "plain"), has_word(argv + 4, "storm"));
 	if (argc < 4)
 		return 2;
-	return judge(argv, argv[0]);
+	return judge(argv, argv[0], has_word(argv + 4, "storm"));
 }

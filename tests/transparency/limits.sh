@@ -13,3 +13,6 @@ $RUN bash -c 'ulimit -l 64; ls -d /tmp; ulimit -l'
 try: bytearray(400 << 20)
 except MemoryError: print(\"no memory\")"')
 (ulimit -S -d 300000; $RUN bash -c 'ulimit -d; ulimit -Hd; bash -c "ulimit -d"; ls -d /tmp')
+# What the program lowers then stays so.
+(ulimit -S -v 300000; ulimit -S -d 300000
+	$RUN bash -c 'ulimit -S -v 200000; ulimit -S -d 100000; bash -c "ulimit -v; ulimit -d"')

@@ -100,6 +100,8 @@ static enum isa_kind kind_of(const ZydisDecodedInstruction *zi, const ZydisDecod
 		return ISA_POPF;
 	case ZYDIS_MNEMONIC_CPUID:
 		return ISA_CPUID;
+	case ZYDIS_MNEMONIC_XGETBV:
+		return ISA_XGETBV;
 	case ZYDIS_MNEMONIC_RDTSC:
 	case ZYDIS_MNEMONIC_RDTSCP:
 		return ISA_RDTSC;
@@ -131,6 +133,7 @@ static bool ends_block(enum isa_kind k)
 	case ISA_PUSHF:
 	case ISA_POPF:
 	case ISA_CPUID:
+	case ISA_XGETBV:
 	case ISA_RDTSC:
 	case ISA_RDPMC:
 	case ISA_FSGSBASE:

@@ -80,6 +80,23 @@ static void test_once(void)
 #include "isa/features.def"
 }
 
+/*
+ * Tile state needs instructions that Zydis knows, or is not shown; LWP needs some that no processor with a future
+ * has.
+ */
+static void test_state(void)
+{
+	u64 all = isa_mask_xcr0(~0ul), tile = 3ul << 17, apx = 1ul << 19;
+
+	expect_long(all & 0x2ff, 0x2ff);
+	expect_long(all & tile, zydis_knows("tilerelease", "\xc4\xe2\x78\x49\xc0", 5) ? tile : 0);
+	expect_long(all & apx, zydis_knows("add", "\xd5\x10\x01\xc0", 4) ? apx : 0);
+	expect_long(all & ~(0x2ff | tile | apx | 1ul << 62), 0);
+	expect_long(isa_mask_xcr0(7), 7);
+	expect_long(isa_mask_hwcap(~0ul), ~0u);
+	expect_long(isa_mask_hwcap2(~0ul), 3);
+}
+
 static void test_avx10(void)
 {
 	static const char avx10_2[] = "\x62\xf3\x75\x48\x52\xc2\x00";
@@ -121,6 +138,7 @@ int main(void)
 {
 	test_rows();
 	test_once();
+	test_state();
 	test_avx10();
 	test_others();
 	test_this_processor();

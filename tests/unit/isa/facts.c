@@ -113,6 +113,7 @@ static const struct fact facts[] = {
 	{"pushfq", "\x9c", 1, ISA_PUSHF, SP, SP, ISA_STATUS | ISA_DF, NONE, ISA_STACK | ISA_STORE, ISA_FLOW_END},
 	{"popfq", "\x9d", 1, ISA_POPF, SP, SP, NONE, ISA_STATUS | ISA_DF, ISA_STACK | ISA_LOAD, ISA_FLOW_END},
 	{"cpuid", "\x0f\xa2", 2, ISA_CPUID, AX | CX, AX | BX | CX | DX, NONE, NONE, 0, ISA_FLOW_END},
+	{"xgetbv", "\x0f\x01\xd0", 3, ISA_XGETBV, CX, AX | DX, NONE, NONE, 0, ISA_FLOW_END},
 	{"rdtsc", "\x0f\x31", 2, ISA_RDTSC, 0, AX | DX, NONE, NONE, 0, ISA_FLOW_END},
 	{"rdtscp", "\x0f\x01\xf9", 3, ISA_RDTSC, 0, AX | CX | DX, NONE, NONE, 0, ISA_FLOW_END},
 	{"rdpmc", "\x0f\x33", 2, ISA_RDPMC, CX, AX | DX, NONE, NONE, 0, ISA_FLOW_END},

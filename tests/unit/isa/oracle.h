@@ -175,6 +175,8 @@ static inline enum isa_kind oracle_kind(const struct oracle *o)
 		return ISA_POPF;
 	if (oracle_is(o, "cpuid"))
 		return ISA_CPUID;
+	if (oracle_is(o, "xgetbv"))
+		return ISA_XGETBV;
 	if (oracle_is(o, "rdtsc") || oracle_is(o, "rdtscp"))
 		return ISA_RDTSC;
 	if (oracle_is(o, "rdpmc"))
@@ -359,6 +361,7 @@ static inline void oracle_insn(const struct oracle *o, const u8 *bytes, struct i
 	case ISA_PUSHF:
 	case ISA_POPF:
 	case ISA_CPUID:
+	case ISA_XGETBV:
 	case ISA_RDTSC:
 	case ISA_RDPMC:
 	case ISA_FSGSBASE:
