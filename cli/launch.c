@@ -28,6 +28,7 @@
 #endif
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
+#define MORE_THAN_ANYBODY_HAS 0x400000000000ul
 #define RUNTIME_NAME "pclrt"
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -191,6 +192,29 @@ static u64 random_id(void)
 	return id;
 }
 
+/*
+ * vm.overcommit_memory is 2 (rt/reserve.h). Everywhere else MAP_NORESERVE gives as many addresses as are wanted; under a limit on them the
+ * file tells, or nobody.
+ */
+static bool promises_no_more_than_it_has(void)
+{
+	void *at = mmap(NULL, MORE_THAN_ANYBODY_HAS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char mode = 0;
+	int fd;
+
+	if (at != MAP_FAILED) {
+		munmap(at, MORE_THAN_ANYBODY_HAS);
+		return false;
+	}
+	fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, &mode, 1) != 1)
+		mode = 0;
+	close(fd);
+	return mode == '2';
+}
+
 static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
 {
 	*c = (struct session_config){
@@ -206,6 +230,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.one_insn_blocks = (u32)o->one_insn_blocks,
 		.small_cache = (u32)o->small_cache,
 		.dual_map = (u32)o->dual_map,
+		.strict_overcommit = o->strict_overcommit || promises_no_more_than_it_has(),
 		.log_level = (u32)o->log,
 		.runtime_fd = runtime_fd,
 		.log_fd = STDERR_FILENO,

@@ -28,6 +28,7 @@
 #include "os/tracepoints.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
+#include "rt/reserve.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -111,6 +112,7 @@ u64 main_prepare(const u64 *kernel_sp)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
 	the_process.config = arena()->config;
+	reserve_in_steps = the_process.config.strict_overcommit;
 	the_process.session_id = arena()->session_id;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
