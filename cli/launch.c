@@ -28,7 +28,6 @@
 #endif
 #define DESCRIPTORS_LOW 1024
 #define FIRST_SLOT 1
-#define MORE_THAN_ANYBODY_HAS 0x400000000000ul
 #define RUNTIME_NAME "pclrt"
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -192,21 +191,12 @@ static u64 random_id(void)
 	return id;
 }
 
-/*
- * vm.overcommit_memory is 2 (rt/reserve.h). Everywhere else MAP_NORESERVE gives as many addresses as are wanted; under a limit on them the
- * file tells, or nobody.
- */
+/* vm.overcommit_memory is 2, see rt/reserve.h. */
 static bool promises_no_more_than_it_has(void)
 {
-	void *at = mmap(NULL, MORE_THAN_ANYBODY_HAS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
 	char mode = 0;
-	int fd;
 
-	if (at != MAP_FAILED) {
-		munmap(at, MORE_THAN_ANYBODY_HAS);
-		return false;
-	}
-	fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	if (read(fd, &mode, 1) != 1)
