@@ -20,12 +20,13 @@
 #define SIG_SIZE 4u /* in front of an abort handler */
 #define SIG_PAGES 16u
 
-/* Append-only. Read without the lock up to nsections, which is published last. */
+/* Append-only. Read without the lock up to rseq_cs_known, which is published last. */
 static struct rseq_cs_range {
 	u64 start, end;
 	u64 desc; /* guest address of a struct rseq_cs of it */
 } sections[SECTIONS];
-static u32 nsections, nforgotten;
+u32 rseq_cs_known;
+static u32 nforgotten;
 
 /* A bit for each 64 bytes of code, by the low bits of its address: sections may be there. */
 #define FILTER_BITS 4096u
@@ -42,14 +43,14 @@ static const struct rseq_cs_range *find(u64 pc)
 
 	if (likely(!(__atomic_load_n(&filter[bit / 64], __ATOMIC_RELAXED) >> bit % 64 & 1)))
 		return NULL;
-	n = __atomic_load_n(&nsections, __ATOMIC_ACQUIRE);
+	n = __atomic_load_n(&rseq_cs_known, __ATOMIC_ACQUIRE);
 	for (u32 i = 0; i < n; i++)
 		if (pc >= sections[i].start && pc < sections[i].end)
 			return &sections[i];
 	return NULL;
 }
 
-bool rseq_cs_at(u64 pc)
+bool rseq_cs_find(u64 pc)
 {
 	return find(pc);
 }
@@ -163,15 +164,15 @@ bool rseq_cs_learn(const struct insn *in, u64 pc)
 
 	if (likely(!addr) || !is_descriptor(addr, &cs))
 		return false;
-	for (u32 i = 0; i < nsections; i++)
+	for (u32 i = 0; i < rseq_cs_known; i++)
 		if (sections[i].start == cs.start_ip && sections[i].end == cs.start_ip + cs.post_commit_offset)
 			return false;
-	if (nsections == SECTIONS) {
+	if (rseq_cs_known == SECTIONS) {
 		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS, (u64)cs.start_ip);
 		return false;
 	}
-	sections[nsections] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
-	__atomic_store_n(&nsections, nsections + 1, __ATOMIC_RELEASE);
+	sections[rseq_cs_known] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
+	__atomic_store_n(&rseq_cs_known, rseq_cs_known + 1, __ATOMIC_RELEASE);
 	for (u64 at = ALIGN_DOWN(cs.start_ip, 64); at < cs.start_ip + cs.post_commit_offset; at += 64)
 		__atomic_fetch_or(&filter[filter_bit(at) / 64], 1ul << filter_bit(at) % 64, __ATOMIC_RELEASE);
 	return true;
@@ -179,7 +180,7 @@ bool rseq_cs_learn(const struct insn *in, u64 pc)
 
 void rseq_cs_forget_code(void)
 {
-	for (; nforgotten < nsections; nforgotten++)
+	for (; nforgotten < rseq_cs_known; nforgotten++)
 		dbt_forget_range(sections[nforgotten].start, sections[nforgotten].end);
 }
 

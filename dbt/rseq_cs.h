@@ -26,8 +26,14 @@
 struct insn;
 struct guest_insn;
 
+extern u32 rseq_cs_known; /* so many sections; most programs have none */
+bool rseq_cs_find(u64 pc);
+
 /* The instruction at pc is in a section that is known. Lock-free. */
-bool rseq_cs_at(u64 pc);
+static inline bool rseq_cs_at(u64 pc)
+{
+	return unlikely(__atomic_load_n(&rseq_cs_known, __ATOMIC_RELAXED)) && rseq_cs_find(pc);
+}
 
 /* An instruction was decoded: if it names a section that was not known yet, that is from now on, and true is returned. With dbt_lock. */
 bool rseq_cs_learn(const struct insn *in, u64 pc);
