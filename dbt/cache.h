@@ -201,6 +201,9 @@ void cache_renew(void);	      /* with dbt_lock, in the child of a fork: nothing 
 void cache_end(void) __attribute__((noreturn)); /* nothing can be translated any more: the process is killed */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
 
+/* Makes private memory of the cache's read-only, about so many bytes: they no longer count for RLIMIT_DATA. False: it has no more. With dbt_lock. */
+bool cache_give_up(u64 bytes);
+
 /* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */
 u32 cache_variant(u32 want);
 /* The same, made if need be; NO_VARIANT: all are taken. With dbt_lock. */

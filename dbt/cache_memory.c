@@ -207,3 +207,13 @@ bool cache_has_room(void)
 	       reserve_ready(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
 	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) && reserve_ready(&cache.pages, UP_TO(page, cache.npage + 64));
 }
+
+/* Records, of which there is room for by far the most. */
+bool cache_give_up(u64 bytes)
+{
+	u32 half = cache.half;
+	struct reserve *used = &cache.of[half][OF_RECS], *other = &cache.of[!half][OF_RECS];
+
+	return reserve_give_up(other, UP_TO(rec, !half * MAX_RECS + 2 * FRAG_MAX_RECS), bytes) ||
+	       reserve_give_up(used, UP_TO(rec, cache.nrec + 2 * FRAG_MAX_RECS), bytes);
+}

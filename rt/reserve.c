@@ -52,3 +52,14 @@ bool reserve_grow(struct reserve *r, u64 until)
 		more = ALIGN_UP(more, HUGE_SIZE);
 	return make_ready(r, MIN(more, r->end)) || make_ready(r, least);
 }
+
+u64 reserve_give_up(struct reserve *r, u64 keep, u64 bytes)
+{
+	u64 from = MAX(ALIGN_UP(keep, PAGE_SIZE), r->ready - MIN(bytes, r->ready - r->start));
+
+	if (!r->prot || from >= r->ready || sys3(__NR_mprotect, (long)from, (long)(r->ready - from), PROT_READ))
+		return 0;
+	bytes = r->ready - from;
+	r->ready = r->end = from;
+	return bytes;
+}

@@ -25,6 +25,9 @@ struct reserve reserve_of(u64 start, u64 size, int prot);
 /* For reserve_ready(). */
 bool reserve_grow(struct reserve *r, u64 until);
 
+/* Gives up to so many bytes at its end up for good, of those behind `keep`; they can only be read then. How many: 0, there are none. */
+u64 reserve_give_up(struct reserve *r, u64 keep, u64 bytes);
+
 /* Writable up to `until`? It becomes so if there is memory for that. */
 static inline bool reserve_ready(struct reserve *r, u64 until)
 {
