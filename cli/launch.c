@@ -202,6 +202,20 @@ static u32 namespace(const char *kind)
 	return stat(path, &st) ? 0 : (u32)st.st_ino;
 }
 
+/* vm.overcommit_memory is 2, see rt/reserve.h. */
+static bool promises_no_more_than_it_has(void)
+{
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+	char mode = 0;
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &mode, 1) != 1)
+		mode = 0;
+	close(fd);
+	return mode == '2';
+}
+
 static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
 {
 	*c = (struct session_config){
@@ -219,6 +233,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.one_insn_blocks = (u32)o->one_insn_blocks,
 		.small_cache = (u32)o->small_cache,
 		.dual_map = (u32)o->dual_map,
+		.strict_overcommit = o->strict_overcommit || promises_no_more_than_it_has(),
 		.log_level = (u32)o->log,
 		.users = (u32)o->users,
 		.runtime_fd = runtime_fd,

@@ -134,7 +134,11 @@ struct bank {
 	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
 } __attribute__((aligned(64)));
 
+/* What every thread uses is at the end, in one page: each page that is written costs a fork two faults. */
 struct cpu {
+	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR]; /* taken branches, a ring */
+	u8 watch_map[CPU_WATCH_MAP]; /* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
+
 	u64 gpr[16];	   /* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
 	u64 rflags;
@@ -209,7 +213,6 @@ struct cpu {
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;
-	u8 watch_map[CPU_WATCH_MAP]; /* within that, by the 64 bytes that it begins in, counted from watch_lo: 1 if it may */
 
 	/* The call stack, a ring in the process's own memory; calls_pos is the place of the innermost call. NULL until it is wanted. */
 	struct cpu_call *calls;
@@ -221,9 +224,7 @@ struct cpu {
 	struct rseq_cs *guard_range;
 	u32 aborted;	   /* it was not */
 
-	/* Taken branches, a ring: lbr_pos is the next place to be written. */
-	u8 lbr_pos;
-	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR];
+	u8 lbr_pos;	   /* the next place in lbr_from and lbr_to to be written */
 
 	/* The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit displacements. */
 	u64 not_used[3] __attribute__((aligned(64)));
@@ -233,6 +234,7 @@ struct cpu {
 
 #define CPU_BASE ((s32)offsetof(struct cpu, stolen))
 _Static_assert(CPU_BASE == sizeof(struct cpu) - 40, "the bank is near where the stolen register points to");
+_Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
 
 /* Where a field lies, from where the stolen register points to: for code generation. */
 #define CPU_AT(field) ((s32)offsetof(struct cpu, field) - CPU_BASE)

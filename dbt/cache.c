@@ -1,49 +1,15 @@
 /* The code cache's memory and records. See dbt/cache.h for the words and rules. */
 #include "dbt/cache.h"
-#include <asm/mman.h>
-#include <linux/mman.h>
 #include <linux/signal.h>
+#include "dbt/cache_memory.h"
 #include "dbt/emit.h"
 #include "dbt/stop.h"
-#include "dbt/translate.h"
-#include "rt/map.h"
-#include "rt/layout.h"
 #include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-/* Capacities of one half. */
-#define MAX_FRAGS (1u << 20)
-#define MAX_ENTRIES (1u << 20) /* at most half the slots of the largest table */
-#define MAX_EXITS (4u << 20) /* entry.exit */
-#define MAX_RECS (24u << 20)
-#define MAX_PAGES (1u << 20) /* of both: pages stay */
-#define MAX_NODES (2u << 20)
-#define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */
-
-/* A program is a large one when it needs this size of table. Then each half of its records, and of the code, has huge pages, behind so much without. */
-#define LARGE_LEVEL 2u
-#define HUGE_SIZE 0x200000ul
-#define SMALL_PAGES 0x80000ul
-#define ALIGN_HUGE(at) (ALIGN_UP((at) + SMALL_PAGES, HUGE_SIZE) - SMALL_PAGES)
-
-#define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
-#define IBL_BYTES (IBL_SIZE * 4ul)
-#define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * 2 * IBL_BYTES)
-#define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
-#define COPIES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
-#define HALVES_START ALIGN_HUGE(COPIES_START + COPIES_SIZE)
-#define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, HUGE_SIZE)
-#define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, HUGE_SIZE)
-#define SMALL_HOT_SIZE 0x40000ul
-
 struct cache cache;
 struct lock dbt_lock;
-
-static long map(u64 addr, size_t size, int prot)
-{
-	return rt_map_at(addr, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
 
 static u64 hash_pc(u64 pc)
 {
@@ -53,15 +19,6 @@ static u64 hash_pc(u64 pc)
 static u64 slot_of(u64 hash, u32 entry)
 {
 	return (hash & 0xfffffffe00000000ul) | entry;
-}
-
-static void tables_place(struct variant *v, u64 *slot)
-{
-	for (u32 i = 0; i < TABLE_SIZES; i++) {
-		v->table[i].slot = slot;
-		v->table[i].mask = (TABLE_FIRST << 2 * i) - 1;
-		slot += TABLE_FIRST << 2 * i;
-	}
 }
 
 static void table_put(struct table *t, u32 entry)
@@ -84,32 +41,6 @@ static void table_clear(struct table *t)
 	t->used = 0;
 }
 
-static void advise_huge(const void *table, size_t size)
-{
-	u64 at = (u64)(uintptr_t)table + SMALL_PAGES;
-
-	check(at % HUGE_SIZE == 0);
-	sys3(__NR_madvise, (long)at, (long)ALIGN_DOWN(size - SMALL_PAGES, HUGE_SIZE), MADV_HUGEPAGE); /* or not */
-}
-
-/*
- * A large program's tables and code are used all over, and a good part of what that costs are misses of the TLB. Small programs shall have
- * no huge page to clear, and no more mappings to copy when they fork.
- */
-static void use_huge_pages(u32 half)
-{
-	u8 *code = code_at(HALVES_START + half * HALF_SIZE);
-
-	advise_huge(&cache.frag[half * MAX_FRAGS], MAX_FRAGS * sizeof(struct frag));
-	advise_huge(&cache.entry[half * MAX_ENTRIES], MAX_ENTRIES * sizeof(struct entry));
-	advise_huge(&cache.exit[half * MAX_EXITS], MAX_EXITS * sizeof(struct exit));
-	advise_huge(&cache.rec[half * MAX_RECS], MAX_RECS * sizeof(struct rec));
-	advise_huge(&cache.kinds[half * MAX_RECS], MAX_RECS * sizeof(struct rec_kinds));
-	advise_huge(code, HOT_SIZE);
-	advise_huge(code + HOT_SIZE, HALF_SIZE - HOT_SIZE);
-	cache.huge[half] = true;
-}
-
 /*
  * Makes room in the variant's table, with all entries up to `last`: a larger one, or the largest one without what is gone. Who
  * reads it meanwhile may miss an entry, and then looks again with the lock.
@@ -119,8 +50,12 @@ static void table_renew(struct variant *v, u32 last)
 	u32 level = v->level + 1 < TABLE_SIZES ? v->level + 1 : v->level;
 	struct table *t = &v->table[level];
 
+	if (!cache_level_ready(v, level)) { /* it is half full, so there is room for what is about to be published */
+		cache.full = true;
+		return;
+	}
 	if (level == LARGE_LEVEL && !cache.huge[cache.half])
-		use_huge_pages(cache.half);
+		cache_huge_pages(cache.half);
 	table_clear(t);
 	for (u32 f = cache.first_frag; f < cache.nfrag; f++) {
 		const struct frag *frag = &cache.frag[f];
@@ -151,6 +86,8 @@ u32 cache_variant_get(u32 want)
 	if (i != NO_VARIANT || *n == VARIANTS)
 		return i;
 	i = cache.half * VARIANTS + *n;
+	if (!cache_variant_ready(&cache.variant[i]))
+		return NO_VARIANT;
 	cache.variant[i].want = want;
 	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
 	return i;
@@ -195,11 +132,10 @@ static void use_half(u32 half)
 	u64 base = HALVES_START + half * HALF_SIZE;
 
 	cache.nvariant[half] = 0;
+	cache.full = false;
 	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
 	cache.hot = code_at(base);
-	cache.hot_end = cache.hot + (dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE);
 	cache.cold = code_at(base + HOT_SIZE);
-	cache.cold_end = code_at(base + HALF_SIZE);
 	cache.first_frag = half * MAX_FRAGS + 1;
 	cache.nentry = half * MAX_ENTRIES + 1;
 	cache.nexit = half * MAX_EXITS + 1;
@@ -258,17 +194,22 @@ static void emit_miss(void)
 	emit_jmp_cpu(&e, CPU_AT(look_back));
 }
 
+void cache_end(void)
+{
+	for (;;)
+		sys2(__NR_kill, sys0(__NR_getpid), SIGKILL);
+}
+
 void cache_renew(void)
 {
 	int ret;
 
 	if (!code_distance)
 		return;
-	ret = code_memory_renew();
+	ret = cache_memory_renew();
 	if (ret) {
 		log_printf(0, "cannot reserve a forked process's code cache: error %d", -ret);
-		for (;;)
-			sys2(__NR_kill, sys0(__NR_getpid), SIGKILL);
+		cache_end();
 	}
 	cache.generation++;
 	cache.nfrag_of[cache.half] = cache.first_frag;
@@ -285,63 +226,18 @@ void cache_unlock(void)
 
 int cache_init(void)
 {
-	struct {
-		void **table;
-		size_t size;
-		bool huge; /* see use_huge_pages() */
-	} tables[] = {
-		{(void **)&cache.frag, 2 * MAX_FRAGS * sizeof(struct frag), true},
-		{(void **)&cache.entry, 2 * MAX_ENTRIES * sizeof(struct entry), true},
-		{(void **)&cache.exit, 2 * MAX_EXITS * sizeof(struct exit), true},
-		{(void **)&cache.rec, 2ul * MAX_RECS * sizeof(struct rec), true},
-		{(void **)&cache.kinds, 2ul * MAX_RECS * sizeof(struct rec_kinds), true},
-		{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page), false},
-		{(void **)&cache.node, 2 * MAX_NODES * sizeof(struct page_node), false},
-		{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32), false},
-		{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64), false},
-		{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32), false},
-	};
-	u64 at = LAYOUT_DBT;
-	size_t total = 0;
-	long ret;
+	int ret = cache_memory_map();
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		if (tables[i].huge)
-			total = ALIGN_HUGE(at + total) - at;
-		*tables[i].table = (void *)(at + total);
-		total += ALIGN_UP(tables[i].size, PAGE_SIZE);
-	}
-	ret = map(at, total, PROT_READ | PROT_WRITE);
-	if (sys_is_error(ret))
-		return (int)ret;
-	ret = map(LAYOUT_CACHE, CODE_START - LAYOUT_CACHE, PROT_READ | PROT_WRITE);
-	if (!sys_is_error(ret))
-		ret = code_memory_init(CODE_START, CODE_END, dbt_options.dual_map);
-	if (sys_is_error(ret))
-		return (int)ret;
+	if (ret)
+		return ret;
 	lock_init(&dbt_lock, RANK_DBT);
 	cache.npage = 1;
 	cache.epoch = cache.generation = 1;
-	for (u32 i = 0; i < 2 * VARIANTS; i++) {
-		tables_place(&cache.variant[i], cache.variant[0].table[0].slot + i * TABLE_SLOTS);
-		cache.variant[i].ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
-		cache.variant[i].ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
-	}
 	cache.miss = (u8 *)CODE_START;
 	cache.copies = code_at(COPIES_START);
 	emit_miss();
 	use_half(0);
 	return 0;
-}
-
-bool cache_has_room(void)
-{
-	u32 h = cache.half + 1;
-
-	return cache.hot + FRAG_MAX_BYTES < cache.hot_end && cache.cold + STUB_MAX * FRAG_MAX_EXITS < cache.cold_end &&
-	       cache.nfrag + 1 < h * MAX_FRAGS && cache.nentry + 64 < h * MAX_ENTRIES &&
-	       cache.nexit + FRAG_MAX_EXITS < h * MAX_EXITS && cache.nrec + FRAG_MAX_RECS < h * MAX_RECS &&
-	       cache.npage + 64 < MAX_PAGES && cache.nnode + 256 < h * MAX_NODES;
 }
 
 bool cache_contains(u64 host)

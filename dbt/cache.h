@@ -23,7 +23,7 @@
 #include "dbt/code_memory.h"
 #include "dbt/emit.h"
 #include "rt/lock.h"
-
+#include "rt/reserve.h"
 
 struct rec {
 	s32 guest;	/* guest address - fragment's pc */
@@ -150,6 +150,8 @@ struct variant {
 	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss. As much again is always 0 */
 	u32 *ibl_head; /* first entry of each index's chain of landings */
+	bool ready;  /* the tables can be written: ibl, ibl_head */
+	u32 levels;  /* and so many of table[] */
 	struct table table[TABLE_SIZES];
 };
 
@@ -160,12 +162,16 @@ struct variant {
 #define IBL_SIZE 65536u
 #define PAGE_HASH_SIZE 16384u
 
+/* What a half has of its own, and fills from the start on. */
+enum { OF_HOT, OF_COLD, OF_FRAGS, OF_ENTRIES, OF_EXITS, OF_RECS, OF_KINDS, OF_NODES, OF_HALF };
+
 struct cache {
 	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
 	const u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
 	const u8 *lookup;    /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
-	u8 *hot, *hot_end;   /* next free byte of fragments and landings */
-	u8 *cold, *cold_end; /* next free byte of exit stubs and constants */
+	u8 *hot;	     /* next free byte of fragments and landings */
+	u8 *cold;	     /* next free byte of exit stubs and constants */
+	struct reserve of[2][OF_HALF], pages;
 	struct frag *frag;
 	struct entry *entry;
 	struct exit *exit;
@@ -179,6 +185,7 @@ struct cache {
 	u32 first_frag;	     /* of this half */
 	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
+	bool full;	     /* there was no memory for a larger table of a variant of this half */
 	u32 epoch;	     /* rises with each switch */
 	u32 generation;	     /* rises whenever an entry goes */
 	u32 nvariant[2];     /* used by each half */
@@ -192,7 +199,11 @@ void cache_unlock(void);     /* releases it; what was written meanwhile can run 
 int cache_init(void);			       /* 0 or -errno */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
 void cache_renew(void);	      /* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
+void cache_end(void) __attribute__((noreturn)); /* nothing can be translated any more: the process is killed */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
+
+/* Makes private memory of the cache's read-only, about so many bytes: they no longer count for RLIMIT_DATA. False: it has no more. With dbt_lock. */
+bool cache_give_up(u64 bytes);
 
 /* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */
 u32 cache_variant(u32 want);

@@ -5,6 +5,7 @@
 #include <linux/memfd.h>
 #include <linux/mman.h>
 #include "dbt/dbt.h"
+#include "rt/reserve.h"
 #include "rt/sys.h"
 
 #ifndef MFD_EXEC
@@ -13,9 +14,9 @@
 
 _Static_assert((u32)LAYOUT_CACHE_WRITE == LAYOUT_CACHE, "rule 1");
 
-u64 code_distance;
+u64 code_distance, code_memory_private;
 
-static u64 code_start, code_size;
+static u64 code_start, code_size, code_ready;
 
 static long map(u64 addr, int prot, int flags, long fd)
 {
@@ -25,15 +26,24 @@ static long map(u64 addr, int prot, int flags, long fd)
 /* The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image (os/sys_rlimit.c). */
 static int map_one(void)
 {
-	long ret = map(code_start, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+	long ret = map(code_start, reserve_prot(PROT_READ | PROT_WRITE | PROT_EXEC), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
 	if (sys_is_error(ret))
 		return (int)ret;
+	if (reserve_in_steps)
+		ret = sys3(__NR_mprotect, code_start, code_ready, PROT_READ | PROT_WRITE | PROT_EXEC);
+	if (sys_is_error(ret)) {
+		sys2(__NR_munmap, code_start, code_size);
+		return (int)ret;
+	}
 	ret = map(code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 	return sys_is_error(ret) ? (int)ret : 0;
 }
 
-/* No descriptor is taken, and no memory was ever writable and becomes executable. `flags`: MAP_FIXED to replace what is there. */
+/*
+ * No descriptor is taken, and no memory was ever writable and becomes executable. But all of it counts at once where the host promises no more
+ * than it has. `flags`: MAP_FIXED to replace what is there.
+ */
 static int map_anonymous(int flags)
 {
 	u64 write = code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
@@ -81,7 +91,7 @@ static long map_memfd(void *unused)
 
 static int map_two(int flags)
 {
-	int ret = map_anonymous(flags);
+	int ret = reserve_in_steps ? -ENOMEM : map_anonymous(flags);
 
 	if (ret)
 		ret = (int)dbt_host_apart(map_memfd, NULL);
@@ -90,10 +100,11 @@ static int map_two(int flags)
 	return ret;
 }
 
-int code_memory_init(u64 start, u64 end, bool two)
+int code_memory_init(u64 start, u64 end, u64 ready, bool two)
 {
 	code_start = start;
 	code_size = end - start;
+	code_ready = ready - start;
 	if (!two && !map_one())
 		return 0;
 	return map_two(MAP_FIXED_NOREPLACE);
@@ -104,9 +115,14 @@ int code_memory_renew(void)
 	return map_two(MAP_FIXED);
 }
 
+int code_memory_prot(void)
+{
+	return code_distance ? 0 : PROT_READ | PROT_WRITE | PROT_EXEC;
+}
+
 u64 code_memory_shared(void)
 {
-	return code_distance ? code_size : 0;
+	return code_distance ? code_memory_private : 0;
 }
 
 /* iretq to the next instruction: user mode may do so anywhere, and of the serializing instructions it is the fastest that every processor has. */

@@ -20,13 +20,18 @@
 /* From where code runs to where it is written; 0: one mapping. */
 extern u64 code_distance;
 
-/* Maps [start, end), of the region at LAYOUT_CACHE. `two`: two mappings even where one will do. 0 or -errno. */
-int code_memory_init(u64 start, u64 end, bool two);
+/* Maps [start, end), of the region at LAYOUT_CACHE. `two`: two mappings even where one will do. What is behind `ready` is for reserves. 0 or -errno. */
+int code_memory_init(u64 start, u64 end, u64 ready, bool two);
+
+/* Of a reserve there. */
+int code_memory_prot(void);
 
 /* In the child of a fork, where there are two mappings: memory of its own instead, empty. 0 or -errno. */
 int code_memory_renew(void);
 
-/* Bytes that are mapped shared here, and are private and writable memory in an image that has one mapping; 0: this one has. */
+/* Bytes that are private and writable memory when the guest begins, in an image that has one mapping. */
+extern u64 code_memory_private;
+/* So many of them are mapped shared here; 0: this image has one mapping. */
 u64 code_memory_shared(void);
 
 static inline u8 *code_at(u64 host)

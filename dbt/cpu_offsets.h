@@ -3,13 +3,13 @@
 #define DBT_CPU_OFFSETS_H
 
 #define CPU_AT_ITSELF 8792
-#define CPU_AT_GPR -8792
-#define CPU_AT_RIP -8664
-#define CPU_AT_RFLAGS -8656
-#define CPU_AT_EXIT_ID -8648
-#define CPU_AT_TARGET -8632
-#define CPU_AT_RT_RSP -8624
-#define CPU_AT_PENDING -8584
-#define CPU_AT_ABORTED -4184
+#define CPU_AT_GPR -3672
+#define CPU_AT_RIP -3544
+#define CPU_AT_RFLAGS -3536
+#define CPU_AT_EXIT_ID -3528
+#define CPU_AT_TARGET -3512
+#define CPU_AT_RT_RSP -3504
+#define CPU_AT_PENDING -3464
+#define CPU_AT_ABORTED -88
 
 #endif

@@ -1,9 +1,11 @@
 /* Guest code that changed: forgetting what was made from it. */
+#include <asm/errno.h>
 #include <linux/mman.h>
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
+#include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
 
@@ -67,6 +69,22 @@ void dbt_forget_range(u64 start, u64 end)
 			kill_page(&cache.page[i]);
 }
 
+/*
+ * Where the guest has as much private memory as it may (RLIMIT_DATA), it may have got the page's share for something else while that could not be
+ * written; or the limit was lowered to less than it has.
+ */
+static void make_writable(u64 page)
+{
+	long ret = sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_WRITE);
+
+	for (u64 bytes = PAGE_SIZE; ret == -ENOMEM && cache_give_up(bytes); bytes *= 2)
+		ret = sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_WRITE);
+	if (ret == -ENOMEM) { /* it would be written in vain for ever */
+		log_printf(0, "the limit on private memory forbids to make the page at %#lx writable again", page);
+		cache_end();
+	}
+}
+
 /* Gives the guest its write permission back. The mapping may be another one by now: then there is nothing to give. */
 static void unprotect(struct code_page *p)
 {
@@ -76,7 +94,7 @@ static void unprotect(struct code_page *p)
 		return;
 	p->protected_ = false;
 	if (dbt_host_mapping(p->page, &m) == 0 && (m.prot & PROT_WRITE))
-		sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ | PROT_WRITE);
+		make_writable(p->page);
 }
 
 /* What is mapped there from now on may be something else. */

@@ -50,11 +50,6 @@ static const struct rseq_cs_range *find(u64 pc)
 	return NULL;
 }
 
-bool rseq_cs_at(u64 pc)
-{
-	return find(pc);
-}
-
 bool dbt_find_rseq_cs(gva pc)
 {
 	return find(pc);

@@ -27,7 +27,10 @@ struct insn;
 struct guest_insn;
 
 /* The instruction at pc is in a section that is known. Lock-free. */
-bool rseq_cs_at(u64 pc);
+static inline bool rseq_cs_at(u64 pc)
+{
+	return dbt_in_rseq_cs(pc);
+}
 
 /* An instruction was decoded: if it names a section that was not known yet, that is from now on, and true is returned. With dbt_lock. */
 bool rseq_cs_learn(const struct insn *in, u64 pc);

@@ -15,6 +15,7 @@
 #include "dbt/rseq_cs.h"
 #include "dbt/stop.h"
 #include "dbt/translate.h"
+#include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
 
@@ -80,6 +81,9 @@ static u32 make_room(struct cpu *cpu)
 			cache_unlock();
 			sys0(__NR_sched_yield);
 			lock_acquire(&dbt_lock);
+		} else if (!cache_has_room()) {
+			log_printf(0, "no memory for the code cache");
+			cache_end();
 		}
 	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
 	return variant;

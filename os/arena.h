@@ -93,6 +93,7 @@ struct session_config {
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 one_insn_blocks, small_cache, dual_map;
+	u32 strict_overcommit; /* rt/reserve.h */
 	u32 log_level;
 	u32 users;	   /* enum session_users */
 	s32 runtime_fd; /* the first of SESSION_FDS descriptor numbers hidden from guests */

@@ -2,9 +2,45 @@
 #include "os/cpuid.h"
 
 #include <asm-generic/errno-base.h>
+#include "dbt/code_memory.h"
 #include "isa/cpuid.h"
+#include "os/process.h"
 #include "os/sampling.h"
 #include "os/shot.h"
+#include "rt/string.h"
+
+static void execute(u32 leaf, u32 subleaf, u32 r[4])
+{
+	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(subleaf));
+	isa_mask_cpuid(leaf, subleaf, r);
+}
+
+/*
+ * A virtual machine takes some microseconds for each, and the C library asks a dozen times for the same of these in each start. They have no
+ * subleaves, and change with nothing but the CPU, if that.
+ */
+static bool is_kept(u32 leaf)
+{
+	return leaf == 2 || (leaf >= 0x80000000u && leaf <= 0x80000008u);
+}
+
+static void look_up(struct thread *t, u32 leaf, u32 r[4])
+{
+	struct known_leaf *k = &t->known_leaf[leaf % KNOWN_LEAVES];
+	u32 cpu = host_current_cpu();
+
+	if (k->leaf == leaf && k->cpu == cpu) {
+		memcpy(r, k->r, sizeof(k->r));
+		code_memory_serialize(); /* as cpuid is */
+		return;
+	}
+	execute(leaf, 0, r);
+	if (host_current_cpu() != cpu)
+		return;
+	k->leaf = leaf;
+	k->cpu = cpu;
+	memcpy(k->r, r, sizeof(k->r));
+}
 
 #define TELLS_IN_USE 4u /* CPUID leaf 0xd, subleaf 1, eax */
 
@@ -15,8 +51,10 @@ int cpuid_emulate(struct thread *t)
 
 	if (t->no_cpuid)
 		return -EFAULT;
-	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(subleaf));
-	isa_mask_cpuid(leaf, subleaf, r);
+	if (is_kept(leaf))
+		look_up(t, leaf, r);
+	else
+		execute(leaf, subleaf, r);
 	shot_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, r[CPUID_EAX]);
 	cpu_set_gpr(t->cpu, RBX, r[CPUID_EBX]);

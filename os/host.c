@@ -329,7 +329,7 @@ bool host_cpu_online(u32 cpu)
 }
 
 /* x86-64 Linux keeps the CPU's number in a segment's limit: what the vDSO's getcpu reads. */
-static u32 current_cpu(void)
+u32 host_current_cpu(void)
 {
 	u32 cpu = 0, limit;
 	bool ok;
@@ -346,7 +346,7 @@ u32 host_task_cpu(task_id id)
 	u64 cpu;
 
 	if (id == host_current())
-		return current_cpu();
+		return host_current_cpu();
 	return session_task(id) && !facts_ask(id, FACT_CPU, &cpu) ? (u32)cpu : 0;
 }
 

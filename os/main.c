@@ -28,6 +28,7 @@
 #include "os/tracepoints.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
+#include "rt/reserve.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -112,6 +113,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);
+	reserve_in_steps = the_process.config.strict_overcommit;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;

@@ -38,6 +38,7 @@ extern struct process the_process;
 
 /* Asks the kernel which CPUs are online. */
 void host_find_cpus(struct session_cpus *cpus);
+u32 host_current_cpu(void); /* without a system call, as a rule */
 
 /* Pages for struct sighand and struct group, zeroed; NULL if memory is short. */
 void *process_page_alloc(struct process *p);

@@ -44,19 +44,12 @@ void *process_page_alloc(struct process *p)
 	void *page = NULL;
 
 	lock_acquire(&p->threads_lock);
-	if (!p->free_pages && map_at(PAGES_START + p->pages * PAGE_SIZE, PAGES_CHUNK * PAGE_SIZE)) {
-		for (u32 i = 0; i < PAGES_CHUNK; i++) {
-			void **each = (void **)(PAGES_START + (p->pages + i) * PAGE_SIZE);
-
-			*each = p->free_pages;
-			p->free_pages = each;
-		}
-		p->pages += PAGES_CHUNK;
-	}
 	if (p->free_pages) {
 		page = p->free_pages;
 		p->free_pages = *(void **)page;
 		memset(page, 0, PAGE_SIZE);
+	} else if (p->pages % PAGES_CHUNK || map_at(PAGES_START + p->pages * PAGE_SIZE, PAGES_CHUNK * PAGE_SIZE)) {
+		page = (void *)(PAGES_START + p->pages++ * PAGE_SIZE);
 	}
 	lock_release(&p->threads_lock);
 	return page;

@@ -52,6 +52,14 @@ struct taken_signal {
 	u8 info[128];
 };
 
+/* What cpuid says of a leaf, on one CPU. */
+struct known_leaf {
+	u32 leaf, cpu; /* leaf 0: nothing is known */
+	u32 r[4];
+};
+
+#define KNOWN_LEAVES 16u
+
 struct thread {
 	struct cpu *cpu;      /* == thread_cpu(); NULL: it has no task slot yet */
 	struct task *task;    /* its slot in the arena */
@@ -81,6 +89,7 @@ struct thread {
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
+	struct known_leaf known_leaf[KNOWN_LEAVES]; /* see os/cpuid.c */
 	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
 
 	/* The handler of a signal of events that it is in, see os/sigtime.h; the outermost. */

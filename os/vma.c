@@ -12,12 +12,14 @@
 #include "rt/layout.h"
 #include "rt/lock.h"
 #include "rt/log.h"
+#include "rt/reserve.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 #define CAPACITY	0x20000 /* entries: twice the kernel's usual limit, vm.max_map_count */
 #define CHUNK		72	/* so that a chunk is a page */
 #define CHUNKS		0x2000
+#define CHUNKS_MORE	16 /* that can be written besides those in use: pcl's own mappings ask nobody */
 #define STACK_GUARD_GAP 0x100000ul /* the kernel's default: room it wants below a VMA_GROWSDOWN mapping */
 #define LOWEST		0x10000ul  /* vm.mmap_min_addr */
 #define HIGHEST		0x7ffffffff000ul
@@ -50,6 +52,8 @@ static u32 *const order = (u32 *)(LAYOUT_MM + CHUNKS * sizeof(struct chunk));
 
 #define MAP_BYTES (CHUNKS * (sizeof(struct chunk) + sizeof(u32)))
 
+static struct reserve chunks_memory, orders_memory;
+
 /* A place in the map: entry `i` of the chunk order[c]. c == mm.chunks: the end. */
 struct pos {
 	u32 c, i;
@@ -63,11 +67,15 @@ static void forget_hint(void)
 
 int vma_init(void)
 {
-	long ret = sys6(__NR_mmap, LAYOUT_MM, MAP_BYTES, PROT_READ | PROT_WRITE,
+	long ret = sys6(__NR_mmap, LAYOUT_MM, MAP_BYTES, reserve_prot(PROT_READ | PROT_WRITE),
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 
 	if (sys_is_error(ret))
 		return ret;
+	chunks_memory = reserve_of(LAYOUT_MM, CHUNKS * sizeof(struct chunk), PROT_READ | PROT_WRITE);
+	orders_memory = reserve_of((u64)order, CHUNKS * sizeof(u32), PROT_READ | PROT_WRITE);
+	if (!reserve_ready(&orders_memory, orders_memory.end) || !reserve_ready(&chunks_memory, LAYOUT_MM + 1))
+		return -ENOMEM;
 	lock_init(&mm.lock, RANK_MM);
 	mm.seq = 0;
 	mm.count = mm.chunks = mm.touched = mm.free = 0;
@@ -285,7 +293,8 @@ u64 vma_new_id_locked(void)
 
 bool vma_room_locked(void)
 {
-	return mm.count + 4 <= CAPACITY && mm.chunks + 4 <= CHUNKS;
+	return mm.count + 4 <= CAPACITY && mm.chunks + 4 <= CHUNKS &&
+	       reserve_ready(&chunks_memory, (u64)&pool[MIN(mm.touched + CHUNKS_MORE, CHUNKS)]);
 }
 
 /* The gaps before the entries of that chunk, and before the first of the next, may have changed. */

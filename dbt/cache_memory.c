@@ -1,0 +1,219 @@
+/* See cache_memory.h. */
+#include "dbt/cache_memory.h"
+#include <asm/errno.h>
+#include <linux/mman.h>
+#include "dbt/translate.h"
+#include "rt/layout.h"
+#include "rt/log.h"
+#include "rt/map.h"
+#include "rt/sys.h"
+
+static long map(u64 addr, size_t size, int prot)
+{
+	return rt_map_at(addr, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* See rt/reserve.h. */
+static bool make_writable(const void *at, size_t size)
+{
+	return !sys3(__NR_mprotect, (long)at, (long)size, PROT_READ | PROT_WRITE);
+}
+
+bool cache_variant_ready(struct variant *v)
+{
+	if (!v->ready)
+		v->ready = make_writable(v->table[0].slot, TABLE_FIRST * sizeof(u64)) &&
+			   make_writable(v->ibl_head, IBL_SIZE * sizeof(u32)) && make_writable(v->ibl, IBL_BYTES);
+	return v->ready;
+}
+
+bool cache_level_ready(struct variant *v, u32 level)
+{
+	if (level >= v->levels && make_writable(v->table[level].slot, (v->table[level].mask + 1ul) * sizeof(u64)))
+		v->levels = level + 1;
+	return level < v->levels;
+}
+
+static void advise_huge(const void *table, size_t size)
+{
+	u64 at = (u64)(uintptr_t)table + SMALL_PAGES;
+
+	check(at % HUGE_SIZE == 0);
+	sys3(__NR_madvise, (long)at, (long)ALIGN_DOWN(size - SMALL_PAGES, HUGE_SIZE), MADV_HUGEPAGE); /* or not */
+}
+
+/*
+ * A large program's tables and code are used all over, and a good part of what that costs are misses of the TLB. Small programs shall have
+ * no huge page to clear, and no more mappings to copy when they fork.
+ */
+void cache_huge_pages(u32 half)
+{
+	u8 *code = code_at(HALVES_START + half * HALF_SIZE);
+
+	advise_huge(&cache.frag[half * MAX_FRAGS], MAX_FRAGS * sizeof(struct frag));
+	advise_huge(&cache.entry[half * MAX_ENTRIES], MAX_ENTRIES * sizeof(struct entry));
+	advise_huge(&cache.exit[half * MAX_EXITS], MAX_EXITS * sizeof(struct exit));
+	advise_huge(&cache.rec[half * MAX_RECS], MAX_RECS * sizeof(struct rec));
+	advise_huge(&cache.kinds[half * MAX_RECS], MAX_RECS * sizeof(struct rec_kinds));
+	advise_huge(code, HOT_SIZE);
+	advise_huge(code + HOT_SIZE, HALF_SIZE - HOT_SIZE);
+	cache.huge[half] = true;
+}
+
+/* What a half has of each. */
+static const struct half_table {
+	void **table;
+	size_t size; /* of one */
+	u32 of, n;
+	bool huge; /* see cache_huge_pages() */
+} half_tables[] = {
+	{(void **)&cache.frag, sizeof(struct frag), OF_FRAGS, MAX_FRAGS, true},
+	{(void **)&cache.entry, sizeof(struct entry), OF_ENTRIES, MAX_ENTRIES, true},
+	{(void **)&cache.exit, sizeof(struct exit), OF_EXITS, MAX_EXITS, true},
+	{(void **)&cache.rec, sizeof(struct rec), OF_RECS, MAX_RECS, true},
+	{(void **)&cache.kinds, sizeof(struct rec_kinds), OF_KINDS, MAX_RECS, true},
+	{(void **)&cache.node, sizeof(struct page_node), OF_NODES, MAX_NODES, false},
+};
+
+static const struct {
+	void **table;
+	size_t size;
+} whole_tables[] = {
+	{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
+	{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
+	{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64)},
+	{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32)},
+};
+
+static int map_tables(void)
+{
+	u64 at = LAYOUT_DBT;
+	long ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(half_tables); i++) {
+		if (half_tables[i].huge)
+			at = ALIGN_HUGE(at);
+		*half_tables[i].table = (void *)at;
+		at += 2ul * half_tables[i].n * half_tables[i].size;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(whole_tables); i++) {
+		*whole_tables[i].table = (void *)at;
+		at += ALIGN_UP(whole_tables[i].size, PAGE_SIZE);
+	}
+	ret = map(LAYOUT_DBT, at - LAYOUT_DBT, reserve_prot(PROT_READ | PROT_WRITE));
+	if (!sys_is_error(ret))
+		ret = map(LAYOUT_CACHE, CODE_START - LAYOUT_CACHE, reserve_prot(PROT_READ | PROT_WRITE));
+	return sys_is_error(ret) ? (int)ret : 0;
+}
+
+static void tables_place(struct variant *v, u64 *slot)
+{
+	for (u32 i = 0; i < TABLE_SIZES; i++) {
+		v->table[i].slot = slot;
+		v->table[i].mask = (TABLE_FIRST << 2 * i) - 1;
+		slot += TABLE_FIRST << 2 * i;
+	}
+}
+
+/* As much as it takes to fill and forget each half. */
+static bool reserve_tables(void)
+{
+	bool ready = true;
+
+	for (u32 half = 0; half < 2; half++)
+		for (size_t i = 0; i < ARRAY_SIZE(half_tables); i++) {
+			const struct half_table *t = &half_tables[i];
+			size_t size = t->n * t->size;
+			struct reserve *r = &cache.of[half][t->of];
+
+			*r = reserve_of((u64)(uintptr_t)*t->table + half * size, size, PROT_READ | PROT_WRITE);
+			ready &= reserve_ready(r, r->start + 1);
+		}
+	cache.pages = reserve_of((u64)(uintptr_t)cache.page, MAX_PAGES * sizeof(struct code_page), PROT_READ | PROT_WRITE);
+	for (u32 i = 0; i < 2 * VARIANTS; i++) {
+		struct variant *v = &cache.variant[i];
+
+		tables_place(v, cache.variant[0].table[0].slot + i * TABLE_SLOTS);
+		v->ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
+		v->ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
+		v->ready = !reserve_in_steps;
+		v->levels = reserve_in_steps ? 1 : TABLE_SIZES;
+	}
+	if (!reserve_in_steps)
+		return true;
+	return ready && reserve_ready(&cache.pages, cache.pages.start + 1) && make_writable(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)) &&
+	       cache_variant_ready(&cache.variant[0]) && cache_variant_ready(&cache.variant[VARIANTS]);
+}
+
+/* Of the code of both halves, at least so much that one of them can be begun. */
+static bool reserve_code(void)
+{
+	bool ready = true;
+
+	for (u32 half = 0; half < 2; half++) {
+		u64 base = (u64)(uintptr_t)code_at(HALVES_START + half * HALF_SIZE);
+		struct reserve *of = cache.of[half];
+
+		of[OF_HOT] = reserve_of(base, dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE, code_memory_prot());
+		of[OF_COLD] = reserve_of(base + HOT_SIZE, HALF_SIZE - HOT_SIZE, code_memory_prot());
+		ready &= reserve_ready(&of[OF_HOT], of[OF_HOT].start + 1) && reserve_ready(&of[OF_COLD], of[OF_COLD].start + 1);
+	}
+	return ready;
+}
+
+static u64 code_ready(void)
+{
+	u64 sum = HALVES_START - CODE_START;
+
+	for (u32 half = 0; half < 2; half++)
+		for (u32 i = OF_HOT; i <= OF_COLD; i++)
+			sum += cache.of[half][i].ready - cache.of[half][i].start;
+	return sum;
+}
+
+int cache_memory_map(void)
+{
+	int ret = map_tables();
+
+	if (!ret)
+		ret = code_memory_init(CODE_START, CODE_END, HALVES_START, dbt_options.dual_map);
+	if (!ret && !(reserve_tables() && reserve_code()))
+		ret = -ENOMEM;
+	if (!ret)
+		code_memory_private = reserve_in_steps ? code_ready() : CODE_END - CODE_START;
+	return ret;
+}
+
+int cache_memory_renew(void)
+{
+	int ret = code_memory_renew();
+
+	return ret || reserve_code() ? ret : -ENOMEM;
+}
+
+#define UP_TO(table, n) ((u64)(uintptr_t)&cache.table[(n)])
+
+bool cache_has_room(void)
+{
+	struct reserve *of = cache.of[cache.half];
+	u32 exits = cache.nexit - cache.half * MAX_EXITS;
+
+	return !cache.full && reserve_ready(&of[OF_HOT], (u64)(uintptr_t)cache.hot + FRAG_MAX_BYTES + MORE_BYTES) &&
+	       reserve_ready(&of[OF_COLD], (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
+	       reserve_ready(&of[OF_FRAGS], UP_TO(frag, cache.nfrag + 1 + MORE)) &&
+	       reserve_ready(&of[OF_ENTRIES], UP_TO(entry, cache.nentry + 64 + MORE)) &&
+	       reserve_ready(&of[OF_EXITS], UP_TO(exit, cache.nexit + FRAG_MAX_EXITS + MORE)) &&
+	       reserve_ready(&of[OF_RECS], UP_TO(rec, cache.nrec + FRAG_MAX_RECS + MORE)) &&
+	       reserve_ready(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
+	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) && reserve_ready(&cache.pages, UP_TO(page, cache.npage + 64));
+}
+
+/* Records, of which there is room for by far the most. */
+bool cache_give_up(u64 bytes)
+{
+	u32 half = cache.half;
+	struct reserve *used = &cache.of[half][OF_RECS], *other = &cache.of[!half][OF_RECS];
+
+	return reserve_give_up(other, UP_TO(rec, !half * MAX_RECS + 2 * FRAG_MAX_RECS), bytes) ||
+	       reserve_give_up(used, UP_TO(rec, cache.nrec + 2 * FRAG_MAX_RECS), bytes);
+}
