@@ -42,7 +42,7 @@ static inline void begin(struct section *s, u64 state)
 	s->turn = turn_of(state);
 	s->name = name_of(s->number, s->turn);
 	s->after = 0;
-	j->notes = j->afters = 0;
+	j->notes = j->afters = s->notes = s->afters = 0;
 	j->biased_n = s->biased_n = 0;
 	s->noting = 1;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
@@ -117,7 +117,7 @@ static void do_what_was_put_off(struct section *s)
 
 static void close_section(struct section *s)
 {
-	if (s->journal->afters)
+	if (s->afters)
 		do_what_was_put_off(s);
 	if (likely(s->open))
 		end(s);

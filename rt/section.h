@@ -128,7 +128,7 @@ struct section {
 	u64 turn;
 	u64 serial;	     /* of the section, which stays when it begins anew */
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
-	u32 biased_n;	     /* as in the journal */
+	u32 notes, afters, biased_n; /* as in the journal, where others may write */
 	u32 small;	     /* it began with a lock of RANK_SMALL */
 	u32 open;	     /* in a section */
 	u32 noting;	     /* and stores are noted */

@@ -11,11 +11,12 @@ static void overfull(void)
 static inline __attribute__((always_inline)) void note(struct section *s, u64 at, u64 size, u64 old)
 {
 	struct journal *j = s->journal;
-	u32 n = __atomic_load_n(&j->notes, __ATOMIC_RELAXED);
+	u32 n = s->notes;
 
 	if (unlikely(n >= SECTION_NOTES))
 		overfull();
 	j->note[n] = (struct section_note){at | size << SECTION_SIZE_SHIFT, old};
+	s->notes = n + 1;
 	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -77,7 +78,7 @@ void section_after(u32 kind, u32 arg, u64 value)
 		section_host.after(kind, arg, value, true);
 		return;
 	}
-	n = __atomic_load_n(&j->afters, __ATOMIC_RELAXED);
+	n = s->afters;
 	check(n < SECTION_AFTERS);
 	if (n) {
 		const struct section_after *last = &j->after[n - 1];
@@ -86,5 +87,6 @@ void section_after(u32 kind, u32 arg, u64 value)
 			return;
 	}
 	j->after[n] = (struct section_after){kind, arg, value};
+	s->afters = n + 1;
 	__atomic_store_n(&j->afters, n + 1, __ATOMIC_RELEASE);
 }
