@@ -56,9 +56,11 @@ READS bool has_no_limit(const struct event *e)
 
 static UNNOTED struct pmu_limit *add_source(struct round *r, const struct event *e)
 {
-	struct pmu_limit *s = &r->source[r->nr_sources++];
+	struct pmu_limit *s = &r->source[r->nr_sources];
 
-	check(r->nr_sources <= SOURCES_MAX);
+	if (unlikely(r->nr_sources == SOURCES_MAX)) /* no task has so many: somebody has written over its events */
+		return NULL;
+	r->nr_sources++;
 	s->pmu = e->pmu;
 	s->source = e->source.source;
 	s->now = event_source_now(e);
