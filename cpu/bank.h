@@ -2,19 +2,15 @@
  * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a CPU_WANT_LIMITS variant
  * stops.
  *
- * The words of the bank run up to zero: each holds count + bias, and such code stops in front of the block whose
- * increment makes a word non-negative. blocks[][] share the limits of instructions and branches: each word gets a quota q, so
- * that whatever mixture of blocks runs, no limit is passed unseen: the sum of n * (q - 1) over the words, the part of a block that is
- * done before it is counted, and a block that ends with an indirect branch and looks at its word there, is less than what is left of
- * instructions, that of q - 1 over those with a branch less than what is left of branches. A word that is used up leads to new quotas.
- * The last few hundred are counted down in variants of their own (CPU_WANT_NEAR), which stop in front of the very block.
- * A branch that is taken is noticed only after it, so cell TAKEN stops a little early, and near the limit
- * conditional branches are expected to be taken.
+ * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to cpu->poll how many units (an
+ * instruction, or two quarter cycles) there may have been since the last poll, its own block included, and stops if the word
+ * is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way the code goes. The word
+ * begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is passed.
+ * Polls may add more than there was, so at a stop what is left is added up again.
  *
- * A limit that stands for a frequency may be moved: the period is then what was counted. While all limits are of this kind and far away,
- * code of a CPU_WANT_LOOSE variant runs, in which but a few blocks look at limits, and which so is as fast as code without. It stops after as
- * many looks as are most likely fewer than those to the limit. The last few instructions are walked (dbt_walk()), or counted down. If the limit is
- * passed for all that, the next is not to be, cpu->strict.
+ * Near a limit the thread walks (dbt_walk()), or code runs that counts down by block and stops in front of the very block
+ * (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A taken branch is noticed
+ * only after it, so with a limit of CELL_TAKEN conditional branches are expected to be taken.
  *
  * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
  * under bank->seq, with the counts put down before:
@@ -49,9 +45,9 @@ u64 cpu_show_cell(struct bank *bank, enum cell c);
 
 /*
  * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.
- * movable: cpu_limit_reached() may come to be true later than that. Takes effect the next time translated code is entered.
+ * adaptive: the limits stand for frequencies. Takes effect the next time translated code is entered.
  */
-void cpu_set_limits(struct cpu *cpu, u32 limited, bool movable, const u64 left[CELL_NR]);
+void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR]);
 
 /* The same by the owner, outside translated code: as a rule without adding up anything. */
 u64 cpu_own_count(struct cpu *cpu, enum cell c);
@@ -62,42 +58,30 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 /* By the owner, outside translated code: some cell's limit is reached (or passed). */
 bool cpu_limit_reached(struct cpu *cpu);
 
-/* The same: a limit was reached or passed unseen, by CPU_WANT_LOOSE code. */
-bool cpu_limit_passed(struct cpu *cpu);
-
 /*
- * The same: there is no limit but one of instructions that may be moved, so that the thread may be led to it by dbt_walk(); how far it is, 0: it is
- * reached (and there may be as many looks again); and another way to this limit is to be found.
+ * The same, when cpu->walking: the thread is to be led by dbt_walk() to the only limit, one of instructions. How far it is,
+ * 0: it is reached; and another way to this limit is to be found.
  */
-bool cpu_walks(const struct cpu *cpu);
 u64 cpu_walk_left(struct cpu *cpu);
 void cpu_walk_no_more(struct cpu *cpu);
 
-/* The same, on a walk: it was to lead to the place of a limit that was passed, and leads elsewhere. There is another limit now. */
-bool cpu_walks_astray(struct cpu *cpu);
-
 /*
- * The same, after a stop of CPU_WANT_LOOSE code to look, in a block that is counted but not done: true: all limits are still far away, and it
- * may go on. Else nothing was changed, and cpu_renew_limits() is due.
+ * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits are
+ * still far away, and it may go on. Else nothing was changed, and cpu_renew_limits() is due.
  */
-bool cpu_look_on(struct cpu *cpu);
+bool cpu_poll_on(struct cpu *cpu);
 
-/*
- * By a signal handler that interrupted the owner in CPU_WANT_LOOSE code, in a block at pc: the next look stops, and if it is far away
- * cpu->look_at tells that there is to be one at pc. As a rule: the look may be under way just now.
- */
-void cpu_probe(struct cpu *cpu, u64 pc);
+/* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
+static inline void cpu_poll_outside(struct cpu *cpu)
+{
+	cpu->poll += CPU_POLL_UNITS;
+	cpu->limits_stale |= cpu->poll >= 0;
+}
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 
-/* By dbt/, outside translated code: some word of blocks[][] is used up. */
-bool cpu_used_up(const struct cpu *cpu);
-
-/*
- * By dbt/, outside translated code, when cpu->limits_new or limits_stale: quotas, countdowns and cpu->near for what is left. A word that is
- * used up is a reason to set limits_stale.
- */
+/* By dbt/, outside translated code, when cpu->limits_new or limits_stale: sets poll, countdown[] and near for what is left. */
 void cpu_renew_limits(struct cpu *cpu);
 
 #endif

@@ -61,7 +61,7 @@ enum cell {
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
 #define CPU_WANT_RSEQ_CS 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_rseq_cs() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
-#define CPU_WANT_LOOSE 0x200000u /* limits are far away and may be passed: only a few blocks stop at them (dbt/looks.h) */
+#define CPU_WANT_SPARSE 0x200000u /* limits are far away: only some blocks poll (dbt/polls.h) */
 #define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
 
 static inline u32 cpu_want_bit(enum cell c)
@@ -104,26 +104,24 @@ struct cpu_way {
 #define CPU_WAYS 64 /* a power of 2 */
 
 /*
- * What a block that looks at limits adds to cpu->looks, in CPU_WANT_LOOSE code, besides its instructions and CPU_LOOK_BRANCH if it ends with a
- * branch: it is not in blocks[]. No more looks than CPU_LOOKS_MAX are allowed for at a time, so that neither number runs over.
+ * Units from one poll to the next in CPU_WANT_SPARSE code, at most, and units of a block in code that counts cycles
+ * (dbt/polls.h). An instruction is at least one unit.
  */
-#define CPU_LOOK_SHIFT 30
-#define CPU_LOOK (1l << CPU_LOOK_SHIFT)
-#define CPU_LOOK_BRANCH (1l << 17)
-#define CPU_LOOKS_MAX 4095u
-_Static_assert(CPU_LOOKS_MAX * CPU_BLOCK_INSNS < CPU_LOOK_BRANCH && CPU_LOOKS_MAX * CPU_LOOK_BRANCH < CPU_LOOK, "each has its bits");
+#define CPU_POLL_UNITS 128
+#define CPU_BLOCK_UNITS 82
+
+/* Units of an instruction with that weight. In code that counts cycles no unit is more than two quarter cycles. */
+static inline u32 cpu_units(u32 want, u32 weight)
+{
+	return want & CPU_WANT_CYCLES && weight > 2 ? (weight + 1) / 2 : 1;
+}
 
 struct rseq_cs; /* linux/rseq.h */
-
-#define CPU_WARY 1
-#define CPU_STRICT 2
-#define CPU_LOST 3 /* and where it is found nothing looks */
 
 /*
  * In shared memory, where a page begins. Written by the owner, but as it says; believed by nobody more than that it is a number.
  */
 struct bank {
-	s64 looks;	   /* CPU_LOOK is added by each look, with its block; the look after which it is not negative stops */
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
 	u64 cell[CELL_NR];
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
@@ -143,7 +141,7 @@ struct cpu {
 	u64 rip;
 	u64 rflags;
 	u64 exit_id;	   /* by which exit of which block the cache was left */
-	u64 look_back;	   /* cache address at which code that stopped to look goes on */
+	u64 poll_back;	   /* cache address at which code that was stopped by a poll goes on */
 	u64 target;	   /* guest address wanted by an indirect branch that missed the lookup */
 	u64 rt_rsp;	   /* the runtime's stack pointer to return to from translated code */
 	u64 rt_fn[4];	   /* addresses in the runtime that the cache jumps to (dbt/) */
@@ -153,49 +151,22 @@ struct cpu {
 	u32 slot;	   /* number of this cpu's task slot */
 
 	/* Limits; see cpu/bank.h. All written by the owner only. */
-	u32 near;	   /* bits of CPU_WANT_NEAR, CPU_WANT_LOOSE and CPU_WANT_RARE in force */
+	u32 near;	   /* bits of CPU_WANT_NEAR, CPU_WANT_SPARSE and CPU_WANT_RARE in force */
 	u32 limited;	   /* bit per cell with a limit */
-	u32 movable;	   /* these may be moved on */
 	u32 rare;	   /* these were far away when they were set */
-	u32 strict;	   /* one was passed. CPU_WARY: up to the next, each look stops; CPU_STRICT, CPU_LOST: that cannot be passed */
-	u32 probing;	   /* the next look is to be compared with probe */
-	u32 passes, tries; /* how often one was, how often it was looked for in the same place */
-	u32 can_walk;	   /* a near limit may be walked to (dbt_walk()); */
+	u32 far_apart;	   /* likewise, or they stand for frequencies: a near one is walked to (dbt_walk()), */
+	u32 can_walk;	   /* if the variant can be; */
 	u32 walking;	   /* it is to be; */
 	u32 tired;	   /* this one is not */
-	u64 probe;	   /* guest address of a block: the place of the last limit after one that was passed; 0: none */
-	u32 probed_far;	   /* how often it was far from one of late */
-	u64 look_at;	   /* code is to look at limits there (dbt_look()); 0: nowhere */
-	u64 look_behind;   /* code is to look that is reached from the one that looks with this look_id; 0: none */
-	u64 look_id;	   /* which look stopped the code last: its exit_id, or another number; not 0 */
-	u64 looks_given;   /* looks that there may be from when the counts were noted; */
-	u64 looks_more;	   /* and so many more when these are made, before they are noted again */
-	u64 looked_at[CELL_NR]; /* those counts */
-	u64 looked_by;	   /* look_id of that stop; 0: it was none of a look */
-	u32 looked_inside; /* the block that looked was counted already */
-	u32 again_inside;  /* as looked_inside, of: */
-	u64 again;	   /* look_id of the look behind which a limit was passed; 0: none is waited for */
-	u64 again_vain;	   /* look_id of the one that was waited for in vain last */
-	u64 again_left;	   /* how far behind; */
-	u64 again_skip;	   /* that many times it is let go; */
-	u32 again_cell;	   /* whose limit; */
-	u32 seeking;	   /* the thread is led there, */
-	u64 again_else;	   /* or to this limit */
-	u64 looked, advanced[CELL_NR]; /* looks of late, and how much they advanced meanwhile */
-	u64 widest[CELL_NR];  /* by how much one look did, at most */
-	u64 slowest[CELL_NR]; /* by how much a look, at most, in PACE_UNITs */
 	u32 running_up;	   /* bit per cell whose word runs up to one */
 	u32 limits_new;	   /* cpu_renew_limits() is due */
 	u32 limits_stale;  /* the same, and countdown[] does not tell the counts: they moved otherwise than by code that stops at limits */
 	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
 	u32 generation;	   /* of the code cache when it was entered last */
 	u32 steps;	   /* single steps since translated code ran on (for statistics) */
-	u32 used_up;	   /* translated code stopped since a word is: even where none can be, unless somebody else wrote there */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
 	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */
-	u64 quota[2][CPU_BLOCK_INSNS]; /* blocks[][] were -quota when they were set */
-	u64 use[2][CPU_BLOCK_INSNS];   /* of late, in proportion */
 	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
 
 	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
@@ -204,12 +175,11 @@ struct cpu {
 	u64 place_pc;
 	u32 place_frag, place_rec, place_exit, place_generation; /* place_frag 0: not known; place_exit: the first behind it, or an earlier one */
 	u32 place_entry;   /* it is this entry's; 0: of none */
-	u32 inside;	   /* it is not where a block begins */
 	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
 	u32 copy_at, copy_from, copy_len, copy_end, copy_part;
 	u32 left_code;	   /* by dbt_leave(), since it was entered: else nothing was executed */
 	u32 pieces;	   /* run since translated code ran on (for statistics) */
-	u32 stops;	   /* to look, since the dispatcher ran (for statistics) */
+	u32 stops;	   /* by polls, since the dispatcher ran (for statistics) */
 
 	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
 	u64 watch_lo, watch_len;
@@ -227,7 +197,8 @@ struct cpu {
 	u8 lbr_pos;	   /* the next place in lbr_from and lbr_to to be written */
 
 	/* The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit displacements. */
-	u64 not_used[3] __attribute__((aligned(64)));
+	u64 not_used[2] __attribute__((aligned(64)));
+	s64 poll;	   /* each poll adds the units since the last one, and stops if it is not negative then */
 	u64 stolen;	   /* the guest's value of the stolen register, always; the stolen one points here */
 	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));

@@ -191,7 +191,7 @@ static void emit_miss(void)
 	emit_store_cpu(&e, RCX, CPU_AT(spill[0]));
 	emit_store_cpu(&e, RDX, CPU_AT(spill[1]));
 	emit_load_cpu(&e, RCX, CPU_AT(rip));
-	emit_jmp_cpu(&e, CPU_AT(look_back));
+	emit_jmp_cpu(&e, CPU_AT(poll_back));
 }
 
 void cache_end(void)

@@ -55,22 +55,22 @@ struct frag {
 	u8 variant;	    /* index in cache.variant */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 	bool fixes;	    /* operands are relative to rip: rec.fix */
-	bool look;	    /* it is but a look in front of an entry */
+	bool poll;	    /* it is but a poll in front of an entry */
 };
 
 struct entry {
 	u64 pc;
 	u32 host;	  /* cache address */
 	u32 frag : 24;
-	u32 age : 8;	  /* CPU_WANT_LOOSE: exits that lead here are to be of no greater one; AGE_ANY: it looks */
+	u32 distance : 8; /* CPU_WANT_SPARSE: exits that lead here are to have no greater one (dbt/polls.h) */
 	u32 rec;	  /* the first of the block */
 	u32 exit : 24;	  /* the first in the block or behind it, of the fragment's */
-	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say; 0: frag.look */
+	u32 insns : 8;	  /* from here to the fragment's end; ENTRY_LONG: too many to say; 0: frag.poll */
 	u32 in;		  /* first exit that is linked to it */
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
 	u32 landing_next; /* entry tried after it */
-	u32 look;	  /* a look in front of it, for exits that are older (dbt/looks.h); 0: none was made yet */
+	u32 poll;	  /* a poll in front of it, for exits with a greater distance, 0 none; of such a one, the next */
 };
 
 #define ENTRY_LONG 255u
@@ -82,7 +82,7 @@ enum exit_kind {
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
 	EXIT_CPUID,    /* a cpuid instruction is at target */
 	EXIT_XGETBV,   /* an xgetbv instruction is at target */
-	EXIT_LOOK,     /* the block with target is counted, in CPU_WANT_LOOSE code: it is time to look at limits */
+	EXIT_POLL,     /* the block with target is counted, in CPU_WANT_SPARSE code: a limit may be near */
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_RSEQ_CS,  /* the instruction at target is in a critical section (dbt/rseq_cs.h) */
@@ -104,11 +104,9 @@ struct exit {
 	u32 frag;
 	u8 kind;     /* enum exit_kind; only branches are ever linked, and limits that lead to code that goes on one instruction at a time */
 	u8 variant;
-	bool exact;  /* EXIT_LIMIT: it does reach it, or may only for want of knowing whether a branch is taken */
 	union {
 		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
-		u8 age;	 /* EXIT_BRANCH: instructions since the last look (dbt/looks.h) */
-		bool cool; /* EXIT_LOOK: where it is hot, something better is to be made (looks_hot()) */
+		u8 distance; /* EXIT_BRANCH: units since the last poll (dbt/polls.h) */
 	};
 };
 

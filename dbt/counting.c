@@ -147,7 +147,7 @@ static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, st
 		.cells = COUNTDOWN_BIT(cell),
 		.disp = (s32)(CPU_AT(countdown) + 8 * cell),
 		.n = c->total[cell],
-		.exact = true,
+		.tested = true,
 		.down = true,
 	};
 	return true;
@@ -165,7 +165,7 @@ bool counting_next(const struct counting *c, struct increment *out)
 			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
 		out->disp = cpu_cell_at(cell);
-		out->exact = cell != CELL_TAKEN || (c->want & CPU_WANT_EXPECT_TAKEN);
+		out->tested = cell > CELL_BRANCHES;
 		if ((bit & BLOCK_CELLS) && !(c->want & CPU_WANT_ONE)) {
 			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
 
@@ -175,14 +175,6 @@ bool counting_next(const struct counting *c, struct increment *out)
 		return true;
 	}
 	return false;
-}
-
-s32 counting_look(struct counting *c)
-{
-	if (!(c->want & CPU_WANT_BLOCKS))
-		return CPU_LOOK;
-	c->flushed |= BLOCK_CELLS;
-	return (s32)(CPU_LOOK + c->total[CELL_INSTRUCTIONS] + c->total[CELL_BRANCHES] * CPU_LOOK_BRANCH);
 }
 
 bool counting_can_be_ahead(const struct counting *c)

@@ -46,7 +46,7 @@ static inline bool counting_any(const struct counting *c)
 struct increment {
 	u32 cells; /* bit per cell that is right afterwards */
 	s32 disp, n;
-	bool exact; /* the word's limit is exact: see struct exit */
+	bool tested; /* the word runs up to a limit */
 	bool down; /* it is a countdown */
 };
 
@@ -69,8 +69,5 @@ u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
  */
 bool counting_can_be_ahead(const struct counting *c);
 void counting_ahead(struct counting *c, u32 more);
-
-/* What a look adds to cpu->looks, which is made then: the block, if blocks are counted. */
-s32 counting_look(struct counting *c);
 
 #endif

@@ -2,14 +2,14 @@
 #ifndef DBT_CPU_OFFSETS_H
 #define DBT_CPU_OFFSETS_H
 
-#define CPU_AT_ITSELF 8792
-#define CPU_AT_GPR -3672
-#define CPU_AT_RIP -3544
-#define CPU_AT_RFLAGS -3536
-#define CPU_AT_EXIT_ID -3528
-#define CPU_AT_TARGET -3512
-#define CPU_AT_RT_RSP -3504
-#define CPU_AT_PENDING -3464
-#define CPU_AT_ABORTED -88
+#define CPU_AT_ITSELF 7256
+#define CPU_AT_GPR -2136
+#define CPU_AT_RIP -2008
+#define CPU_AT_RFLAGS -2000
+#define CPU_AT_EXIT_ID -1992
+#define CPU_AT_TARGET -1976
+#define CPU_AT_RT_RSP -1968
+#define CPU_AT_PENDING -1928
+#define CPU_AT_ABORTED -80
 
 #endif

@@ -51,23 +51,11 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
  */
 enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
 
-/* After dbt_walk(): it ended in the middle of a block. */
-static inline bool dbt_inside(const struct cpu *cpu)
-{
-	return cpu->inside;
-}
-
 /* After dbt_step(): that was no branch, or one that was not taken. */
 static inline bool dbt_in_block(const struct cpu *cpu)
 {
 	return cpu->fine;
 }
-
-/* CPU_WANT_LOOSE code is to look at limits at pc, where a block begins: the thread was among blocks that do not. Outside translated code. */
-void dbt_look(gva pc);
-
-/* The same where its fragment can be left for, from the code that looks with this exit: the thread was behind that, where nothing looks. */
-void dbt_look_behind(u32 exit);
 
 /* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_walk() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
@@ -149,12 +137,6 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
  * that returning from the handler makes dbt_run() return DBT_INTERRUPT with that state.
  */
 void dbt_leave(struct cpu *cpu, u64 *greg);
-
-/*
- * A thread in CPU_WANT_LOOSE code, as for dbt_leave(), is to come out, but not now: the block that looks at limits next does. Whether that is far
- * away is seen to by then. True: it will, unless that look is just under way.
- */
-bool dbt_leave_soon(struct cpu *cpu, const u64 *greg);
 
 /*
  * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page because

@@ -3,7 +3,7 @@
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 
-void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled)
+void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled)
 {
 	struct emit hot = cold_begin(patch);
 	struct exit *x;
@@ -11,7 +11,6 @@ void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled)
 	if (spilled)
 		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
 	x = emit_stop(EXIT_LIMIT, pc, rec);
-	x->exact = exact;
 	x->undo = undo;
 	cold_end(hot);
 }
@@ -39,7 +38,7 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 
 bool stops_at_limits(void)
 {
-	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE);
+	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_SPARSE);
 }
 
 static void emit_add(s32 disp, s32 n, bool flags_dead)
@@ -60,35 +59,32 @@ static u8 *emit_add_and_test(s32 disp, s32 n)
 	return tr.e.p - 4;
 }
 
-void emit_look(u64 pc, bool flags_dead)
+void emit_poll(u64 pc, u32 units, bool flags_dead)
 {
-	const s32 disp = BANK_AT(looks);
+	const s32 disp = CPU_AT(poll);
 	struct emit hot;
 	u32 id, back;
-	s32 n;
 	u8 *patch;
 
 	rec_add(pc);
-	n = counting_look(&tr.count);
 	if (tr.late) {
-		emit_add(disp, n, flags_dead);
+		emit_add(disp, (s32)units, flags_dead);
 		return;
 	}
 	if (flags_dead)
-		patch = emit_add_and_test(disp, n);
+		patch = emit_add_and_test(disp, (s32)units);
 	else
-		patch = counting_test_keeping_flags(&tr.e, disp, n);
+		patch = counting_test_keeping_flags(&tr.e, disp, (s32)units);
 	rec_add(pc); /* where it goes on after a stop */
 	back = (u32)host_here();
-	id = cache_exit_new(EXIT_LOOK, tr.frag, tr.variant, pc, NULL);
+	id = cache_exit_new(EXIT_POLL, tr.frag, tr.variant, pc, NULL);
 	cache.exit[id].rec = cache.nrec - 1;
-	cache.exit[id].cool = tr.cool;
 	hot = cold_begin(patch);
 	if (!flags_dead)
 		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
-	emit_set_cpu(&tr.e, CPU_AT(look_back), back);
+	emit_set_cpu(&tr.e, CPU_AT(poll_back), back);
 	emit_set_cpu(&tr.e, CPU_AT(exit_id), id);
-	emit_jmp_cpu(&tr.e, CPU_AT(rt_fn) + 8 * RT_LEAVE_LOOK);
+	emit_jmp_cpu(&tr.e, CPU_AT(rt_fn) + 8 * RT_LEAVE_POLL);
 	cold_end(hot);
 }
 
@@ -102,9 +98,7 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	u8 *patch;
 
 	rec_add(pc);
-	if (looks_late())
-		tr.late = inc->disp;
-	if (!stops_at_limits() || tr.late) {
+	if (!inc->tested || !stops_at_limits()) {
 		emit_add(inc->disp, inc->n, flags_dead);
 		counting_made(&tr.count, inc);
 		return;
@@ -118,7 +112,7 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	if (inc->down && tr.fine != NO_VARIANT)
 		fine_exit(patch, pc, !flags_dead);
 	else
-		limit_exit(patch, pc, cache.nrec - 1, counting_made_down(&tr.count), inc->exact, !flags_dead);
+		limit_exit(patch, pc, cache.nrec - 1, counting_made_down(&tr.count), !flags_dead);
 }
 
 void emit_counting(u64 pc, bool flags_dead)

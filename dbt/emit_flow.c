@@ -57,7 +57,7 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	if (used_up)
-		limit_exit(used_up, target, 0, 0, false, true);
+		limit_exit(used_up, target, 0, 0, true);
 	exit_add(target, patch);
 }
 
@@ -96,7 +96,7 @@ void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead)
 	id = cache_exit_new(EXIT_AHEAD, tr.frag, tr.variant, target, patch);
 	cache.exit[id].rec = cache.nrec - 1;
 	hot = cold_begin(patch);
-	emit_ahead(-(s32)ahead, flags_dead_at(target));
+	emit_ahead(-(s32)ahead, tr.dead_behind);
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	exit_add(target, patch);
@@ -224,7 +224,7 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		emit_jmp(&tr.e, cache.miss);
 	} else {
 		cache.frag[tr.frag].lookup = (u32)host_here();
-		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late);
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late ? CPU_AT(poll) : 0);
 	}
 	return 0;
 }

@@ -10,6 +10,6 @@ int dbt_enter(struct cpu *cpu, u64 host); /* LEFT_* */
 extern const char dbt_enter_check[], dbt_enter_end[], dbt_enter_abort[];
 extern const char dbt_rseq_cs_abort[];
 extern const u32 dbt_rseq_cs_signature; /* in front of it */
-extern const char dbt_leave_exit[], dbt_leave_indirect[], dbt_leave_look[];
+extern const char dbt_leave_exit[], dbt_leave_indirect[], dbt_leave_poll[];
 
 #endif

@@ -1,5 +1,5 @@
 /* Records, entries and exits of the trace at hand: see dbt/trace.h. */
-#include "dbt/looks.h"
+#include "dbt/polls.h"
 #include "dbt/rewrite.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
@@ -41,7 +41,7 @@ void entry_add(u64 pc)
 		.frag = tr.frag,
 		.rec = cache.nrec,
 		.exit = cache.nexit,
-		.age = tr.looks ? AGE_ANY : MIN(tr.age, AGE_MAX),
+		.distance = tr.distance,
 	};
 }
 
@@ -50,8 +50,8 @@ void exit_add(u64 target, u8 *patch)
 	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
 	u32 to = dbt_options.no_links ? 0 : find_entry(target);
 
-	cache.exit[id].age = (u8)MIN(tr.age, AGE_MAX);
-	if (to && looks_link(id, to))
+	cache.exit[id].distance = (u8)tr.distance;
+	if (to && polls_link(id, to))
 		cache_exit_link(id, to);
 	else
 		cache_exit_unlink(id);

@@ -6,7 +6,7 @@
  * indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it restores the target and
  * jumps to the next landing with the same index, in the end to the miss code, which leaves for the dispatcher.
  *
- * In code that stops at limits, or looks at them, the index begins with the top byte of a word of the bank, 0xff before it is used up: then the table, else
+ * In sparse code the index begins with the top byte of cpu->poll, 0xff before that is used up: then the table, else
  * the zeros behind it. A conditional branch for that would cost more than itself: processors predict indirect branches
  * by those before them, as far back as their history goes.
  */

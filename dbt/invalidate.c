@@ -29,8 +29,8 @@ static void kill_frag(u32 frag)
 			cache_exit_unlink(x);
 		}
 		en->in = 0;
-		if (en->look)
-			kill_frag(cache.entry[en->look].frag);
+		if (en->poll)
+			kill_frag(cache.entry[en->poll].frag);
 	}
 }
 
@@ -41,18 +41,6 @@ void dbt_forget(u32 frag)
 	if (frag >= cache.first_frag && frag < cache.nfrag)
 		kill_frag(frag);
 	cache_unlock();
-}
-
-void dbt_forget_block(u64 pc, u32 want)
-{
-	u32 first = cache.half * VARIANTS;
-
-	for (u32 v = first; v < first + cache.nvariant[cache.half]; v++) {
-		u32 entry = cache.variant[v].want & want ? cache_find(&cache.variant[v], pc) : 0;
-
-		if (entry)
-			kill_frag(cache.entry[entry].frag);
-	}
 }
 
 static void kill_page(struct code_page *p)

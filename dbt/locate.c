@@ -91,24 +91,6 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 	return locate(cpu, greg, out).where;
 }
 
-bool dbt_leave_soon(struct cpu *cpu, const u64 *greg)
-{
-	u64 pc = greg[GREG_RIP];
-	const struct frag *f;
-	u32 frag, entry;
-
-	if (!(cpu->variant & CPU_WANT_LOOSE) || !cache_contains(pc))
-		return false;
-	frag = cache_frag_at(pc);
-	if (!frag)
-		return false;
-	f = &cache.frag[frag];
-	for (entry = f->entry + f->nentry - 1; entry > f->entry && cache.entry[entry].host > pc; entry--)
-		;
-	cpu_probe(cpu, cache.entry[entry].pc);
-	return true;
-}
-
 void dbt_leave(struct cpu *cpu, u64 *greg)
 {
 	u64 pc = greg[GREG_RIP];

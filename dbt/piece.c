@@ -2,7 +2,7 @@
  * See dbt/piece.h. Threads have parts of cache.copies in which they write one copy after the other, so that a processor seldom has in its
  * instruction cache what is overwritten.
  *
- * A block's look is copied as it is, with a jump that leads nowhere: cpu_bank(cpu)->looks is far from used up while pieces run (cpu/bank.c).
+ * A block's poll is copied as it is, with a jump that leads nowhere: cpu->poll is far from 0 while pieces run.
  */
 #include "dbt/piece.h"
 #include "dbt/rewrite.h"

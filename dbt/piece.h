@@ -1,7 +1,7 @@
 /*
  * Pieces of translated code to be run for a number of instructions: copies of what a fragment already is, which lead to the dispatcher at their
  * end and by every branch out. So a thread is stopped anywhere without code made for it. Only of variants that count and
- * nothing else, CPU_WANT_LOOSE included: their fragments' exits are all in one piece with them.
+ * nothing else, CPU_WANT_SPARSE included: their fragments' exits are all in one piece with them.
  */
 #ifndef DBT_PIECE_H
 #define DBT_PIECE_H
@@ -9,7 +9,7 @@
 #include "dbt/cache.h"
 
 /* Code of variants with other bits than these is not copied. */
-#define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_LOOSE)
+#define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE)
 
 /*
  * Copies what comes from record cpu->place_rec on, of at most `insns` instructions, for the cpu's thread to enter at cpu->copy_at until

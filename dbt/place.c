@@ -1,5 +1,5 @@
 /* Where a block makes its increments: see dbt/trace.h. */
-#include "dbt/looks.h"
+#include "dbt/polls.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 
@@ -123,60 +123,46 @@ bool is_indirect_branch(u32 kind)
 	return kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET;
 }
 
-/* An exit of that age, of the trace at hand, may not be linked to what is at target already. */
-static bool is_younger(u64 target, u32 age)
+/* An exit at that distance could be linked to what is at target only by way of a poll in front of that. */
+static bool is_nearer(u64 target, u32 distance)
 {
-	u32 slack = looks_slack(tr.insn[0].pc, target), entry;
+	u32 entry = distance > POLL_ENTRY_INDIRECT ? find_entry(target) : 0;
 
-	if (age <= AGE_STEP + slack)
-		return false;
-	entry = find_entry(target);
-	return entry && cache.entry[entry].age + slack < age;
+	return entry && cache.entry[entry].distance < distance;
 }
 
-/* The block at hand, of that age at its end, leads to a younger one. */
-static bool leads_to_younger(u32 age)
+/* The block at hand, at that distance at its end, leads to a place that is to have a smaller one: it is the block that polls. */
+static bool leads_nearer(u32 distance)
 {
 	const struct guest_insn *last = &tr.insn[tr.n - 1];
+	u64 behind = last->pc + last->in.len;
 
 	switch (last->in.kind) {
 	case ISA_JCC:
 	case ISA_LOOP:
-		return is_younger(isa_target(&last->in, last->pc), age) || is_younger(last->pc + last->in.len, age);
+		return is_nearer(isa_target(&last->in, last->pc), distance) || is_nearer(behind, distance);
 	case ISA_JMP:
 	case ISA_CALL:
-		return is_younger(isa_target(&last->in, last->pc), age);
+		return is_nearer(isa_target(&last->in, last->pc), distance);
 	case ISA_PLAIN:
-		return is_younger(last->pc + last->in.len, age);
+		return is_nearer(behind, distance);
 	default:
 		return false;
 	}
 }
 
-bool find_look(void)
+bool find_poll(void)
 {
-	u32 kind = tr.insn[tr.n - 1].in.kind, age = tr.age + tr.n;
+	u32 kind = tr.insn[tr.n - 1].in.kind, distance = tr.distance + tr.units;
 	bool cheap;
 
-	if (!(tr.want & CPU_WANT_LOOSE))
+	if (!(tr.want & CPU_WANT_SPARSE))
 		return false;
-	if (looks_asked(tr.insn[0].pc))
+	if (is_indirect_branch(kind) || is_loop() || distance > POLL_MAX)
 		return true;
-	if (!is_loop() && age <= AGE_EVERY && !leads_to_younger(age))
+	if (distance <= POLL_EVERY && !leads_nearer(distance))
 		return false;
-	return is_indirect_branch(kind) || (find_place(&cheap) < tr.n && cheap) || age > AGE_FAR;
-}
-
-/* Some limit is exact. Quotas leave room for the part of a block that is done before it is counted. */
-static bool stops_in_front(void)
-{
-	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE) && (tr.want & (CPU_WANT_NEAR | CPU_WANT_FINE | CPU_WANT_KINDS | CPU_WANT_CYCLES));
-}
-
-bool looks_late(void)
-{
-	return is_indirect_branch(tr.insn[tr.n - 1].in.kind) && !stops_in_front() && !(tr.want & CPU_WANT_ONE) &&
-	       (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_LOOSE) && !dbt_options.no_ibl;
+	return find_place(&cheap) < tr.n && cheap;
 }
 
 u32 find_place(bool *safe)
@@ -186,7 +172,7 @@ u32 find_place(bool *safe)
 	*safe = true;
 	if (tr.want & CPU_WANT_ONE)
 		*safe = flags_dead_for_one(&tr.insn[0].in);
-	else if (stops_in_front())
+	else if (stops_at_limits())
 		*safe = flags_dead_at_start();
 	else if ((place = find_flag_dead_place()) >= 0)
 		return (u32)place;

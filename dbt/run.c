@@ -9,7 +9,7 @@
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
 #include "dbt/lbr.h"
-#include "dbt/looks.h"
+#include "dbt/polls.h"
 #include "dbt/piece.h"
 #include "dbt/run.h"
 #include "dbt/rseq_cs.h"
@@ -31,12 +31,6 @@ _Static_assert(CPU_AT(aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
 
 _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 
-/* The look_id of an indirect branch, with the address that it leads to. */
-#define LATE_LOOK (1ul << 63)
-
-/* So many times round are many. */
-#define LOOKS_LONG 16u
-
 #define RFLAGS_TF 0x100u
 #define RFLAGS_FIXED 0x202u
 
@@ -50,7 +44,7 @@ void dbt_cpu_init(struct cpu *cpu)
 {
 	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
-	cpu->rt_fn[RT_LEAVE_LOOK] = (u64)(uintptr_t)dbt_leave_look;
+	cpu->rt_fn[RT_LEAVE_POLL] = (u64)(uintptr_t)dbt_leave_poll;
 	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
 	cpu->rflags = RFLAGS_FIXED;
 	memset(cpu->way, 0, sizeof(cpu->way));
@@ -109,7 +103,7 @@ again:
 	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
-		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].age : 0, indirect, fault);
+		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].distance : 0, indirect, fault);
 	if (entry && unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
 		goto again;
 	if (entry && exit && !dbt_options.no_links) {
@@ -118,7 +112,7 @@ again:
 		/* Only within the half in use, from code that is not dead. */
 		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
 		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
-			cache_exit_link(exit, looks_link(exit, entry) ? entry : looks_in_front(entry));
+			cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));
 			stat_inc(links);
 		}
 	}
@@ -128,35 +122,12 @@ again:
 	return entry;
 }
 
-/* Instructions or branches have a limit that quotas stand for. */
-static bool has_quotas(const struct cpu *cpu)
-{
-	u32 near = (cpu->near & CPU_WANT_COUNTDOWN ? 1u << CELL_INSTRUCTIONS : 0) |
-		   (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES ? 1u << CELL_BRANCHES : 0);
-
-	return cpu->limited & (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES) & ~near;
-}
-
 /* A word is used up. True: the instruction at cpu->rip reaches a limit, or may. */
 static bool limit_exit(struct cpu *cpu, const struct exit *x)
 {
 	stat_inc(limit_exits);
-	if (!x->patch && !x->exact && !cpu_limit_reached(cpu)) {
-		cpu->used_up = cpu->limits_stale = 1;
-		return false;
-	}
 	cpu->fine = 1;
 	return !x->patch && (cpu->rare || (cache.variant[x->variant].want & CPU_WANT_FINE));
-}
-
-/* A lookup missed because a word is used up. */
-static bool used_up(struct cpu *cpu)
-{
-	if (!(cpu->variant & CPU_WANT_LIMITS) || !(cpu->variant & CPU_WANT_LOOSE ? cpu_bank(cpu)->looks >= 0 : cpu_used_up(cpu)))
-		return false;
-	stat_inc(limit_exits);
-	cpu->used_up = cpu->limits_stale = 1;
-	return true;
 }
 
 /* The thread is at that record's place, in front of the guest instruction at cpu->rip. */
@@ -168,7 +139,6 @@ static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 	cpu->place_exit = exit;
 	cpu->place_entry = 0;
 	cpu->place_generation = cpu->generation;
-	cpu->inside = 0;
 	__builtin_prefetch(&cache.frag[frag]);
 	__builtin_prefetch(&cache.rec[rec]);
 }
@@ -178,7 +148,7 @@ void run_place_at_entry(struct cpu *cpu, u32 id)
 {
 	const struct entry *e;
 
-	id = looks_behind(id);
+	id = polls_behind(id);
 	e = &cache.entry[id];
 
 	place_at(cpu, e->frag, e->rec, e->exit);
@@ -189,15 +159,15 @@ void run_place_at_entry(struct cpu *cpu, u32 id)
 	__builtin_prefetch((void *)(uintptr_t)(e->host + 64));
 }
 
-/* Translated code is to look at limits, and to go on where it is if nothing else comes of that. */
-static void left_by_look(struct cpu *cpu)
+/* A poll stopped translated code, and it is to go on where it is if nothing else comes of that. */
+static void left_by_poll(struct cpu *cpu)
 {
 	const struct exit *x = &cache.exit[cpu->exit_id];
 
 	stat_inc(limit_exits);
 	cpu->rip = x->target;
 	counting_correct(cpu, x->variant, x->rec);
-	if (cache.frag[x->frag].look)
+	if (cache.frag[x->frag].poll)
 		run_place_at_entry(cpu, cache.frag[x->frag].entry);
 	else
 		place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
@@ -244,7 +214,7 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		*stop = DBT_WATCHED;
 		return true;
 	case EXIT_BRANCH:
-	case EXIT_LOOK:
+	case EXIT_POLL:
 	case EXIT_AHEAD:
 		return false;
 	case EXIT_STALE:
@@ -261,18 +231,6 @@ u32 run_usable_want(const struct cpu *cpu)
 	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
 }
 
-/* What cpu/ found out that is to look at limits besides. */
-static void look_there(struct cpu *cpu)
-{
-	if (cpu->look_at)
-		dbt_look(cpu->look_at);
-	if (cpu->look_behind & LATE_LOOK)
-		dbt_look(cpu->look_behind & ~LATE_LOOK);
-	else if (cpu->look_behind)
-		dbt_look_behind((u32)cpu->look_behind);
-	cpu->look_at = cpu->look_behind = 0;
-}
-
 /* What the thread's code must be like now, with all limits in force. */
 static u32 wanted(struct cpu *cpu)
 {
@@ -284,11 +242,11 @@ static u32 wanted(struct cpu *cpu)
 		return want;
 	}
 	cpu->can_walk = !(want & ~PIECE_WANTS) && !dbt_options.no_ibl && !dbt_options.no_links;
-	if (cpu->limits_new | cpu->limits_stale | (cpu->walking & !cpu->can_walk)) {
-		stat_add(limits_moved, cpu_limit_passed(cpu));
+	if (cpu->near & CPU_WANT_SPARSE)
+		cpu_poll_outside(cpu);
+	if (cpu->limits_new | cpu->limits_stale | cpu->walking) {
+		stat_add(limits_passed, (cpu->near & CPU_WANT_SPARSE) && !cpu->walking && cpu_limit_reached(cpu));
 		cpu_renew_limits(cpu);
-		if (unlikely(cpu->look_at | cpu->look_behind))
-			look_there(cpu);
 	}
 	if (cpu->fine && !cpu->rare)
 		want |= CPU_WANT_FINE;
@@ -349,7 +307,7 @@ void dbt_outside(struct cpu *cpu)
 	__atomic_store_n(&cpu_bank(cpu)->inside, 0, __ATOMIC_RELEASE);
 }
 
-/* The thread only looked at limits, or was led to one, and the code that it was in is what it is to run. */
+/* The thread only polled, or was led to a limit, and the code that it was in is what it is to run. */
 static bool goes_on(struct cpu *cpu, u32 want)
 {
 	if (!cpu->place_frag || cpu->place_pc != cpu->rip || want != cpu->variant)
@@ -379,47 +337,40 @@ static int go_on(struct cpu *cpu)
 	return run_enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
-/* Translated code was left, as `left` says, to look at limits. An indirect branch that looks knows no exit, but where it leads to. */
-static bool is_look(struct cpu *cpu, int left)
+/* Translated code was left, as `left` says, by a poll. Of an indirect branch that polls it is known where it leads to. */
+static bool is_poll(struct cpu *cpu, int left)
 {
-	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_LOOSE) || cpu_bank(cpu)->looks < 0) {
-		cpu->look_id = cpu->exit_id;
-		return left == LEFT_LOOK;
-	}
+	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0)
+		return left == LEFT_POLL;
 	cpu->rip = cpu->target;
-	cpu->look_id = LATE_LOOK | cpu->rip;
 	return true;
 }
 
-/* Goes on behind the look. */
+/* Goes on behind the poll. */
 static int enter_behind(struct cpu *cpu, int left)
 {
 	const struct variant *v = &cache.variant[cache_variant(cpu->variant)];
 
 	cpu->left_code = 0;
 	if (left == LEFT_INDIRECT) {
-		cpu->look_back = (u64)(uintptr_t)cache.miss + v->ibl[(u16)cpu->rip];
+		cpu->poll_back = (u64)(uintptr_t)cache.miss + v->ibl[(u16)cpu->rip];
 		return run_enter_at(cpu, (u64)(uintptr_t)cache.lookup);
 	}
-	left = run_enter_at(cpu, cpu->look_back);
+	left = run_enter_at(cpu, cpu->poll_back);
 	if (left == LEFT_INTERRUPT && !cpu->left_code)
-		left_by_look(cpu);
+		left_by_poll(cpu);
 	return left;
 }
 
 /*
- * Translated code may have looked at limits. As long as these are far away it goes on at once, and nobody asks where the thread is: that would be
- * two or three of the tables' lines from memory, for each look.
+ * Translated code may have polled. As long as limits are far away it goes on at once, and nobody asks where the thread is:
+ * that would be two or three of the tables' lines from memory, for each stop.
  */
-static int look_on(struct cpu *cpu, int left)
+static int poll_on(struct cpu *cpu, int left)
 {
-	u64 before = cpu->look_id;
-
-	for (; is_look(cpu, left); before = cpu->look_id) {
-		if (unlikely(cpu->look_id == before && left == LEFT_LOOK && cpu->looks_given >= LOOKS_LONG))
-			looks_hot((u32)before);
+	while (is_poll(cpu, left)) {
 		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
-		    (run_usable_want(cpu) | cpu->near) != cpu->variant || !cpu_look_on(cpu))
+		    (run_usable_want(cpu) | cpu->near) != cpu->variant || !cpu_poll_on(cpu))
 			return left;
 		cpu->stops++;
 		left = enter_behind(cpu, left);
@@ -441,7 +392,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_NEAR;
 		cpu->summed = 0;
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
-		left = look_on(cpu, left);
+		left = poll_on(cpu, left);
 		switch (left) {
 		case -1:
 			return DBT_FAULT;
@@ -449,24 +400,20 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			exit = (u32)cpu->exit_id;
 			indirect = false;
 			if (run_left_by_exit(cpu, exit, &stop)) {
-				if (stop == DBT_RSEQ_CS && (cpu->variant & CPU_WANT_LOOSE)) {
-					cpu->limits_stale = 1;
-					wanted(cpu);
-				}
 				return stop;
 			}
 			if (!cache.exit[exit].patch)
 				exit = 0;
 			break;
-		case LEFT_LOOK:
-			left_by_look(cpu);
+		case LEFT_POLL:
+			left_by_poll(cpu);
 			exit = 0;
 			indirect = false;
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
 			exit = 0;
-			indirect = !used_up(cpu);
+			indirect = !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0;
 			stat_inc(lookups);
 			break;
 		default:
@@ -528,7 +475,7 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 
 	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] - insns);
 	cpu->countdown[CELL_BRANCHES] += (s64)(cpu_bank(cpu)->cell[CELL_BRANCHES] - branches);
-	cpu->limits_stale |= has_quotas(cpu);
+	cpu->limits_stale |= !!(cpu->near & CPU_WANT_SPARSE);
 	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
 	if (stop != DBT_STEPPED)

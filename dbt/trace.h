@@ -36,17 +36,18 @@ struct trace {
 	bool breaks;  /* the block at hand begins with a breakpoint */
 	bool stops;   /* in front of the block at hand, which is in a critical section (dbt/rseq_cs.h) */
 	bool guarded; /* CPU_WANT_ONE: so is what the block consists of */
-	bool looks;   /* it looks at limits, in CPU_WANT_LOOSE code */
-	bool cool;    /* exit.cool of its look */
+	bool polls;   /* in CPU_WANT_SPARSE code */
 	bool copied;  /* it is a loop, and not the first copy */
-	u32 age;      /* behind it; see dbt/looks.h */
+	bool dead_behind; /* no flags are live behind the loop */
+	u32 distance; /* CPU_WANT_SPARSE: from the last poll; see dbt/polls.h */
 
 	/* The block at hand. */
 	struct guest_insn insn[CPU_BLOCK_INSNS];
 	u32 n;
 	struct counting count;
 	bool first; /* the next record is the first of an instruction */
-	s32 late; /* the word that the indirect branch at its end looks at; 0: none */
+	u32 units; /* of the block, see dbt/polls.h */
+	bool late; /* the indirect branch at its end polls */
 };
 
 extern struct trace tr;
@@ -68,7 +69,7 @@ void entry_add(u64 pc);
 /* Makes the 4 bytes at `patch` lead to target; a jump there. */
 void exit_add(u64 target, u8 *patch);
 void emit_exit_jmp(u64 target);
-/* The same to an entry, whatever its age. */
+/* The same to an entry, whatever its distance. */
 void emit_entry_jmp(u32 entry);
 
 /* Leaves, to go on at pc; `rec` makes the counts right there, 0: they are. Returns the exit. */
@@ -89,33 +90,30 @@ bool flags_dead_at(u64 pc);
 /* The block is a loop of its own. */
 bool is_loop(void);
 
-/* Whether the block is to look at limits, as CPU_WANT_LOOSE code does now and then. */
-bool find_look(void);
+/* Whether the block is to poll. */
+bool find_poll(void);
 
 bool is_indirect_branch(u32 kind);
-
-/* Whether it is the indirect branch at the block's end that looks at the block's one word. Quotas leave room for that block too. */
-bool looks_late(void);
 
 /* dbt/emit_count.c */
 
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
-/* The look of the block, which counts it, at pc. An indirect branch looks by way of its lookup. */
-void emit_look(u64 pc, bool flags_dead);
+/* The block's poll, at pc, for so many units. */
+void emit_poll(u64 pc, u32 units, bool flags_dead);
 
 /* Counts the loop at hand so many times. */
 void emit_ahead(s32 times, bool flags_dead);
 
-/* The block stops if one of its words is used up. */
+/* The block stops in front of limits. */
 bool stops_at_limits(void);
 
 /* Behind a conditional branch that was expected to be taken. */
 void emit_not_taken(const struct guest_insn *gi);
 
 /* Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0]. */
-void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool exact, bool spilled);
+void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled);
 
 /* dbt/emit_flow.c */
 

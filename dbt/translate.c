@@ -3,15 +3,16 @@
 #include <linux/signal.h>
 #include "dbt/breaks.h"
 #include "dbt/ibl.h"
-#include "dbt/looks.h"
+#include "dbt/polls.h"
 #include "dbt/rseq_cs.h"
 #include "dbt/trace.h"
 #include "rt/log.h"
 #include "rt/stats.h"
 
 #define TRACE_INSNS 512u
-#define LOOP_INSNS 64u
-_Static_assert(LOOP_INSNS < 128, "rec.d_insns is of all copies");
+#define LOOP_UNITS 64u
+#define LOOP_COPIES 16u
+_Static_assert(LOOP_UNITS < 128, "rec.d_insns is of all copies");
 
 struct dbt_options dbt_options;
 struct trace tr;
@@ -44,7 +45,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 {
 	u32 limit = dbt_options.one_insn || (tr.want & (CPU_WANT_ONE | CPU_WANT_FINE)) ? 1 : CPU_BLOCK_INSNS;
 
-	tr.n = 0;
+	tr.n = tr.units = 0;
 	tr.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
 	tr.guarded = (tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
 	tr.stops = !(tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
@@ -77,8 +78,10 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		memcpy(gi->bytes, bytes, (size_t)len);
 		pc += (u64)len;
 		tr.n++;
+		tr.units += cpu_units(tr.want, gi->in.weight);
 		/* In checked code every store may be to the instructions that follow. */
-		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && rseq_cs_ends_piece(&gi->in)))
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && rseq_cs_ends_piece(&gi->in)) ||
+		    ((tr.want & CPU_WANT_SPARSE) && tr.units >= CPU_BLOCK_INSNS))
 			break;
 	}
 	return tr.n > 0;
@@ -96,23 +99,22 @@ static u64 emit_break(void)
 }
 
 /*
- * A block that looks, and is a loop in which threads were found to go round often, is there several times, with one look. A jump that was taken
- * once, if only to stop, costs the processor something each time from then on.
+ * A block that polls, and is a loop, is there several times: one poll serves so many rounds.
  */
 static u32 copies(void)
 {
-	if (!tr.looks || !looks_asked(tr.insn[0].pc) || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (!tr.polls || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
 		return 1;
-	return MAX(1, LOOP_INSNS / tr.n);
+	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.units));
 }
 
 /*
  * One copy of the block in tr.insn, which `more` follow; returns where the trace may go on, or 0 if the block ends it. Where that can be done the
- * copy that looks counts all of them: then who leaves earlier takes back the others.
+ * copy that polls counts all of them: then who leaves earlier takes back the others.
  */
 static u64 emit_copy(u32 more)
 {
-	u32 place = tr.n + 1, ahead;
+	u32 place = tr.n + 1, ahead, units;
 	bool safe = true;
 	u8 *out = NULL;
 	u64 next = 0;
@@ -124,26 +126,27 @@ static u64 emit_copy(u32 more)
 	ahead = counting_can_be_ahead(&tr.count) ? more : 0;
 	if (tr.copied && counting_can_be_ahead(&tr.count))
 		counting_ahead(&tr.count, more);
-	if (tr.looks || counting_any(&tr.count))
+	if (tr.polls || counting_any(&tr.count))
 		place = find_place(&safe);
-	if (tr.looks && place == tr.n) {
+	if (tr.polls && place == tr.n) {
 		place = 0;
 		safe = false;
 	}
-	if (tr.want & CPU_WANT_LOOSE)
-		tr.age = tr.n + (tr.looks ? 0 : tr.age);
+	units = tr.distance + tr.units * (more + 1);
+	if (tr.want & CPU_WANT_SPARSE)
+		tr.distance = tr.polls || tr.copied ? 0 : units;
 	for (u32 k = 0; k < tr.n; k++) {
 		struct guest_insn *gi = &tr.insn[k];
 
 		tr.first = true;
-		if (k == place && tr.looks)
-			emit_look(gi->pc, safe);
 		if (k == place)
 			emit_counting(gi->pc, safe);
-		if (k == place && tr.looks && ahead) {
+		if (k == place && tr.polls && ahead) {
 			emit_ahead((s32)ahead, safe);
 			counting_ahead(&tr.count, ahead);
 		}
+		if (k == place && tr.polls)
+			emit_poll(gi->pc, units, safe);
 		emit_watch(gi);
 		if (tr.guarded && !k)
 			rseq_cs_emit_guard(gi);
@@ -173,12 +176,11 @@ static u64 emit_copy(u32 more)
 static u64 emit_block(void)
 {
 	u64 next = 0;
+	u32 left;
 
 	counting_begin(&tr.count, tr.want);
-	tr.late = 0;
-	tr.looks = find_look();
-	if (tr.looks && is_indirect_branch(tr.insn[tr.n - 1].in.kind))
-		tr.late = BANK_AT(looks);
+	tr.polls = find_poll();
+	tr.late = tr.polls && is_indirect_branch(tr.insn[tr.n - 1].in.kind);
 	if (!tr.blocks || !(tr.want & CPU_WANT_FINE))
 		entry_add(tr.insn[0].pc);
 	if (tr.stops)
@@ -187,11 +189,12 @@ static u64 emit_block(void)
 		return emit_break();
 	if (tr.checked)
 		emit_check();
-	tr.cool = is_loop() && copies() == 1;
 	tr.copied = false;
-	for (u32 left = copies(); left; left--) {
+	left = copies();
+	tr.dead_behind = left > 1 && flags_dead_at(tr.insn[tr.n - 1].pc + tr.insn[tr.n - 1].in.len);
+	for (; left; left--) {
 		next = emit_copy(left - 1);
-		tr.looks = false;
+		tr.polls = false;
 		tr.copied = true;
 	}
 	tr.blocks++;
@@ -235,7 +238,7 @@ static void begin(u32 variant, u64 pc)
 	tr.out = out_of(tr.want, variant);
 	tr.fine = fine_of(tr.want);
 	tr.insns = tr.blocks = 0;
-	tr.age = 0;
+	tr.distance = 0;
 	tr.checked = tr.first = tr.learned = false;
 	tr.base = pc;
 	tr.frag = cache.nfrag;
@@ -269,15 +272,15 @@ static void end_frag(void)
 	guest_code_commit(&tr.code, tr.frag);
 }
 
-u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault)
+u32 translate(u32 variant, u64 pc, u32 distance, bool indirect, struct dbt_fault *fault)
 {
 	struct dbt_fault ignored;
 	struct landing landing = {0};
 	u64 next;
 
 	begin(variant, pc);
-	if (tr.want & CPU_WANT_LOOSE)
-		tr.age = MAX(age, AGE_STEP);
+	if (tr.want & CPU_WANT_SPARSE)
+		tr.distance = MAX(distance, indirect ? POLL_ENTRY_INDIRECT : POLL_ENTRY);
 	if (!decode_block(pc, fault))
 		return 0;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
@@ -309,22 +312,23 @@ u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fau
 	return tr.first_entry;
 }
 
-u32 translate_look(u32 variant, u32 entry)
+u32 translate_poll(u32 variant, u32 entry, u32 distance)
 {
 	u64 pc = cache.entry[entry].pc;
 	bool dead;
 
 	begin(variant, pc);
 	counting_begin(&tr.count, 0);
-	tr.late = 0;
-	tr.looks = true;
-	tr.cool = true;
+	tr.late = false;
+	tr.distance = distance;
 	dead = flags_dead_at(pc);
 	begin_frag();
-	cache.frag[tr.frag].look = true;
+	cache.frag[tr.frag].poll = true;
 	entry_add(pc);
-	emit_look(pc, dead);
+	emit_poll(pc, distance, dead);
 	emit_entry_jmp(entry);
 	end_frag();
+	cache.entry[tr.first_entry].poll = cache.entry[entry].poll;
+	cache.entry[entry].poll = tr.first_entry;
 	return tr.first_entry;
 }

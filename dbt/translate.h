@@ -26,12 +26,12 @@ extern struct dbt_options dbt_options;
 
 /*
  * Translates at pc for the given variant (of the half in use), with dbt_lock held and cache_has_room(); `indirect`: because an
- * indirect branch goes there, so with a landing in front; age: see dbt/looks.h. Returns the entry, or 0 and *fault when
+ * indirect branch goes there, so with a landing in front; distance: see dbt/polls.h. Returns the entry, or 0 and *fault when
  * not even one instruction can be fetched and decoded.
  */
-u32 translate(u32 variant, u64 pc, u32 age, bool indirect, struct dbt_fault *fault);
+u32 translate(u32 variant, u64 pc, u32 distance, bool indirect, struct dbt_fault *fault);
 
-/* The same for a look in front of the entry, which exits may lead to instead. Lookups do not find it. */
-u32 translate_look(u32 variant, u32 entry);
+/* The same for a poll in front of the entry, for exits of up to that distance. Lookups do not find it. */
+u32 translate_poll(u32 variant, u32 entry, u32 distance);
 
 #endif

@@ -40,7 +40,6 @@ static void left_inside(struct cpu *cpu)
 	cpu->place_pc = cpu->rip;
 	cpu->place_rec = cpu->copy_end;
 	cpu->place_entry = 0;
-	cpu->inside = 1;
 }
 
 /* A piece was left by a branch of its fragment. */
@@ -77,7 +76,7 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 
 enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 {
-	u32 want = run_usable_want(cpu) | CPU_WANT_LOOSE;
+	u32 want = run_usable_want(cpu) | CPU_WANT_SPARSE;
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 
@@ -92,7 +91,7 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	}
 	if (!piece_make(cpu, insns))
 		return DBT_NEAR;
-	cpu->inside = cpu->summed = 0;
+	cpu->summed = 0;
 	cpu->generation = cpu->place_generation;
 	cpu->pieces++;
 	left = enter_piece(cpu);

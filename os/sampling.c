@@ -119,52 +119,36 @@ enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
 	return step(t, fault, &sampled);
 }
 
-/* Where limits are rare, no code is made for the rest of the block; and it is where a block begins that code can look. */
-static bool goes_on(const struct cpu *cpu, bool sampled, u32 strict)
+/* Where limits are rare, no code is made for the rest of the block. */
+static bool goes_on(const struct cpu *cpu, bool sampled)
 {
 	if (unlikely(dbt_in_rseq_cs(cpu->rip))) /* that is rseq_run()'s */
 		return false;
-	return cpu->rare || strict ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
-}
-
-/* What was sampled where nothing had looked for long: code is to look there. */
-static void look_from(struct thread *t, u32 strict)
-{
-	if (strict == CPU_LOST)
-		dbt_look(t->cpu->rip);
-	else
-		t->cpu->probe = t->cpu->rip;
+	return cpu->rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
 enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 {
-	u32 strict = t->cpu->strict;
-	bool any = false, sampled;
+	bool sampled;
 	enum dbt_stop stop;
 
-	do {
+	do
 		stop = step(t, fault, &sampled);
-		any |= sampled;
-	} while (stop == DBT_STEPPED && !t->attention && goes_on(t->cpu, sampled, strict));
-	if (unlikely(strict && any) && stop == DBT_STEPPED && !dbt_in_block(t->cpu))
-		look_from(t, strict);
+	while (stop == DBT_STEPPED && !t->attention && goes_on(t->cpu, sampled));
 	return stop;
 }
 
-/* To the limit, or some way; and on to where a block begins that may be told to look. */
+/* To the limit, or some way. */
 enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
 	u64 left = cpu_walk_left(cpu), pieces = WALK_PIECES + left / WALK_INSNS;
-	u32 strict = cpu->strict;
 	bool sampled = false;
 	enum dbt_stop stop;
 
 	do {
 		struct shot_regs before;
 
-		if (cpu_walks_astray(cpu))
-			return DBT_STEPPED;
 		if (left <= 1)
 			shot_regs(cpu, &before);
 		stop = pieces-- ? dbt_walk(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
@@ -177,9 +161,7 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
 			sampled = true;
 		}
 		left = cpu_walk_left(cpu);
-	} while (stop == DBT_STEPPED && !t->attention && (!sampled || (strict && dbt_inside(cpu) && cpu_walks(cpu))));
-	if (unlikely(strict && sampled) && stop == DBT_STEPPED && !dbt_inside(cpu))
-		look_from(t, strict);
+	} while (stop == DBT_STEPPED && !t->attention && !sampled);
 	return stop;
 }
 
@@ -193,7 +175,7 @@ void sampling_clock(struct thread *t)
 {
 	struct shot_regs now;
 	struct shot shot;
-	bool kernel, passed = cpu_limit_passed(t->cpu);
+	bool kernel;
 
 	if (t->clock_state == CLOCK_PAUSED)
 		timer_resume(t);
@@ -205,8 +187,6 @@ void sampling_clock(struct thread *t)
 	shot_take(t, &now, &shot);
 	shot.kernel = kernel;
 	overflow(t, &shot, false);
-	if (passed)
-		t->cpu->strict = CPU_LOST;
 }
 
 void sampling_poll_slowly(struct thread *t, bool kernel)

@@ -188,8 +188,6 @@ static bool comes_from_kernel(const struct thread *t, u64 pc)
 
 static void take_kick(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
 {
-	bool again = t->clock_fired;
-
 	t->cpu->pending = 1;
 	if (t->stepping) /* a fence, which nothing blocks: it is on its way out */
 		return;
@@ -200,9 +198,6 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 			t->kicked = 1;
 		return;
 	}
-	/* A tick can wait for a look, which mostly costs less than to lead the thread out. It comes again if there is none. */
-	if (info->code == SI_TIMER && t->clock_coarse && !again && dbt_leave_soon(t->cpu, uc->greg))
-		return;
 	leave_cache(t, uc);
 }
 

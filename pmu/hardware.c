@@ -128,15 +128,15 @@ static UNNOTED void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 {
 	u64 left[CELL_NR];
 	u32 limited = 0;
-	bool movable = true;
+	bool adaptive = true;
 
 	for (u32 i = 0; i < n; i++)
 		if (limit[i].source < CELL_NR && limit[i].next != ~0ul) {
 			limited |= 1u << limit[i].source;
 			left[limit[i].source] = pmu_limit_left(&limit[i]);
-			movable &= limit[i].movable;
+			adaptive &= limit[i].movable;
 		}
-	cpu_set_limits(host_own_cpu(), limited, movable, left);
+	cpu_set_limits(host_own_cpu(), limited, adaptive, left);
 }
 
 static const struct pmu hw_pmu = {

@@ -24,9 +24,9 @@
 	.globl dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
 	.globl dbt_rseq_cs_abort, dbt_rseq_cs_signature
 	.hidden dbt_rseq_cs_abort, dbt_rseq_cs_signature
-	.globl dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
+	.globl dbt_leave_exit, dbt_leave_indirect, dbt_leave_poll
 	.hidden dbt_enter, dbt_enter_check, dbt_enter_end, dbt_enter_abort
-	.hidden dbt_leave_exit, dbt_leave_indirect, dbt_leave_look
+	.hidden dbt_leave_exit, dbt_leave_indirect, dbt_leave_poll
 	.type dbt_enter, @function
 dbt_enter:
 	push	%rbx
@@ -111,9 +111,9 @@ dbt_leave_indirect:
 	mov	$LEFT_INDIRECT, %eax
 	jmp	restore
 
-dbt_leave_look:
+dbt_leave_poll:
 	save_guest
-	mov	$LEFT_LOOK, %eax
+	mov	$LEFT_POLL, %eax
 restore:
 	pop	%r15
 	pop	%r14

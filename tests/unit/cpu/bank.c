@@ -1,5 +1,5 @@
 /*
- * The counter bank's limits, with the translator played by the test: whatever mixture of blocks runs, no limit is passed unseen and it takes
+ * The counter bank's limits, with the translator played by the test: whatever mixture of blocks runs, no limit is passed and it takes
  * few stops to get there; counts are right at any time, also while they change and after the owner's death in the middle.
  */
 #include <pthread.h>
@@ -56,6 +56,7 @@ struct both {
 
 static struct both own;
 static u64 exits;
+static u32 distance; /* since the last poll */
 
 static bool add(u64 *word, u64 n)
 {
@@ -63,52 +64,73 @@ static bool add(u64 *word, u64 n)
 	return (s64)*word >= 0;
 }
 
+/* A block of sparse code, which polls where it must and now and then. False: limits are to be renewed in front of it. */
+static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
+{
+	bool polls = distance + n > CPU_POLL_UNITS || random_below(8) == 0;
+
+	add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+	distance += n;
+	if (!polls)
+		return true;
+	/* Other ways there may be longer. */
+	cpu->poll += distance + random_below(2) * random_below(CPU_POLL_UNITS + CPU_BLOCK_INSNS + 1 - distance);
+	distance = 0;
+	if (cpu->poll < 0)
+		return true;
+	exits++;
+	if (cpu_poll_on(cpu))
+		return true;
+	cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
+	cpu_bank(cpu)->cell[CELL_BRANCHES] -= !row;
+	cpu->summed = 0;
+	cpu->limits_stale = 1;
+	return false;
+}
+
 /* As the code of a CPU_WANT_LIMITS variant. False: it stopped in front of the block, for a limit in it. */
 static bool run_block(struct cpu *cpu, u32 row, u32 n)
 {
 	for (;;) {
+		bool near;
+
 		if (cpu->limits_new | cpu->limits_stale)
 			cpu_renew_limits(cpu);
-
-		bool near = (cpu->near & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->countdown[CELL_INSTRUCTIONS], n);
-
+		if (cpu->walking) {
+			if (cpu_walk_left(cpu) <= n)
+				return false;
+			cpu->limits_stale = 1;
+		} else if (cpu->near & CPU_WANT_SPARSE) {
+			if (run_sparse(cpu, row, n))
+				return true;
+			continue;
+		}
+		near = (cpu->near & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->countdown[CELL_INSTRUCTIONS], n);
 		near |= (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->countdown[CELL_BRANCHES], 1);
 		if (near) {
 			cpu->countdown[CELL_INSTRUCTIONS] -= n;
 			cpu->countdown[CELL_BRANCHES] -= !row;
 			return false;
 		}
-		bool used_up = add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
-
-		expect(cpu_used_up(cpu) == used_up);
-		if (!used_up)
-			return true;
-		exits++;
-		/* Far from limits a block may end with an indirect branch, which looks at the word last. */
-		if (!row && !(cpu->near & CPU_WANT_NEAR) && random_below(2)) {
-			cpu->limits_stale = 1;
-			return true;
-		}
-		cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
-		cpu_bank(cpu)->cell[CELL_BRANCHES] -= !row;
-		cpu->summed = 0;
-		cpu->limits_stale = 1;
-		if (cpu_limit_reached(cpu))
-			return false;
+		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+		return true;
 	}
 }
 
 /* CPU_NO_LIMIT: none. */
+static bool can_walk;
+
 static void set_limits(struct cpu *cpu, const u64 left[CELL_NR])
 {
 	u32 limited = 0;
 
 	for (enum cell c = 0; c < CELL_NR; c++)
 		limited |= (u32)(left[c] != CPU_NO_LIMIT) << c;
-	cpu_set_limits(cpu, limited, false, left);
+	cpu_set_limits(cpu, limited, can_walk, left);
+	cpu->can_walk = can_walk;
 }
 
-/* Runs the mixture up to `rounds` limits; returns how many times quotas had to be renewed for each. */
+/* Runs the mixture up to `rounds` limits; returns how many polls stopped for each. */
 static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 {
 	u64 done[2] = {0, 0}, left[CELL_NR];
@@ -157,327 +179,66 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 	return exits / rounds;
 }
 
-static void test_quotas(void)
+static void test_limits(void)
 {
-	for (u32 i = 0; i < 300; i++) {
-		u64 insns = random_below(4) ? 1 + random_below(1u << random_below(18)) : CPU_NO_LIMIT;
-		u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
-		struct mixture m = mixture_of(1 + random_below(64), 1u << random_below(16));
+	for (u32 walks = 0; walks < 2; walks++) {
+		can_walk = walks;
+		for (u32 i = 0; i < 300; i++) {
+			u64 insns = random_below(4) ? 1 + random_below(1u << random_below(18)) : CPU_NO_LIMIT;
+			u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
+			struct mixture m = mixture_of(1 + random_below(64), 1u << random_below(16));
 
-		m.row[0] = 0; /* or the limit of branches may never come */
-		if (insns != CPU_NO_LIMIT || branches != CPU_NO_LIMIT)
-			approach(m, insns, branches, 10);
-	}
-	expect(approach(mixture_of(1, 1), 1000000, CPU_NO_LIMIT, 5) <= 4);
-	expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 12);
-	expect(approach(mixture_of(20, 10), 100000, CPU_NO_LIMIT, 20) <= 12);
-	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
-	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 12);
-}
-
-/* ---- limits that may be moved ---- */
-
-/* A program of two parts in turn, of so many blocks each; in the second no block looks unless told to. */
-struct parts {
-	u32 blocks[2];
-	u32 n; /* instructions in a block */
-	bool told, deaf;
-};
-
-/* Runs a block as code does that is of the variant in force. False: it stopped in front of it, for a limit in it. */
-static bool run_movable(struct cpu *cpu, u32 n, u32 looks)
-{
-	if (cpu->limits_new | cpu->limits_stale)
-		cpu_renew_limits(cpu);
-	if (!(cpu->near & CPU_WANT_LOOSE))
-		return run_block(cpu, 0, n);
-	if (looks) {
-		cpu_bank(cpu)->looks += CPU_LOOK + CPU_LOOK_BRANCH + n;
-		if (cpu_bank(cpu)->looks < 0)
-			return true;
-		cpu->look_id = looks;
-		if (cpu_look_on(cpu))
-			return true;
-		/* It stops in front of the block, which is not done. */
-		cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
-		cpu_bank(cpu)->cell[CELL_BRANCHES]--;
-		cpu->limits_stale = 1;
-		cpu->summed = 0;
-		return run_movable(cpu, n, 0);
-	}
-	cpu_bank(cpu)->blocks[0][n - 1]++;
-	return true;
-}
-
-/* Runs it up to `rounds` limits with that period; how many of them, in percent, were in the second part. */
-static u32 in_second_part(struct parts p, u64 period, u32 rounds, u32 *moved)
-{
-	u64 done = 0, left[CELL_NR], block = 0;
-	u32 second = 0, part, in_turn;
-
-	cpu_clear_bank(&own.cpu);
-	*moved = 0;
-	for (u32 i = 0; i < rounds; i++) {
-		left[CELL_INSTRUCTIONS] = period;
-		cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
-		for (;; block++, done += p.n) {
-			part = block % (p.blocks[0] + p.blocks[1]) >= p.blocks[0];
-			own.cpu.summed = 0;
-			/* A tick now and then. */
-			if ((own.cpu.near & CPU_WANT_LOOSE) && random_below(16 * (u32)period / p.n) == 0)
-				cpu_probe(&own.cpu, 1 + part);
-			in_turn = block % (p.blocks[0] + p.blocks[1]);
-			if (!run_movable(&own.cpu, p.n, block % 16 == 0 && (!part || p.told) ? 1 + in_turn : 0))
-				break;
-			p.told |= own.cpu.look_at == 2 && !p.deaf;
-			own.cpu.look_at = 0;
+			m.row[0] = 0; /* or the limit of branches may never come */
+			if (insns != CPU_NO_LIMIT || branches != CPU_NO_LIMIT)
+				approach(m, insns, branches, 10);
 		}
-		*moved += !!own.cpu.strict;
-		if (own.cpu.strict)
-			own.cpu.probe = 1 + part;
-		second += part;
-		/* However it got there, it is in front of the block with the limit. */
-		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), done);
-		expect(done < own.cpu.limit[0] && own.cpu.limit[0] <= done + p.n);
 	}
-	return second * 100 / rounds;
+	expect(approach(mixture_of(1, 1), 1000000, CPU_NO_LIMIT, 5) <= 40);
+	expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 40);
+	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
+	can_walk = false;
+	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 100);
 }
 
-static void test_movable(void)
+/* How far sparse code runs: as long as no limit can be reached before the next stop, by whatever cell. */
+static void test_sparse_until(void)
 {
-	u32 moved, share;
+	for (enum cell c = 0; c < CELL_NR; c++)
+		for (u64 far = 1; far < 4000; far++) {
+			u64 left[CELL_NR] = {0}, each = c == CELL_CYCLES ? 2 : 1;
 
-	/* All look: hardly any is moved. */
-	share = in_second_part((struct parts){{500, 1500}, 5, true, false}, 103457, 2000, &moved);
-	expect(share >= 70 && share <= 80);
-	expect(moved < 2000 / 50);
-	/* Stretches in which nobody looks get what is theirs, short or long against the period, and are told to look. */
-	share = in_second_part((struct parts){{500, 1500}, 5, false, false}, 103457, 2000, &moved);
-	expect(share >= 70 && share <= 80);
-	expect(moved > 0 && moved < 2000 / 10);
-	share = in_second_part((struct parts){{30000, 30000}, 5, false, false}, 103457, 2000, &moved);
-	expect(share >= 45 && share <= 55);
-	share = in_second_part((struct parts){{100, 100}, 3, false, false}, 103457, 2000, &moved);
-	expect(share >= 45 && share <= 55);
-	/* Most of it also if they do not. */
-	share = in_second_part((struct parts){{500, 1500}, 5, false, true}, 103457, 2000, &moved);
-	expect(share >= 58 && share <= 82);
-	expect(moved > 100);
-	/* Short periods are exact from the start. */
-	in_second_part((struct parts){{500, 1500}, 5, false, false}, 75, 2000, &moved);
-	expect_long(moved, 0);
-}
-
-/* A limit that loose code just reached is passed as well: what comes next did not reach it, least of all if it adds nothing. */
-static void test_just_passed(void)
-{
-	for (enum cell c = 0; c < CELL_NR; c++) {
-		u64 left[CELL_NR] = {0};
-
-		left[c] = 10000;
-		cpu_clear_bank(&own.cpu);
-		cpu_set_limits(&own.cpu, 1u << c, true, left);
-		cpu_renew_limits(&own.cpu);
-		expect(own.cpu.near & CPU_WANT_LOOSE);
-		cpu_count_besides(&own.cpu, c, 9999);
-		expect(!cpu_limit_passed(&own.cpu));
-		cpu_count_besides(&own.cpu, c, 1);
-		expect(cpu_limit_passed(&own.cpu));
-		cpu_renew_limits(&own.cpu);
-		expect(own.cpu.limit[c] > 10000 && own.cpu.strict);
-		expect(!cpu_limit_reached(&own.cpu));
-	}
-}
-
-#define LOOK_INSNS 5
-
-/* A block that looks, by that exit: true if it goes on at once; else it stopped in front of the block, and limits were renewed. */
-static bool look(u64 exit)
-{
-	own.cpu.look_id = exit;
-	own.bank.looks += CPU_LOOK + LOOK_INSNS;
-	own.cpu.summed = 0;
-	if (own.bank.looks < 0 || cpu_look_on(&own.cpu))
-		return true;
-	own.bank.cell[CELL_INSTRUCTIONS] -= LOOK_INSNS;
-	own.cpu.limits_stale = 1;
-	own.cpu.summed = 0;
-	cpu_renew_limits(&own.cpu);
-	return false;
-}
-
-/* And after that the block is done. */
-static void run_after_look(u64 insns)
-{
-	own.bank.cell[CELL_INSTRUCTIONS] += LOOK_INSNS;
-	own.bank.blocks[1][0] += insns;
-	own.cpu.summed = 0;
-}
-
-/* A limit that was passed behind a look is found there the next time that no other look comes before its place. */
-static void test_seek(void)
-{
-	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 140}, from;
-
-	cpu_clear_bank(&own.cpu);
-	own.cpu.can_walk = 1;
-	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&own.cpu);
-	expect(look(7)); /* 135 in front of the limit */
-	own.bank.blocks[1][0] += 400;
-	expect(!look(8));
-	expect(own.cpu.strict == CPU_WARY && own.cpu.again == 7 && (own.cpu.near & CPU_WANT_LOOSE));
-	run_after_look(30);
-	expect(look(9) && look(10)); /* each stops, and goes on */
-	for (u32 astray = 0; astray < 2; astray++) {
-		expect(!look(7));
-		expect(own.cpu.strict == CPU_LOST && own.cpu.walking);
-		run_after_look(0);
-		expect(!cpu_walks_astray(&own.cpu));
-		expect_long(cpu_walk_left(&own.cpu), 135);
-		own.bank.blocks[1][0] += 100;
-		own.bank.looks += CPU_LOOK + LOOK_INSNS;
-		own.cpu.summed = 0;
-		expect(cpu_walks_astray(&own.cpu));
-		cpu_renew_limits(&own.cpu);
-		expect(own.cpu.strict == CPU_WARY && !own.cpu.walking && (own.cpu.near & CPU_WANT_LOOSE));
-		expect(own.cpu.limit[CELL_INSTRUCTIONS] > cpu_own_count(&own.cpu, CELL_INSTRUCTIONS) + 1000);
-	}
-	expect(!look(7));
-	from = cpu_own_count(&own.cpu, CELL_INSTRUCTIONS) + LOOK_INSNS;
-	run_after_look(134);
-	expect(!cpu_walks_astray(&own.cpu));
-	expect_long(cpu_walk_left(&own.cpu), 1);
-	expect_long(own.cpu.limit[CELL_INSTRUCTIONS], from + 135);
-}
-
-/* It is not looked for without end. */
-static void test_seek_ends(void)
-{
-	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 140};
-	u32 tries = 0;
-
-	cpu_clear_bank(&own.cpu);
-	own.cpu.can_walk = 1;
-	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&own.cpu);
-	expect(look(7));
-	own.bank.blocks[1][0] += 400;
-	expect(!look(8));
-	run_after_look(0);
-	for (u32 i = 0; i < 10000 && own.cpu.again; i++) {
-		bool on = look(7);
-
-		run_after_look(0);
-		if (on)
-			continue;
-		tries += own.cpu.seeking;
-		own.bank.looks += CPU_LOOK + LOOK_INSNS;
-		own.cpu.summed = 0;
-		expect(!own.cpu.seeking || cpu_walks_astray(&own.cpu));
-		cpu_renew_limits(&own.cpu);
-	}
-	expect(tries > 10 && tries < 100 && own.cpu.strict == CPU_WARY);
-}
-
-/* Looks, each so far behind the one before, up to a limit that is far away. Returns how many stopped. */
-static u32 stops_of(u32 looks, u64 apart, u64 limit)
-{
-	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = limit};
-	u32 stops = 0;
-
-	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
-	cpu_renew_limits(&own.cpu);
-	for (u32 i = 0; i < looks; i++) {
-		own.bank.blocks[1][0] += apart - LOOK_INSNS;
-		own.cpu.summed = 0;
-		stops += own.bank.looks + CPU_LOOK + LOOK_INSNS >= 0;
-		expect(look(7));
-	}
-	return stops;
-}
-
-/* A stretch in which nobody looked for long does not make each look stop from then on. */
-static void test_stretch(void)
-{
-	u32 stops = 0;
-
-	cpu_clear_bank(&own.cpu);
-	stops_of(10000, 20, 1ul << 40);
-	stops_of(50000, 100000, 1ul << 40);
-	for (u32 i = 0; i < 20; i++)
-		stops = stops_of(20000, 20, 1000000);
-	expect(stops < 100);
-}
-
-/* Far from the limit nothing is added up, and nothing is lost; near it, it is not passed. */
-static void test_far(void)
-{
-	u64 insns, done = 0;
-	u32 stops;
-
-	cpu_clear_bank(&own.cpu);
-	stops_of(20000, 20, 1ul << 40);
-	insns = cpu_own_count(&own.cpu, CELL_INSTRUCTIONS);
-	stops = stops_of(100000, 20, 1ul << 40);
-	expect(stops < 50 && own.cpu.looks_more > 0);
-	expect_long(cpu_read_cell(&own.bank, CELL_INSTRUCTIONS), insns + 100000 * 20);
-	stops_of(0, 20, 100000 * 20);
-	do {
-		done += 20;
-		own.bank.blocks[1][0] += 20 - LOOK_INSNS;
-		own.cpu.summed = 0;
-	} while (look(7));
-	expect(done > 90000 * 20 && done < 100000 * 20 && own.cpu.strict == 0);
-}
-
-/* The walk to a limit begins when it is less than `near` away. */
-static void walk(u64 near, const u64 left[CELL_NR])
-{
-	u64 insns = 0, branches = 0;
-
-	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, true, left);
-	while (insns < 980) {
-		u64 n = 1 + insns % 7;
-
-		if (own.cpu.limits_new | own.cpu.limits_stale)
+			left[c] = far;
+			cpu_clear_bank(&own.cpu);
+			own.bank.want = cpu_want_bit(c);
+			cpu_set_limits(&own.cpu, 1u << c, false, left);
 			cpu_renew_limits(&own.cpu);
-		expect((bool)own.cpu.walking == (1000 - insns < near));
-		expect(own.cpu.near & CPU_WANT_LOOSE);
-		own.bank.looks += CPU_LOOK + (s64)n + (insns % 2 ? CPU_LOOK_BRANCH : 0);
-		branches += insns % 2;
-		insns += n;
-		own.cpu.limits_stale = 1;
-		own.cpu.summed = 0;
-		expect_long(cpu_walk_left(&own.cpu), 1000 - insns);
-		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), insns);
-		expect_long(cpu_read_cell(&own.bank, CELL_BRANCHES), branches);
-		expect(cpu_walks(&own.cpu));
+			if (own.cpu.near & CPU_WANT_SPARSE)
+				expect((u64)-own.cpu.poll + CPU_POLL_UNITS + 2 * CPU_BLOCK_INSNS <= far / each);
+			expect(!(own.cpu.near & CPU_WANT_SPARSE) == (far / each <= 2200));
+		}
+}
+
+/* Units are no fewer than instructions, and no more than half as many as quarter cycles. */
+static void test_units(void)
+{
+	for (u32 weight = 1; weight < 200; weight++) {
+		expect_long(cpu_units(CPU_WANT_BLOCKS, weight), 1);
+		expect(2 * cpu_units(CPU_WANT_BLOCKS | CPU_WANT_CYCLES, weight) >= weight);
 	}
 }
 
-/* What has looked is counted, however often the looks are renewed, and a walk ends in front of the limit. */
-static void test_walk(void)
+/* Every way into the runtime and back counts as a poll. */
+static void test_outside(void)
 {
-	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 1000};
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 10000};
+	u32 times = 0;
 
-	/* Sooner where looks were far from each other of late. */
-	for (u64 wide = 0; wide < 2; wide++) {
-		cpu_clear_bank(&own.cpu);
-		own.cpu.can_walk = 1;
-		own.cpu.widest[CELL_INSTRUCTIONS] = wide << 20;
-		walk(wide ? 80 : 24, left);
-	}
-	cpu_walk_no_more(&own.cpu);
-	cpu_renew_limits(&own.cpu);
-	expect(!own.cpu.walking && (own.cpu.near & CPU_WANT_COUNTDOWN) && !(own.cpu.near & CPU_WANT_LOOSE));
-	own.cpu.can_walk = 0;
-	/* Where it may not be moved, or another has a limit, it is not walked to. */
+	cpu_clear_bank(&own.cpu);
 	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, false, left);
-	expect(!cpu_walks(&own.cpu));
-	left[CELL_BRANCHES] = 5;
-	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES, true, left);
-	expect(!cpu_walks(&own.cpu));
+	cpu_renew_limits(&own.cpu);
+	for (; !own.cpu.limits_stale; times++)
+		cpu_poll_outside(&own.cpu);
+	expect(times > 70 && times * CPU_POLL_UNITS < 10000);
 }
 
 /* ---- readers ---- */
@@ -604,14 +365,10 @@ int main(void)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return 1;
-	test_quotas();
-	test_movable();
-	test_just_passed();
-	test_seek();
-	test_seek_ends();
-	test_stretch();
-	test_far();
-	test_walk();
+	test_limits();
+	test_sparse_until();
+	test_units();
+	test_outside();
 	test_reading_meanwhile();
 	test_shown();
 	test_death();

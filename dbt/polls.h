@@ -1,0 +1,40 @@
+/*
+ * In CPU_WANT_SPARSE code, the blocks that poll: from one poll to the next there are at most CPU_POLL_UNITS, whichever way
+ * the code goes.
+ *
+ * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front of
+ * its block and the block's own units, so behind the block the distance is 0. Each entry has a distance:
+ *
+ *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of
+ *				the entry, a fragment without instructions: to translate the block again would break
+ *				up its trace. A block that is translated later than the entry polls itself instead
+ *	indirect branch		always polls, by its lookup's index
+ *	from the runtime	that has polled (cpu_poll_outside())
+ *
+ * So every way round in a circle leads over a poll. Guarded by dbt_lock.
+ */
+#ifndef DBT_POLLS_H
+#define DBT_POLLS_H
+
+#include "dbt/cache.h"
+
+/* A block polls that would else end at a greater distance: if it has a place where no flags are live, and in any case. */
+#define POLL_EVERY 96u
+#define POLL_MAX 128u
+_Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
+/* The first entry of a trace has no smaller distance, so that exits may lead there; and one that an indirect branch led to. */
+#define POLL_ENTRY 32u
+#define POLL_ENTRY_INDIRECT 8u
+/* Polls in front of entries are for exits with the same distance in these steps. */
+#define POLL_STEP 32u
+
+/* The exit may be linked to the entry. */
+bool polls_link(u32 exit, u32 entry);
+
+/* A poll in front of that entry, as an entry that the exit may be linked to: made if need be, with cache_has_room(). */
+u32 polls_in_front(u32 exit, u32 entry);
+
+/* If it is such a one, the entry that it leads to, as far as that is known; else itself. Lock-free. */
+u32 polls_behind(u32 entry);
+
+#endif
