@@ -101,6 +101,7 @@ struct session_config {
 	struct session_limit limit_as, limit_data;
 	u64 session_id;	   /* random */
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
+	u32 filtered;	   /* this process has asked for a seccomp filter, or one that made it has */
 };
 
 /* Those that are online when the session begins, by host_find_cpus(). */

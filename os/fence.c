@@ -22,6 +22,8 @@
 #define GLOBAL_EXPEDITED 2
 #define REGISTER_GLOBAL_EXPEDITED 4
 
+#define BARRIER_PAUSES 10000u
+
 /*
  * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, where their
  * task says. Where the kernel does not let one look (that takes the permission to trace), or hides the process, nothing speaks against it.
@@ -120,13 +122,16 @@ bool signal_barrier_reaches(void)
 	return registered;
 }
 
-/* Where a filter forbids it, time does the same: what was stored is visible to all in far less. */
+/*
+ * Where a filter may forbid the call, or kill for it, time does the same, some hundred microseconds: what a processor has stored is visible to all in
+ * far less, and a thread that does not run has nothing left to store.
+ */
 void signal_barrier(void)
 {
-	static const u64 grace[2] = {0, SECTION_GRACE_NS};
-
-	if (sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
-		sys2(__NR_nanosleep, grace, 0);
+	if (!__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) && !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
+		return;
+	for (u32 i = 0; i < BARRIER_PAUSES; i++)
+		__builtin_ia32_pause();
 }
 
 /*

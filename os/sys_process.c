@@ -24,9 +24,18 @@ static long set_name(struct thread *t, const u64 *a)
 	return ret;
 }
 
+/* From now on a call of pcl's own may be refused, or kill: see signal_barrier(). A filter that was not installed after all does no harm. */
+long sys_seccomp(struct thread *t, const u64 *a)
+{
+	__atomic_store_n(&the_process.config.filtered, 1, __ATOMIC_RELAXED);
+	return syscall_pass(t, a);
+}
+
 long process_prctl(struct thread *t, const u64 *a)
 {
 	switch ((int)a[0]) {
+	case PR_SET_SECCOMP:
+		return sys_seccomp(t, a);
 	case PR_SET_NAME:
 		return set_name(t, a);
 	case PR_SET_MM:
