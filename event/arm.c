@@ -15,7 +15,7 @@ UNNOTED struct pmu_limit *round_add_source(struct round *r, const struct event *
 	s->source = e->source.source;
 	s->now = event_source_now(e);
 	s->next = ~0ul;
-	s->movable = true;
+	s->adaptive = true;
 	r->pmus |= 1u << e->pmu;
 	return s;
 }
@@ -89,7 +89,7 @@ UNNOTED void see_none(struct round *r)
 	r->at = ~0ul;
 	for (u32 i = 0; i < r->nr_sources; i++) {
 		r->source[i].next = ~0ul;
-		r->source[i].movable = true;
+		r->source[i].adaptive = true;
 	}
 }
 
@@ -104,7 +104,7 @@ UNNOTED void see(struct round *r, const struct event *e, struct pmu_limit *s)
 	}
 	if (s) {
 		s->next = MIN(s->next, e->throttled ? s->now + UNTIMED : e->next);
-		s->movable &= e->attr.freq && !r->ctx->timer_refused;
+		s->adaptive &= e->attr.freq && !r->ctx->timer_refused;
 	} else if (e->source.clock && !e->throttled) {
 		r->at = MIN(r->at, e->next);
 	}

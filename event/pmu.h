@@ -41,7 +41,7 @@ struct event_source {
 struct pmu_limit {
 	u32 pmu, source;
 	u64 now, next;
-	bool movable; /* for frequencies only: the task may be stopped later, and the period then is what was counted */
+	bool adaptive; /* for frequencies only: their periods follow the task's pace */
 };
 
 /* How far that is. */
@@ -73,7 +73,7 @@ struct pmu {
 	void (*want)(task_id task, u32 units);
 
 	/*
-	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction unless it is movable; os/ then calls
+	 * In the task itself: stop it where a source reaches its limit, at exactly that instruction; os/ then calls
 	 * event_overflow(). Replaces all limits given before; sources that are not named have none.
 	 * NULL: the driver has no sources but clocks and those that are polled or hit.
 	 */

@@ -71,7 +71,7 @@ READS bool needs_timer(const struct event *e)
 	return e->throttled || e->source.polled;
 }
 
-/* The same now and then, in case that the task passes its movable limit unseen. */
+/* The same now and then: the period may have become far too long for the task's pace, and only ticks shorten it before it is over. */
 READS bool needs_coarse_timer(const struct event *e)
 {
 	return e->attr.freq && !has_no_limit(e) && !e->source.clock;

@@ -134,7 +134,7 @@ static UNNOTED void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 		if (limit[i].source < CELL_NR && limit[i].next != ~0ul) {
 			limited |= 1u << limit[i].source;
 			left[limit[i].source] = pmu_limit_left(&limit[i]);
-			adaptive &= limit[i].movable;
+			adaptive &= limit[i].adaptive;
 		}
 	cpu_set_limits(host_own_cpu(), limited, adaptive, left);
 }

@@ -305,7 +305,7 @@ static bool try_acquire(const struct section *s, struct slock *l, u64 *seen)
 /* Also after a wakeup, when whoever releases the lock often may have it again. */
 static bool spin_for(const struct section *s, struct slock *l, u64 *seen)
 {
-	for (int spin = 0; spin < SPINS; spin++) {
+	for (int spin = 0; spin < SPINS; spin += l->bias ? SPINS / 4 : 1) { /* each look at a bias is a barrier */
 		if (try_acquire(s, l, seen))
 			return true;
 		__builtin_ia32_pause();

@@ -6,7 +6,8 @@
  * needs a lock of a section whose thread is dead, stopped, traced or starved puts the old values back, newest first, and goes on: the
  * section has not happened. If its thread runs again, it begins the section anew. Nobody waits for a thread that does not run.
  *
- *   acquire   the first lock of a section: keep registers and stack, state = BUSY; each lock: owner = this section, by compare-and-swap
+ *   acquire   the first lock of a section: keep registers and stack (section_run(): registers only), state = BUSY
+ *             each lock: owner = this section, by compare-and-swap
  *   store     note {address, old value}; store                   (the compiler calls the note, see tools/build.mk)
  *   release   of the last lock: state = next turn: this one store commits, and frees all locks
  *   take over CHALLENGED, fence, wait; TAKEN; put back; state = next turn
@@ -26,11 +27,11 @@
  * A locked instruction takes longer than all else that a short section does. So a lock of RANK_SMALL that one thread has taken
  * SECTION_BIAS_AFTER times in a row is *biased* to it:
  *
- *   the thread                                     another one
- *   the lock into its journal's list of biased ones bias |= REVOKING
- *   bias is still mine? then it has the lock        barrier: all see what the others have stored, and look anew
- *                                                  is it in that list, and the section is not over? then wait for the section
- *                                                  bias = 0
+ *   its thread                         another one
+ *   lists the lock in its journal      bias |= REVOKING
+ *   bias is still its own?             barrier: all see what the others have stored, and look anew
+ *   then it has the lock               a section that lists the lock is waited for
+ *                                      bias = 0: the lock is taken as any other
  *
  * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is committed
  * (DONE); whoever takes over then does it instead.

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "os/vma.c"
+#include "os/vma_reserved.c"
 #include "tests/unit/unit.h"
 
 #define PAGES  64
