@@ -78,12 +78,18 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	return stop;
 }
 
-static void serve_syscall(struct thread *t)
+/* What is polled is looked at first: of the CPU that the thread has left, that is the last moment. */
+static void see_where(struct thread *t)
 {
+	sampling_poll(t, false);
 	event_task_moved(t->cpu->slot);
 	tell_switches(t, 0);
+}
+
+static void serve_syscall(struct thread *t)
+{
+	see_where(t);
 	event_tick(t->cpu->slot);
-	sampling_poll(t, false);
 	syscall_dispatch(t);
 	sampling_poll(t, true);
 	if (unlikely(t->trap_later)) {
@@ -133,8 +139,7 @@ void loop_run(struct thread *t)
 				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 			break;
 		case DBT_INTERRUPT:
-			event_task_moved(t->cpu->slot);
-			tell_switches(t, 0);
+			see_where(t);
 			break;
 		default:
 			break;

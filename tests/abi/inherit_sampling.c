@@ -1,5 +1,6 @@
 /* Inherited sampling: children's samples arrive in the parent's ring under its id, each task counts its own periods. */
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 #include "tests/abi/sampling.h"
 
@@ -73,18 +74,27 @@ static void threads(void)
 	}
 }
 
-/* With a period above what one thread does there is no sample of any: their counts are not added up. */
+/*
+ * With a period above what one thread does there is no sample of any: their counts are not added up. On one CPU, for those of
+ * different ones are not added up either.
+ */
 static void test_periods_are_per_task(void)
 {
 	struct perf_attr a = faults_attr(400);
+	cpu_set_t all, one;
 	long count;
 
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
 	a.inherit = 1;
 	expect(on_all_cpus(&a, threads, &count), 0);
 	expect(count >= 550, 1);
 	expect(on_all_cpus(&a, in_child, &count) >= 1, 1);
 	a.inherit = 0;
 	expect(on_all_cpus(&a, in_child, &count), 0);
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static void test_every_fault(void)
