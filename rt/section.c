@@ -175,7 +175,7 @@ bool section_interrupted(struct section *s, u64 *rip, u64 *first)
 	s->noting = 0;
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
 	stat_inc(section_restarts);
-	if (done) {
+	if (done && s->after) { /* s->end is of this section: what others have written is not enough */
 		*rip = (u64)section_resume;
 		*first = (u64)&s->end;
 		return true;

@@ -120,10 +120,14 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 /* One attempt to see the end of the section with that name, or to bring it about. */
 static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 {
-	struct journal *j = journal_named(name);
-	u64 state = state_of(j), taker;
+	struct journal *j;
+	u64 state, taker;
 
-	if (!name || !same_turn(state, name))
+	if (is_over(name)) /* or it is none: somebody has written there who had no business to */
+		return;
+	j = journal_named(name);
+	state = state_of(j);
+	if (!same_turn(state, name))
 		return;
 	if (state & SECTION_TAKEN) {
 		if (!finish_taken(s, j, state, deep, &taker))
