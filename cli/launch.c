@@ -102,7 +102,7 @@ static int make_waker(void)
 
 	if (fd < 0)
 		return complain("cannot make the socket that wakes members");
-	/* Room for as many datagrams as the system allows; without it there is a way round (os/notify.c). */
+	/* Room for as many datagrams as the system allows; without it there is a way round (perf/notify.c). */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return fd;
 }

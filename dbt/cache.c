@@ -2,7 +2,7 @@
 #include "dbt/cache.h"
 #include <linux/signal.h>
 #include "dbt/cache_memory.h"
-#include "dbt/emit.h"
+#include "dbt/x86_64/emit.h"
 #include "dbt/stop.h"
 #include "rt/log.h"
 #include "rt/stats.h"

@@ -6,7 +6,7 @@
  *             counts up to date. Every block of a trace has its own entry.
  *   exit      one direct branch out of a fragment, with its guest target. Linked (jumps to the target's entry) or not (jumps to
  *             its stub, which leaves for the dispatcher).
- *   landing   verification in front of an entry for indirect branches, see dbt/ibl.c
+ *   landing   verification in front of an entry for indirect branches, see dbt/x86_64/ibl.c
  *   rec       where one guest instruction starts in host code, and how far the counts are off there
  *
  * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of everything:
@@ -21,7 +21,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "dbt/code_memory.h"
-#include "dbt/emit.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/lock.h"
 #include "rt/reserve.h"
 

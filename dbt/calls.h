@@ -17,7 +17,7 @@
 #ifndef DBT_CALLS_H
 #define DBT_CALLS_H
 
-#include "dbt/emit.h"
+#include "dbt/x86_64/emit.h"
 
 #define CALLS_BYTES (CPU_CALLS * sizeof(struct cpu_call))
 

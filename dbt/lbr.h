@@ -5,7 +5,7 @@
 #ifndef DBT_LBR_H
 #define DBT_LBR_H
 
-#include "dbt/emit.h"
+#include "dbt/x86_64/emit.h"
 #include "isa/insn.h"
 
 /* CPU_WANT_LBR_* under which branches of this kind are noted; 0: never. */

@@ -95,7 +95,7 @@ bool find_poll(void);
 
 bool is_indirect_branch(u32 kind);
 
-/* dbt/emit_count.c */
+/* dbt/x86_64/emit_count.c */
 
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
@@ -115,7 +115,7 @@ void emit_not_taken(const struct guest_insn *gi);
 /* Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0]. */
 void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled);
 
-/* dbt/emit_flow.c */
+/* dbt/x86_64/emit_flow.c */
 
 /*
  * A conditional branch back to the start of its block, which is not taken: the block follows once more. Returns the displacement for emit_loop_end(),
@@ -127,7 +127,7 @@ void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead);
 /* What the instruction does. Returns where the trace may go on, or 0. */
 u64 emit_insn(const struct guest_insn *gi);
 
-/* dbt/emit_check.c */
+/* dbt/x86_64/emit_check.c */
 
 /* In front of a checked block: leaves by EXIT_STALE unless the guest's bytes are what was translated. */
 void emit_check(void);

@@ -32,7 +32,7 @@ static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 		.sigtrap = true,
 		.sig_data = e->attr.sig_data,
 		.sig_type = e->attr.type,
-		.sig_addr = e->source.hits || (e->attr.sample_type & PERF_SAMPLE_ADDR) ? r->shot->addr : 0,
+		.sig_addr = e->source.hits || (e->attr.sample_type & PERF_SAMPLE_ADDR) ? r->snap->addr : 0,
 	};
 }
 
@@ -87,7 +87,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 
 	if (!r->waking && throttles && throttle_is_waker(e))
 		r->waking = host_task_clock(r->task);
-	if (!e->source.hits && sample_excluded(&e->attr, r->shot)) /* a hit is none if it is excluded */
+	if (!e->source.hits && sample_excluded(&e->attr, r->snap)) /* a hit is none if it is excluded */
 		return;
 	if (unlikely(root->limit)) {
 		last = is_last(root);
@@ -96,7 +96,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 	if (throttle_is_rated(e))
 		count_overflow(r, e, root, throttles);
 	note_sigtrap(r, e);
-	woke = sample_write(e, r->shot, period, kill);
+	woke = sample_write(e, r->snap, period, kill);
 	if (root->async_pid && !woke) {
 		wake_after(event_nr(root), kill);
 		woke = true;
@@ -133,7 +133,7 @@ static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 	if (e->attr.freq)
 		lengthen(e, now);
 	period = period_shown(e);
-	if (e->source.clock && e->attr.exclude_kernel && r->shot->kernel) { /* as perf_swevent_hrtimer() */
+	if (e->source.clock && e->attr.exclude_kernel && r->snap->kernel) { /* as perf_swevent_hrtimer() */
 		period_advance(e, now);
 		return;
 	}
@@ -203,14 +203,14 @@ static inline void round_unlock(const struct round *r)
 		ctx_unlock(r->task);
 }
 
-static struct round round_of(task_id task, const struct shot *shot, struct overflow_result *out)
+static struct round round_of(task_id task, const struct snapshot *snap, struct overflow_result *out)
 {
 	struct round r;
 
 	r.task = task;
 	r.whole = false;
 	r.ctx = event_ctx(task);
-	r.shot = shot;
+	r.snap = snap;
 	r.out = out;
 	r.time = 0;
 	return r; /* the rest has no value yet: this is done for every sample */
@@ -284,7 +284,7 @@ static UNNOTED void overflow_all(void *arg)
 		if (!overflow_active(e))
 			continue;
 		s = round_source(r, e);
-		if (s ? r->shot->exact : e->source.clock)
+		if (s ? r->snap->exact : e->source.clock)
 			reach(r, e, s ? s->now : event_source_now(e));
 		if (likely(!r->changed))
 			see(r, e, s);
@@ -301,9 +301,9 @@ static UNNOTED void overflow_all(void *arg)
 	round_unlock(r);
 }
 
-void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out)
+void event_overflow(task_id task, const struct snapshot *snap, struct overflow_result *out)
 {
-	struct round r = round_of(task, shot, out);
+	struct round r = round_of(task, snap, out);
 
 	section_run(overflow_all, &r);
 }
@@ -337,9 +337,9 @@ static void hit_one(void *arg)
 	round_unlock(r);
 }
 
-void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out)
+void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out)
 {
-	struct hit h = {round_of(task, shot, out), event, event_id};
+	struct hit h = {round_of(task, snap, out), event, event_id};
 
 	section_run(hit_one, &h);
 }
@@ -352,8 +352,8 @@ struct trace {
 static void hit_traced(void *arg)
 {
 	const struct trace *t = arg;
-	const struct shot *shot = t->round.shot;
-	const struct filter_subject subject = {(const u8 *)shot->raw + sizeof(u32), shot->comm, shot->ustring, t->round.task};
+	const struct snapshot *snap = t->round.snap;
+	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring, t->round.task};
 	struct round *r = arg;
 	bool ticks = false;
 	struct event *e;
@@ -373,9 +373,9 @@ static void hit_traced(void *arg)
 	round_unlock(r);
 }
 
-void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out)
+void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out)
 {
-	struct trace t = {round_of(task, shot, out), source};
+	struct trace t = {round_of(task, snap, out), source};
 
 	section_run(hit_traced, &t);
 }
@@ -389,12 +389,12 @@ static void poll_all(void *arg)
 	round_unlock(r);
 }
 
-void event_poll(task_id task, const struct shot *shot, struct overflow_result *out)
+void event_poll(task_id task, const struct snapshot *snap, struct overflow_result *out)
 {
 	struct round r;
 
 	if (!__atomic_load_n(&event_ctx(task)->polling, __ATOMIC_RELAXED))
 		return;
-	r = round_of(task, shot, out);
+	r = round_of(task, snap, out);
 	section_run(poll_all, &r);
 }

@@ -18,22 +18,22 @@ void event_arm(task_id task);
 
 /* What the caller has to do after an overflow. */
 struct overflow_result {
-	bool sigtrap;	/* raise SIGTRAP with code TRAP_PERF at shot->ip's successor */
+	bool sigtrap;	/* raise SIGTRAP with code TRAP_PERF at snapshot->ip's successor */
 	u64 sig_data, sig_addr;
 	u32 sig_type;
 };
 
 /* Every event of the task whose limit is reached: writes its samples, counts its overflow, moves its limit on; then as event_arm(). */
-void event_overflow(task_id task, const struct shot *shot, struct overflow_result *out);
+void event_overflow(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
 /* The event (with source.hits) has happened once more: counts it, and overflows if it is time. For breakpoints. */
-void event_hit(task_id task, u32 event, u64 event_id, const struct shot *shot, struct overflow_result *out);
+void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out);
 
-/* The same for all of the task's events of that source whose filters the shot's record (shot->raw) passes. For tracepoints. */
-void event_trace(task_id task, u32 source, const struct shot *shot, struct overflow_result *out);
+/* The same for all of the task's events of that source whose filters the snapshot's record (snapshot->raw) passes. For tracepoints. */
+void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out);
 
 /* Looks at the polled sources. Cheap if no such event samples. */
-void event_poll(task_id task, const struct shot *shot, struct overflow_result *out);
+void event_poll(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
 /*
  * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for the next one

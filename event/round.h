@@ -16,7 +16,7 @@ struct round {
 	task_id task;
 	bool whole; /* it takes event_lock() */
 	struct event_ctx *ctx;
-	const struct shot *shot;
+	const struct snapshot *snap;
 	struct overflow_result *out;
 	/* Of the section; see round_begin(). */
 	u64 time; /* perf clock; 0: not asked yet */
@@ -34,7 +34,7 @@ struct round {
 static UNNOTED inline u64 round_time(struct round *r)
 {
 	if (!r->time)
-		r->time = r->shot && r->shot->time ? r->shot->time : host_clock_perf();
+		r->time = r->snap && r->snap->time ? r->snap->time : host_clock_perf();
 	return r->time;
 }
 

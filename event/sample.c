@@ -76,9 +76,9 @@ READS u64 pair(u32 low, u32 high)
 	return low | (u64)high << 32;
 }
 
-READS u64 sample_time(const struct event *e, const struct shot *shot)
+READS u64 sample_time(const struct event *e, const struct snapshot *snap)
 {
-	return shot->time && !e->attr.use_clockid ? shot->time : sample_clock(e);
+	return snap->time && !e->attr.use_clockid ? snap->time : sample_clock(e);
 }
 
 READS u64 ids_of(const struct event *e, task_id task)
@@ -90,26 +90,26 @@ READS u64 ids_of(const struct event *e, task_id task)
 }
 
 /* IDENTIFIER to PERIOD. */
-static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct shot *shot, u64 period)
+static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct snapshot *snap, u64 period)
 {
 	u64 type = e->attr.sample_type;
 
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		*at++ = sample_primary_id(e);
 	if (type & PERF_SAMPLE_IP)
-		*at++ = shot->ip;
+		*at++ = snap->ip;
 	if (type & PERF_SAMPLE_TID)
-		*at++ = ids_of(e, shot->task);
+		*at++ = ids_of(e, snap->task);
 	if (type & PERF_SAMPLE_TIME)
-		*at++ = sample_time(e, shot);
+		*at++ = sample_time(e, snap);
 	if (type & PERF_SAMPLE_ADDR)
-		*at++ = shot->addr;
+		*at++ = snap->addr;
 	if (type & PERF_SAMPLE_ID)
 		*at++ = sample_primary_id(e);
 	if (type & PERF_SAMPLE_STREAM_ID)
 		*at++ = event_slot(sample_stands_for(e))->id;
 	if (type & PERF_SAMPLE_CPU)
-		*at++ = pair(shot->cpu, 0);
+		*at++ = pair(snap->cpu, 0);
 	if (type & PERF_SAMPLE_PERIOD)
 		*at++ = period;
 	return at;
@@ -121,70 +121,70 @@ static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct shot 
 	 PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX)
 
 /* WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses never. */
-static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct shot *shot)
+static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct snapshot *snap)
 {
 	u64 type = e->attr.sample_type;
 
 	if (likely(!(type & BACK)))
 		return at;
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
-		*at++ = shot->weight;
+		*at++ = snap->weight;
 	if (type & PERF_SAMPLE_DATA_SRC)
-		*at++ = shot->data_src ? shot->data_src : DATA_SRC_NA;
+		*at++ = snap->data_src ? snap->data_src : DATA_SRC_NA;
 	if (type & PERF_SAMPLE_TRANSACTION)
-		*at++ = shot->txn;
+		*at++ = snap->txn;
 	if (type & PERF_SAMPLE_REGS_INTR)
-		at += sample_regs(at, shot->kernel ? NULL : shot->regs, e->attr.sample_regs_intr);
+		at += sample_regs(at, snap->kernel ? NULL : snap->regs, e->attr.sample_regs_intr);
 	if (type & PERF_SAMPLE_PHYS_ADDR)
 		*at++ = 0;
 	if (type & PERF_SAMPLE_CGROUP)
-		*at++ = shot->cgroup;
+		*at++ = snap->cgroup;
 	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
-		*at++ = shot->data_page_size;
+		*at++ = snap->data_page_size;
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
-		*at++ = shot->code_page_size;
+		*at++ = snap->code_page_size;
 	if (type & PERF_SAMPLE_AUX)
 		*at++ = 0;
 	return at;
 }
 
-READS u16 misc_of(const struct shot *shot)
+READS u16 misc_of(const struct snapshot *snap)
 {
-	u16 misc = shot->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+	u16 misc = snap->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 
-	return shot->exact ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
+	return snap->exact ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
 }
 
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
-static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct shot *shot, u32 kill)
+static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct snapshot *snap, u32 kill)
 {
 	u32 size = fixed;
 	struct sample_parts parts;
 	struct ring_out o;
 
-	size += sample_parts_measure(&parts, e, shot, fixed);
+	size += sample_parts_measure(&parts, e, snap, fixed);
 	s->header.size = (u16)size;
 	if (!ring_begin(&o, e, size))
 		return false;
 	ring_write(&o, s, front);
-	sample_parts_write(&o, &parts, e, shot);
+	sample_parts_write(&o, &parts, e, snap);
 	ring_write(&o, (char *)s + front, fixed - front);
 	return ring_end(&o, kill);
 }
 
-UNNOTED bool sample_write(struct event *e, const struct shot *shot, u64 period, u32 kill)
+UNNOTED bool sample_write(struct event *e, const struct snapshot *snap, u64 period, u32 kill)
 {
 	struct sample_words s;
 	struct ring_out o;
 	u64 *front, *end;
 	u32 fixed;
 
-	front = put_front(s.word, e, shot, period);
-	end = put_back(front, e, shot);
+	front = put_front(s.word, e, snap, period);
+	end = put_back(front, e, snap);
 	fixed = (u32)((char *)end - (char *)&s);
-	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(shot), (u16)fixed};
+	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(snap), (u16)fixed};
 	if (e->attr.sample_type & SAMPLE_VARIABLE)
-		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, shot, kill);
+		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, snap, kill);
 	if (!ring_begin(&o, e, fixed))
 		return false;
 	ring_write(&o, &s, fixed);

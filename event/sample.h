@@ -1,7 +1,7 @@
 /*
  * PERF_RECORD_SAMPLE: what a sample is made of, and its record.
  *
- * os/ looks at the guest (registers, stack, branches) before it takes any event lock and leaves what it found in a struct shot;
+ * os/ looks at the guest (registers, stack, branches) before it takes any event lock and leaves what it found in a struct snapshot;
  * event_ctx.needs tells which parts anyone wants. Parts that were not asked for may be left zero.
  */
 #ifndef EVENT_SAMPLE_H
@@ -9,7 +9,7 @@
 
 #include "event/ring.h"
 
-/* Parts of a shot that cost something to find out. */
+/* Parts of a snapshot that cost something to find out. */
 #define SHOT_REGS 1u	 /* regs */
 #define SHOT_CHAIN 2u	 /* chain, by frame pointers */
 #define SHOT_CALLS 4u	 /* chain from the translator's call stack instead */
@@ -24,19 +24,19 @@
 #define SHOT_BRANCHES_MAX 256
 
 /* General registers in the order of RAX, RCX, ... of cpu/cpu.h. */
-struct shot_regs {
+struct snapshot_regs {
 	u64 gpr[16];
 	u64 rip, rflags;
 };
 
 /* One branch, newest first. kind: PERF_BR_*. */
-struct shot_branch {
+struct snapshot_branch {
 	u64 from, to;
 	u32 kind;
 	u32 cycles; /* 0: not known */
 };
 
-struct shot {
+struct snapshot {
 	task_id task;
 	u64 ip;		     /* the instruction that the count was reached by (or before which the clock ran out) */
 	bool exact;	     /* PERF_RECORD_MISC_EXACT_IP */
@@ -48,14 +48,14 @@ struct shot {
 	u64 weight, txn;     /* 0: nothing models latency or follows transactions */
 	u64 code_page_size, data_page_size;
 	u64 cgroup;
-	const struct shot_regs *regs; /* of the user; NULL: none (a kernel thread; never here) */
+	const struct snapshot_regs *regs; /* of the user; NULL: none (a kernel thread; never here) */
 	const u64 *chain;    /* return addresses, innermost first, without the ip itself */
 	u32 nr_chain;
 	const void *stack;   /* bytes at regs' stack pointer that could be read */
 	u32 stack_size;
-	const struct shot_branch *branch; /* all kinds, unfiltered */
+	const struct snapshot_branch *branch; /* all kinds, unfiltered */
 	u32 nr_branch;
-	const struct shot_branch *call;	  /* the call stack as branches */
+	const struct snapshot_branch *call;	  /* the call stack as branches */
 	u32 nr_call;
 	const void *raw;     /* of a tracepoint: PERF_SAMPLE_RAW, the size word and what follows */
 	u32 raw_size;	     /* of both; a multiple of 8 */
@@ -70,16 +70,16 @@ u32 sample_needs(const struct perf_attr *attr);
  * The overflow passes without a trace: no record, no signal, nothing counted of IOC_REFRESH. Linux: a clock that runs out in the
  * mode that attr excludes is started again and that is all.
  */
-READS bool sample_excluded(const struct perf_attr *attr, const struct shot *shot)
+READS bool sample_excluded(const struct perf_attr *attr, const struct snapshot *snap)
 {
-	return shot->kernel ? attr->exclude_kernel : attr->exclude_user;
+	return snap->kernel ? attr->exclude_kernel : attr->exclude_user;
 }
 
 /*
  * Writes one sample of e into its ring. period: that has been reached, in users' units; kill: POLL_IN or POLL_HUP for a wakeup. True: it wakes,
  * as ring_end().
  */
-bool sample_write(struct event *e, const struct shot *shot, u64 period, u32 kill);
+bool sample_write(struct event *e, const struct snapshot *snap, u64 period, u32 kill);
 
 /*
  * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event lock.

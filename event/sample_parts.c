@@ -88,7 +88,7 @@ u32 sample_read_len(const struct event *sampled)
  * attr.sample_max_stack limits the addresses, perf_event_max_contexts_per_stack the markers; without its marker there is no
  * address.
  */
-static void measure_chain(struct sample_parts *p, const struct perf_attr *attr, const struct shot *shot, u32 room)
+static void measure_chain(struct sample_parts *p, const struct perf_attr *attr, const struct snapshot *snap, u32 room)
 {
 	bool marked = !attr->exclude_callchain_user && event_sysctl()->max_contexts_per_stack > 0;
 	u32 n = 1, limit = marked ? attr->sample_max_stack : 0;
@@ -96,8 +96,8 @@ static void measure_chain(struct sample_parts *p, const struct perf_attr *attr, 
 	if (marked)
 		p->chain_head[n++] = PERF_CONTEXT_USER;
 	if (limit) {
-		p->chain_head[n++] = shot->ip;
-		p->chain_len = MIN(MIN(shot->nr_chain, limit - 1), room / 8 - n);
+		p->chain_head[n++] = snap->ip;
+		p->chain_len = MIN(MIN(snap->nr_chain, limit - 1), room / 8 - n);
 	}
 	p->chain_head_len = n;
 	p->chain_head[0] = n - 1 + p->chain_len;
@@ -134,7 +134,7 @@ static bool only_in_transactions(u64 mask)
 }
 
 /* Whether a branch was predicted is not known: neither bit is set. */
-static struct perf_branch_entry branch_entry(u64 mask, const struct shot_branch *b)
+static struct perf_branch_entry branch_entry(u64 mask, const struct snapshot_branch *b)
 {
 	struct perf_branch_entry entry = {.from = b->from, .to = b->to};
 
@@ -148,12 +148,12 @@ static struct perf_branch_entry branch_entry(u64 mask, const struct shot_branch 
 }
 
 /* A call stack is given whole; hw_idx says that there are no hardware entries which could be stitched together. */
-static void measure_branches(struct sample_parts *p, const struct perf_attr *attr, const struct shot *shot)
+static void measure_branches(struct sample_parts *p, const struct perf_attr *attr, const struct snapshot *snap)
 {
 	u64 mask = attr->branch_sample_type;
 	bool stack = mask & PERF_SAMPLE_BRANCH_CALL_STACK;
-	const struct shot_branch *b = stack ? shot->call : shot->branch;
-	u32 left = stack ? shot->nr_call : shot->nr_branch, n = 0;
+	const struct snapshot_branch *b = stack ? snap->call : snap->branch;
+	u32 left = stack ? snap->nr_call : snap->nr_branch, n = 0;
 
 	if (!(mask & PERF_SAMPLE_BRANCH_USER) || only_in_transactions(mask))
 		left = 0;
@@ -167,7 +167,7 @@ static void measure_branches(struct sample_parts *p, const struct perf_attr *att
 
 /* ---- registers and stack ---- */
 
-static u64 register_value(const struct shot_regs *regs, u32 nr)
+static u64 register_value(const struct snapshot_regs *regs, u32 nr)
 {
 	static const u8 gpr[] = {0, 3, 1, 2, 6, 7, 5, 4}; /* AX BX CX DX SI DI BP SP in the processor's numbering */
 
@@ -188,7 +188,7 @@ static u64 register_value(const struct shot_regs *regs, u32 nr)
 	return 0;
 }
 
-u32 sample_regs(u64 *at, const struct shot_regs *regs, u64 mask)
+u32 sample_regs(u64 *at, const struct snapshot_regs *regs, u64 mask)
 {
 	u32 n = 0;
 
@@ -200,7 +200,7 @@ u32 sample_regs(u64 *at, const struct shot_regs *regs, u64 mask)
 }
 
 /* What of attr.sample_stack_user is dumped: not beyond the end of user addresses, and what the record has room for. */
-static u32 stack_size(const struct perf_attr *attr, const struct shot_regs *regs, u32 room)
+static u32 stack_size(const struct perf_attr *attr, const struct snapshot_regs *regs, u32 room)
 {
 	u64 sp = regs ? regs->gpr[4] : 0, size = MIN(attr->sample_stack_user, SAMPLE_SIZE_MAX);
 
@@ -211,16 +211,16 @@ static u32 stack_size(const struct perf_attr *attr, const struct shot_regs *regs
 }
 
 /* Bytes that could not be read are zero: the ring's former contents are nobody's business. */
-static void write_stack(struct ring_out *o, u32 size, const struct shot *shot)
+static void write_stack(struct ring_out *o, u32 size, const struct snapshot *snap)
 {
 	static const u64 zeroes[64];
-	u32 dumped = MIN(size, shot->stack_size);
+	u32 dumped = MIN(size, snap->stack_size);
 
 	ring_u64(o, size);
 	if (!size)
 		return;
 	if (dumped)
-		ring_write(o, shot->stack, dumped);
+		ring_write(o, snap->stack, dumped);
 	for (u32 left = size - dumped, n; left; left -= n) {
 		n = MIN(left, (u32)sizeof(zeroes));
 		ring_write(o, zeroes, n);
@@ -230,23 +230,23 @@ static void write_stack(struct ring_out *o, u32 size, const struct shot *shot)
 
 /* ---- RAW ---- */
 
-static u32 raw_len(const struct shot *shot)
+static u32 raw_len(const struct snapshot *snap)
 {
-	return shot->raw ? shot->raw_size / 8 : 1;
+	return snap->raw ? snap->raw_size / 8 : 1;
 }
 
 /* Linux's form of an event without raw data: a size of 4, and four zeroes that make 8 bytes of it. */
-static void write_raw(struct ring_out *o, const struct shot *shot)
+static void write_raw(struct ring_out *o, const struct snapshot *snap)
 {
-	if (shot->raw)
-		ring_write(o, shot->raw, shot->raw_size);
+	if (snap->raw)
+		ring_write(o, snap->raw, snap->raw_size);
 	else
 		ring_u64(o, 4);
 }
 
 /* ---- all of them ---- */
 
-u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct shot *shot, u32 fixed)
+u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct snapshot *snap, u32 fixed)
 {
 	const struct perf_attr *attr = &e->attr;
 	u64 type = attr->sample_type;
@@ -254,25 +254,25 @@ u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const st
 
 	p->chain_head_len = p->chain_len = p->branch_head_len = p->nr_branch = p->regs_len = p->stack_size = 0;
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		measure_branches(p, attr, shot);
+		measure_branches(p, attr, snap);
 	if (type & PERF_SAMPLE_REGS_USER)
-		p->regs_len = sample_regs(p->regs, shot->regs, attr->sample_regs_user);
+		p->regs_len = sample_regs(p->regs, snap->regs, attr->sample_regs_user);
 	words = p->branch_head_len + 3 * p->nr_branch + p->regs_len;
 	words += type & PERF_SAMPLE_READ ? sample_read_len(e) : 0;
-	words += type & PERF_SAMPLE_RAW ? raw_len(shot) : 0;
+	words += type & PERF_SAMPLE_RAW ? raw_len(snap) : 0;
 	words += type & PERF_SAMPLE_STACK_USER ? 2 : 0;
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		measure_chain(p, attr, shot, SAMPLE_SIZE_MAX - fixed - words * 8);
+		measure_chain(p, attr, snap, SAMPLE_SIZE_MAX - fixed - words * 8);
 	words += p->chain_head_len + p->chain_len;
 	if (type & PERF_SAMPLE_STACK_USER)
-		p->stack_size = stack_size(attr, shot->regs, SAMPLE_SIZE_MAX - fixed - words * 8);
+		p->stack_size = stack_size(attr, snap->regs, SAMPLE_SIZE_MAX - fixed - words * 8);
 	/* Without a stack there is no dyn_size. */
 	if ((type & PERF_SAMPLE_STACK_USER) && !p->stack_size)
 		words--;
 	return words * 8 + p->stack_size;
 }
 
-void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct shot *shot)
+void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct snapshot *snap)
 {
 	u64 type = e->attr.sample_type;
 
@@ -280,12 +280,12 @@ void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct
 		sample_write_read(o, e);
 	ring_write(o, p->chain_head, p->chain_head_len * 8);
 	if (p->chain_len)
-		ring_write(o, shot->chain, p->chain_len * 8);
+		ring_write(o, snap->chain, p->chain_len * 8);
 	if (type & PERF_SAMPLE_RAW)
-		write_raw(o, shot);
+		write_raw(o, snap);
 	ring_write(o, p->branch_head, p->branch_head_len * 8);
 	ring_write(o, p->branch, p->nr_branch * (u32)sizeof(p->branch[0]));
 	ring_write(o, p->regs, p->regs_len * 8);
 	if (type & PERF_SAMPLE_STACK_USER)
-		write_stack(o, p->stack_size, shot);
+		write_stack(o, p->stack_size, snap);
 }

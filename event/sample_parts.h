@@ -23,7 +23,7 @@ static inline u32 sample_stands_for(const struct event *e)
 
 /* What was made ready while measuring; lengths (_len) are in words of 8 bytes. */
 struct sample_parts {
-	u32 chain_head_len, chain_len; /* chain_len: of shot->chain, behind chain_head */
+	u32 chain_head_len, chain_len; /* chain_len: of snapshot->chain, behind chain_head */
 	u32 branch_head_len, nr_branch;
 	u32 regs_len;
 	u32 stack_size;		       /* bytes of the stack's dump */
@@ -37,14 +37,14 @@ struct sample_parts {
  * Bytes that the parts take in a record whose other fields take `fixed`: never more than SAMPLE_SIZE_MAX together. What there is no
  * room for is cut from the stack first, then from the call chain's outer end.
  */
-u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct shot *shot, u32 fixed);
-void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct shot *shot);
+u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct snapshot *snap, u32 fixed);
+void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct snapshot *snap);
 
 /* The values of an event or its group as in PERF_SAMPLE_READ, and in PERF_RECORD_READ (sideband.c); their length in words. */
 void sample_write_read(struct ring_out *o, struct event *sampled);
 u32 sample_read_len(const struct event *sampled);
 
 /* Registers as REGS_USER and REGS_INTR have them: abi (NONE if regs is NULL), then those in mask. Returns how many words. */
-u32 sample_regs(u64 *at, const struct shot_regs *regs, u64 mask);
+u32 sample_regs(u64 *at, const struct snapshot_regs *regs, u64 mask);
 
 #endif

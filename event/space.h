@@ -97,7 +97,7 @@ struct event {
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */
 
-	/* Who waits on its descriptors, and whom its wakeups signal (os/notify.c); roots only. [any, to look] */
+	/* Who waits on its descriptors, and whom its wakeups signal (perf/notify.c); roots only. [any, to look] */
 	u32 waiters;		     /* blocked in poll(2) and the like, or registered with an epoll instance */
 	s32 async_pid;		     /* O_ASYNC: the process (host_task_tgid()) that set it, 0: off */
 	s32 async_fd;		     /* by which descriptor: si_fd */
@@ -157,7 +157,7 @@ struct event_ctx {
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
 	u32 sideband;	  /* [any] derived: SB_* that events here want to hear of, see sideband.h */
 	u32 forked_by;	  /* the task that made it, until its FORK record is written; see event_task_forked() */
-	u32 hits_changed; /* [any] its ACTIVE events with source.hits may have changed: os/breakpoints.c looks before the task runs on */
+	u32 hits_changed; /* [any] its ACTIVE events with source.hits may have changed: perf/breakpoints.c looks before the task runs on */
 	u32 timer_coarse; /* some milliseconds later */
 	u64 timer_stamp;  /* perf clock before which that cannot be */
 	u64 debt, debt_clock; /* ns that signals of its events took and it has not had for itself since, at that task clock; see throttle.h */

@@ -40,7 +40,7 @@ struct apart {
 	s32 pid_out, tid_out; /* hold: its ids as the launcher's /proc knows them */
 };
 
-/* os/start.S */
+/* os/x86_64/start.S */
 long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a);
 void apart_begin(struct apart *a) __attribute__((noreturn));
 void thread_leave(s32 status) __attribute__((noreturn));

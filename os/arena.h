@@ -13,9 +13,9 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/clock.h"
+#include "rt/layout.h"
 #include "rt/lock.h"
 #include "rt/section.h"
-#include "rt/layout.h"
 #include "rt/stats.h"
 
 #define ARENA_MAGIC 0x306c6370u /* "pcl0" */
@@ -65,7 +65,7 @@ struct task {
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
- * socket to send from (os/notify.h), the directory /proc of the launcher (os/proc.h), and an empty memfd that can take the runtime's
+ * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), and an empty memfd that can take the runtime's
  * place (os/sys_landlock.c).
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, SESSION_FDS };

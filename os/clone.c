@@ -16,19 +16,14 @@
 #include "dbt/dbt.h"
 #include "event/files.h"
 #include "event/task.h"
-#include "os/breakpoints.h"
 #include "os/loop.h"
 #include "os/pidns.h"
 #include "os/process.h"
 #include "os/session.h"
-#include "os/shot.h"
 #include "os/signal.h"
 #include "os/syscall.h"
-#include "os/perf_mmap.h"
-#include "os/tell.h"
-#include "os/timer.h"
-#include "os/tracepoints.h"
 #include "os/vma.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -39,7 +34,7 @@
 #define EXIT_FAILED 126
 #define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
-/* os/start.S */
+/* os/x86_64/start.S */
 long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
 long clone3_onto(struct clone_args *args, u64 size, void *stack_top, struct thread *child);
 void clone_child(struct thread *t) __attribute__((noreturn));
@@ -169,7 +164,7 @@ static void finish_vfork(struct thread *t, struct thread *child)
 		child->tid = 0;
 		return;
 	}
-	shot_end(child);
+	perf_free_buffers(child);
 	sighand_put(t, child->sighand);
 	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
 		process_page_free(t->proc, child->group);
@@ -226,9 +221,9 @@ void clone_child(struct thread *t)
 	thread_use_slot(t, t->cpu->slot);
 	session_task_begin(t->task);
 	event_task_moved(t->cpu->slot);
-	tell_forked(t->cpu->slot, t->task->generation);
-	tell_first_switch(t);
-	tracepoints_begin(t, t->nr);
+	perf_forked(t->cpu->slot, t->task->generation);
+	perf_first_switch(t);
+	perf_call_made(t, t->nr);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
 	loop_run(t);
 }
@@ -258,15 +253,13 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	t->group->quiesce = 0;
 	t->sighand->refs = 1;
 	memset(t->held, 0, sizeof(t->held));
-	timer_after_fork(t);
 	t->sigtime.cause = 0;
-	breakpoints_forked(t);
-	perf_mmap_after_fork();
+	perf_fork_child(t);
 	thread_list_keep_only(t);
 	session_task_begin(task);
 	event_task_moved(t->cpu->slot);
-	tell_forked(t->cpu->slot, task->generation);
-	tell_first_switch(t);
+	perf_forked(t->cpu->slot, task->generation);
+	perf_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
 }
@@ -315,7 +308,7 @@ static void note_made(struct thread *t, struct task *task, u32 generation, s32 p
 	if (!event_space->opened || t->task->depth)
 		return;
 	session_task_made(task, generation, pid, tid);
-	tell_forked((u32)(task - arena()->tasks), generation);
+	perf_forked((u32)(task - arena()->tasks), generation);
 }
 
 static long clone_any(struct thread *t, struct request *rq)
@@ -387,7 +380,7 @@ long sys_unshare(struct thread *t, const u64 *a)
 	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
 		return refuse(ENOMEM, "more processes than the session has descriptor tables");
 	if (!ret)
-		tell_namespaces(t);
+		perf_namespaces_changed(t);
 	return ret;
 }
 
@@ -402,7 +395,7 @@ long sys_setns(struct thread *t, const u64 *a)
 		return ret;
 	if (!a[1] || (a[1] & CLONE_NEWPID))
 		t->task->children_apart = 1;
-	tell_namespaces(t);
+	perf_namespaces_changed(t);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 u64 genuine[EVENT_FDS / 64];
 
-/* os/notify.c gives no other names. */
+/* perf/notify.c gives no other names. */
 static bool is_our_name(const struct sockaddr *a, const char *name, u32 len)
 {
 	char ours[32];

@@ -44,7 +44,7 @@ static u32 xsave_size(void)
 	return size;
 }
 
-void guest_insn_regs(const struct shot_regs *regs, const struct insn *in, struct isa_regs *out)
+void guest_insn_regs(const struct snapshot_regs *regs, const struct insn *in, struct isa_regs *out)
 {
 	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
 		out->gpr[r] = regs->gpr[r];

@@ -9,6 +9,6 @@
 int guest_insn_decode(gva pc, struct insn *in);
 
 /* What isa_accesses() needs for this instruction of the calling thread. */
-void guest_insn_regs(const struct shot_regs *regs, const struct insn *in, struct isa_regs *out);
+void guest_insn_regs(const struct snapshot_regs *regs, const struct insn *in, struct isa_regs *out);
 
 #endif

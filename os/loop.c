@@ -2,18 +2,15 @@
 #include <asm/signal.h>
 #include <asm/siginfo.h>
 #include "dbt/dbt.h"
+#include "event/overflow.h"
 #include "event/task.h"
-#include "os/breakpoints.h"
 #include "os/cpuid.h"
 #include "os/loop.h"
 #include "os/process.h"
-#include "os/rdpmc.h"
 #include "os/rseq.h"
-#include "os/sampling.h"
-#include "os/shot.h"
 #include "os/signal.h"
 #include "os/syscall.h"
-#include "os/tell.h"
+#include "perf/perf.h"
 
 #define TRAP_INVALID_OPCODE 6
 #define TRAP_PROTECTION	    13
@@ -49,12 +46,12 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	}
 	if (unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->rearm, __ATOMIC_RELAXED))) {
 		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
-		sampling_rearm(t);
+		perf_rearm(t);
 		return DBT_STEPPED;
 	}
 	if (unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->hits_changed, __ATOMIC_RELAXED))) {
 		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
-		breakpoints_load(t);
+		perf_load_breakpoints(t);
 		return DBT_STEPPED;
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
@@ -63,13 +60,13 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 			stop = rseq_run(t, fault);
 			continue;
 		}
-		stop = unlikely(breakpoints_resume(t)) ? sampling_step(t, fault) : dbt_run(t->cpu, fault);
+		stop = unlikely(perf_must_step(t)) ? perf_step(t, fault) : dbt_run(t->cpu, fault);
 		if (stop == DBT_LIMIT)
-			stop = sampling_limit(t, fault);
+			stop = perf_limit(t, fault);
 		else if (stop == DBT_NEAR)
-			stop = sampling_walk(t, fault);
+			stop = perf_approach(t, fault);
 		else if (stop == DBT_BREAK || stop == DBT_WATCHED)
-			stop = sampling_step(t, fault);
+			stop = perf_step(t, fault);
 		if (unlikely(stop == DBT_RSEQ_CS))
 			stop = DBT_STEPPED;
 	}
@@ -81,9 +78,9 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 /* What is polled is looked at first: of the CPU that the thread has left, that is the last moment. */
 static void see_where(struct thread *t)
 {
-	sampling_poll(t, false);
+	perf_poll_sources(t, false);
 	event_task_moved(t->cpu->slot);
-	tell_switches(t, 0);
+	perf_switches(t, 0);
 }
 
 static void serve_syscall(struct thread *t)
@@ -91,7 +88,7 @@ static void serve_syscall(struct thread *t)
 	see_where(t);
 	event_tick(t->cpu->slot);
 	syscall_dispatch(t);
-	sampling_poll(t, true);
+	perf_poll_sources(t, true);
 	if (unlikely(t->trap_later)) {
 		t->trap_later = 0;
 		t->attention = 1;
@@ -107,13 +104,13 @@ void loop_run(struct thread *t)
 		__atomic_store_n(&t->cpu->pending, 0, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (unlikely(t->clock_fired | (t->clock_state == CLOCK_PAUSED)))
-			sampling_clock(t);
+			perf_clock(t);
 		if (unlikely(t->attention))
 			signal_deliver(t);
 		want = __atomic_load_n(&cpu_bank(t->cpu)->want, __ATOMIC_RELAXED);
 		if (unlikely(want)) {
 			signal_catch_fatal(t);
-			shot_prepare(t, want);
+			perf_prepare(t, want);
 		}
 		switch (run(t, &fault)) {
 		case DBT_SYSCALL:
@@ -127,7 +124,7 @@ void loop_run(struct thread *t)
 			signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
 			break;
 		case DBT_RDPMC:
-			if (rdpmc_emulate(t))
+			if (perf_rdpmc(t))
 				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 			break;
 		case DBT_CPUID:

@@ -23,9 +23,7 @@
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/stack.h"
-#include "os/sys_perf.h"
-#include "os/tell.h"
-#include "os/tracepoints.h"
+#include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
 #include "rt/reserve.h"
@@ -242,9 +240,9 @@ void main_run(const u64 *kernel_sp)
 	event_task_exec(t->cpu->slot);
 	__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* timers end with the old image */
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
-	tell_exec(t, &loaded);
-	tell_switches(t, 0);
+	perf_executed(t, &loaded);
+	perf_switches(t, 0);
 	if (handover.nr)
-		tracepoints_begin(t, handover.nr);
+		perf_call_made(t, handover.nr);
 	loop_run(t);
 }

@@ -2,9 +2,9 @@
 #include "os/rseq.h"
 #include <asm/errno.h>
 #include "os/process.h"
-#include "os/sampling.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -131,7 +131,7 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 		cpu->aborted = 0;
 		stop = r->armed && !r->slow ? dbt_rseq_cs(cpu, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR)
-			stop = sampling_step(t, fault);
+			stop = perf_step(t, fault);
 		guard_all(cpu);
 		if (cpu->aborted) {
 			give_up(t, &cs);

@@ -25,7 +25,7 @@ struct rseq_state {
 	struct rseq_cs host;
 };
 
-/* The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns as sampling_step(). */
+/* The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns as perf_step(). */
 enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault);
 
 /* A signal frame is about to be made: gives up the section that the thread is in, so that the frame shows the abort handler. */

@@ -3,13 +3,13 @@
  * get_signal() and handle_signal() do on the way back to user mode.
  */
 #include <asm/errno.h>
-#include "os/notify.h"
 #include "os/process.h"
 #include "os/rseq.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/sigtime.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -132,7 +132,7 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 
 	if (unlikely(cause))
 		sigtime_begin(t, cause);
-	if (!notify_signal_taken(t, sig))
+	if (!perf_signal_taken(t, sig))
 		return;
 	sighand_get_action(t->sighand, sig->signo, &act);
 	if (act.handler > ACTION_IGN)

@@ -2,7 +2,7 @@
  * The runtime's handlers in the kernel: what happens at the moment when a signal interrupts the host thread.
  *
  * Where it can be: in translated code (the guest's registers are in the host's), in the system-call window
- * (os/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous signals
+ * (os/x86_64/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous signals
  * blocked; takes no locks except in translated code, where none is held (dbt_write_fault()).
  */
 #include <asm/errno.h>
@@ -23,7 +23,7 @@
 #define CODE_SYS_SECCOMP   1
 
 #pragma GCC visibility push(hidden)
-extern const char window_begin[], window_enter[], window_end[], window_abort[]; /* os/start.S */
+extern const char window_begin[], window_enter[], window_end[], window_abort[]; /* os/x86_64/start.S */
 #pragma GCC visibility pop
 
 /* Blocks asynchronous signals after the handler's return, until signal_deliver() sets the guest's mask again. */

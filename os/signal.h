@@ -6,14 +6,14 @@
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
  *     translator needs them. So has SIGSYS: a seccomp filter of the guest's that raises it (SECCOMP_RET_TRAP) sees pcl's own calls too.
  *     Those fail with ENOSYS, and the guest does not learn of them.
- *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and os/timer.c. It is a number that C libraries keep to
+ *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and perf/timer.c. It is a number that C libraries keep to
  *     themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
  *     code at an instruction boundary and then lets the kernel's default action happen, so counts stay exact.
  *
  * Taking: the host handler keeps the siginfo in struct thread and leaves all asynchronous signals blocked. A thread in
  * translated code is brought to an instruction boundary, single-stepped if need be. Delivering: ordinary C in the main loop
- * (os/sigdeliver.c) builds the frame that the kernel would have built (os/sigframe.c).
+ * (os/sigdeliver.c) builds the frame that the kernel would have built (os/x86_64/sigframe.c).
  */
 #ifndef OS_SIGNAL_H
 #define OS_SIGNAL_H
@@ -145,7 +145,7 @@ static inline int sig_held_index(int signo)
 
 #define SIG_HELD_BACK 7 /* index of one of any other number that had to be given back when the kernel's queue was full */
 
-/* os/sigframe.c */
+/* os/x86_64/sigframe.c */
 int sigframe_init(void); /* 0, or -errno if the CPU's vector state is unsupported */
 /* Builds the frame of signal `signo` on the guest's stack and enters the handler. -EFAULT: no stack. */
 int sigframe_push(struct thread *t, int signo, const struct ksigaction *act, const struct taken_signal *sig);
@@ -154,7 +154,7 @@ int sigframe_pop(struct thread *t);
 int sigaltstack_set(struct thread *t, u64 sp, u64 size, u32 flags, u64 guest_sp);
 u32 sigaltstack_state(const struct thread *t, u64 guest_sp);
 
-/* Installed in the kernel: os/signal.c and os/start.S. Hidden, so that their addresses are known without a table. */
+/* Installed in the kernel: os/signal.c and os/x86_64/start.S. Hidden, so that their addresses are known without a table. */
 #pragma GCC visibility push(hidden)
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc);
 extern const char signal_entry[], signal_restorer[];

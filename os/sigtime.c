@@ -4,8 +4,8 @@
 #include <asm/siginfo.h>
 #include "event/files.h"
 #include "event/throttle.h"
-#include "os/notify.h"
 #include "os/signal.h"
+#include "perf/perf.h"
 
 /* The task that caused it, if the event is one that is throttled. */
 static u32 cause_of_event(u32 nr)
@@ -38,7 +38,7 @@ u32 sigtime_cause(struct thread *t, const struct taken_signal *sig)
 
 	if (likely(!event_space->opened))
 		return 0;
-	if (notify_names_descriptor(info)) {
+	if (perf_signal_of_descriptor(info)) {
 		nr = event_files_lookup(t->cpu->slot, (u32)info->value);
 		return nr ? cause_of_event(nr) : 0;
 	}

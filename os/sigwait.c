@@ -9,9 +9,9 @@
 
 #include <asm/errno.h>
 #include "event/space.h"
-#include "os/notify.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/sys.h"
 
@@ -114,7 +114,7 @@ static void note_taken(struct thread *t, s32 signo, gva info)
 
 	if (!info || guest_read(sig.info, info, sizeof(sig.info)))
 		return;
-	notify_signal_taken(t, &sig);
+	perf_signal_taken(t, &sig);
 	guest_write(info, sig.info, sizeof(sig.info));
 }
 

@@ -6,8 +6,8 @@
  */
 #include <asm-generic/errno.h>
 #include <linux/aio_abi.h>
-#include "os/sys_perf.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 
 /* How many of n requests come before the first that is for an event. Those that cannot be read are the kernel's to refuse. */

@@ -1,6 +1,6 @@
 /*
  * epoll(7) with events among the descriptors. The host's instance has an event's socket, edge triggered, with a number of event/watch.h's
- * in the place of the guest's data; so every datagram (os/notify.h) is reported by the host once, and becomes what is ready of the
+ * in the place of the guest's data; so every datagram (perf/notify.h) is reported by the host once, and becomes what is ready of the
  * event, or nothing.
  *
  * A wait is the host's own, into the guest's memory, and what it says of events is replaced there: nobody can know before
@@ -12,13 +12,12 @@
 #include "event/ready.h"
 #include "event/watch.h"
 #include "os/deadline.h"
-#include "os/notify.h"
 #include "os/process.h"
 #include "os/scratch.h"
 #include "os/session.h"
 #include "os/sigwait.h"
-#include "os/sys_perf.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/sys.h"
 
@@ -91,7 +90,7 @@ static long enter(struct thread *t, const u64 *a)
 
 	if (guest_read(&asked, a[3], sizeof(asked)))
 		return -EFAULT;
-	if (!notify_listen_event(t, (s32)a[2]))
+	if (!perf_listen(t, (s32)a[2]))
 		return refuse(EPERM, "no socket for the event, so nobody could wake who waits for it");
 	watch = event_watch_get(t->cpu->slot, (s32)a[0], (s32)a[2]);
 	if (!watch)
@@ -157,7 +156,7 @@ static bool take(struct thread *t, struct epoll_event *item)
 		return true;
 	fd = event_watch_fd(watch, t->cpu->slot);
 	if (fd >= 0)
-		notify_drain(fd);
+		perf_drain(fd);
 	item->events = event_watch_take(watch, &data);
 	if (!get_data(watch, &data))
 		return false;
@@ -210,7 +209,7 @@ static long look(struct wait *w, bool first)
 	n = host_wait(w, ns);
 	if (!n && far) {
 		session_reap();
-		w->far_slice = notify_next_slice(w->far_slice);
+		w->far_slice = perf_next_slice(w->far_slice);
 	}
 	if (n <= 0)
 		return n == SYSCALL_AGAIN && !first ? -EINTR : n;
@@ -222,7 +221,7 @@ static long wait_for(struct wait *w)
 {
 	long n;
 
-	w->far_slice = NOTIFY_FAR_SLICE;
+	w->far_slice = PERF_FAR_SLICE;
 	n = look(w, true);
 	while (!n && deadline_left(w->deadline))
 		n = look(w, false);

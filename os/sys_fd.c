@@ -10,12 +10,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include "event/files.h"
-#include "os/notify.h"
 #include "os/process.h"
 #include "os/session.h"
-#include "os/sys_perf.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
+#include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
@@ -178,12 +177,12 @@ static void note_async(struct thread *t, const u64 *a)
 {
 	switch ((u32)a[1]) {
 	case F_SETFL:
-		notify_set_async(t, (s32)a[0], a[2] & O_ASYNC);
+		perf_set_async(t, (s32)a[0], a[2] & O_ASYNC);
 		break;
 	case F_SETOWN:
 	case F_SETOWN_EX:
 	case F_SETSIG:
-		notify_set_owner(t, (s32)a[0]);
+		perf_set_owner(t, (s32)a[0]);
 		break;
 	}
 }

@@ -10,14 +10,12 @@
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
 #include "os/exec_memory.h"
-#include "os/perf_mmap.h"
 #include "os/sys_mm.h"
-#include "os/sys_perf.h"
 #include "os/syscall.h"
-#include "os/tell.h"
 #include "os/vma.h"
-#include "rt/map.h"
+#include "perf/perf.h"
 #include "rt/layout.h"
+#include "rt/map.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
 
@@ -244,7 +242,7 @@ long sys_mmap(struct thread *t, const u64 *a)
 	}
 	ret = mm_map(&m);
 	if (!sys_is_error(ret))
-		tell_mapped(t, ret, m.flags & MAP_ANONYMOUS ? -1 : m.fd);
+		perf_mapped(t, ret, m.flags & MAP_ANONYMOUS ? -1 : m.fd);
 	return ret;
 }
 
@@ -367,7 +365,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	gva start = a[0], end, denied;
 	u64 prot = a[2];
 	bool had_code, stretched = prot & PROT_GROWSDOWN, refused = false;
-	struct tell_pieces pieces = {0};
+	struct perf_protection pieces = {0};
 	long ret;
 
 	if (!page_range(start, a[1], &end) || (prot & ~0xful & ~(u64)(PROT_GROWSDOWN | PROT_GROWSUP)))
@@ -389,7 +387,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 		end = denied;
 	}
 	if (!ret && start < end) {
-		tell_find_pieces_locked(t, start, end, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), &pieces);
+		perf_protect_begin_locked(t, start, end, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), &pieces);
 		ret = protect_locked(nr, start, end, prot, a[0], stretched, pkey);
 	}
 	/* Read-only code that stays so has not changed. */
@@ -398,7 +396,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	vma_unlock();
 	if (ret)
 		return ret;
-	tell_protected(t, &pieces);
+	perf_protected(t, &pieces);
 	return refused ? refuse(EACCES, "PR_SET_MDWE: memory that is to become executable") : 0;
 }
 
@@ -472,6 +470,6 @@ out:
 	ret = brk_area.end;
 	vma_unlock();
 	if (new_page > old_page && (gva)ret == new)
-		tell_mapped(t, old_page, -1);
+		perf_mapped(t, old_page, -1);
 	return ret;
 }

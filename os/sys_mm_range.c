@@ -6,13 +6,12 @@
 #include "dbt/dbt.h"
 #include "event/map.h"
 #include "os/exec_memory.h"
-#include "os/perf_mmap.h"
-#include "os/syscall.h"
 #include "os/sys_mm.h"
-#include "os/tell.h"
+#include "os/syscall.h"
 #include "os/vma.h"
-#include "rt/map.h"
+#include "perf/perf.h"
 #include "rt/layout.h"
+#include "rt/map.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
 
@@ -317,7 +316,7 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 		dbt_invalidate(start, end);
 	vma_unlock();
 	if (!ret)
-		tell_mapped(t, start, -1);
+		perf_mapped(t, start, -1);
 	return ret;
 }
 
@@ -371,7 +370,7 @@ long sys_shmat(struct thread *t, const u64 *a)
 		dbt_invalidate(at, at + size);
 	vma_unlock();
 	if (!sys_is_error(ret))
-		tell_mapped(t, ret, -1);
+		perf_mapped(t, ret, -1);
 	return ret;
 }
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include "os/syscall.h"
-#include "os/tell.h"
 #include "os/vfile.h"
+#include "perf/perf.h"
 #include "pmu/tracefs.h"
 #include "rt/guest.h"
 #include "rt/refuse.h"
@@ -385,7 +385,7 @@ long sys_mkdir(struct thread *t, const u64 *a)
 	long ret = syscall_pass(t, a);
 
 	if (!ret)
-		tell_mkdir(t, AT_FDCWD, a[0]);
+		perf_mkdir(t, AT_FDCWD, a[0]);
 	return ret;
 }
 
@@ -394,6 +394,6 @@ long sys_mkdirat(struct thread *t, const u64 *a)
 	long ret = syscall_pass(t, a);
 
 	if (!ret)
-		tell_mkdir(t, (s32)a[0], a[1]);
+		perf_mkdir(t, (s32)a[0], a[1]);
 	return ret;
 }

@@ -1,6 +1,6 @@
 /*
  * poll(2), ppoll(2), select(2) and pselect6(2) with events among the descriptors: what is ready of those is event/ready.h's to say, and
- * the host waits for the others and for datagrams (os/notify.h). Without events the calls are the host's.
+ * the host waits for the others and for datagrams (perf/notify.h). Without events the calls are the host's.
  */
 #include <asm-generic/errno.h>
 #include <asm-generic/poll.h>
@@ -8,14 +8,13 @@
 #include <linux/time_types.h>
 #include "event/ready.h"
 #include "os/deadline.h"
-#include "os/notify.h"
+#include "os/death.h"
 #include "os/process.h"
 #include "os/scratch.h"
-#include "os/death.h"
 #include "os/session.h"
 #include "os/sigwait.h"
-#include "os/sys_perf.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -90,10 +89,10 @@ static void begin_waiting(struct wait *w)
 			w->far = true;
 			shorten(w, w->far_slice);
 		}
-		if (notify_listen_event(w->t, fd))
+		if (perf_listen(w->t, fd))
 			w->host[i] = (struct pollfd){fd, POLLIN, 0};
 		else
-			shorten(w, NOTIFY_DEAF_SLICE);
+			shorten(w, PERF_DEAF_SLICE);
 	}
 }
 
@@ -107,7 +106,7 @@ static void end_waiting(struct wait *w)
 		event_wait_end(w->t->cpu->slot, fd);
 		if (!w->host[i].revents)
 			continue;
-		notify_drain((s32)fd);
+		perf_drain((s32)fd);
 		event_ready_missed(w->t->cpu->slot, fd);
 	}
 }
@@ -170,7 +169,7 @@ static long look(struct wait *w, bool first)
 		return ready ? ready : ret; /* a wakeup that was taken is not lost */
 	if (!ready && !ret && w->far) {
 		session_reap();
-		w->far_slice = notify_next_slice(w->far_slice);
+		w->far_slice = perf_next_slice(w->far_slice);
 	}
 	if (!ready)
 		ready = ask_events(w);
@@ -182,7 +181,7 @@ static long wait_for(struct wait *w)
 {
 	long ret;
 
-	w->far_slice = NOTIFY_FAR_SLICE;
+	w->far_slice = PERF_FAR_SLICE;
 	ret = look(w, true);
 	while (!ret && deadline_left(w->deadline))
 		ret = look(w, false);

@@ -3,7 +3,7 @@
 #include <linux/prctl.h>
 #include "os/process.h"
 #include "os/syscall.h"
-#include "os/tell.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -20,7 +20,7 @@ static long set_name(struct thread *t, const u64 *a)
 	memcpy(t->task->comm, name, sizeof(name));
 	ret = syscall_pass(t, a);
 	if (!ret)
-		tell_comm(t);
+		perf_renamed(t);
 	return ret;
 }
 

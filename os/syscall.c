@@ -7,10 +7,8 @@
 #include "os/process.h"
 #include "os/signal.h"
 #include "os/syscall.h"
-#include "os/tell.h"
-#include "os/timer.h"
-#include "os/tracepoints.h"
 #include "os/vfile.h"
+#include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -47,11 +45,11 @@ static long call_unknown(struct thread *t, const u64 *a)
 
 static const struct syscall_row unknown = {NULL, NULL, call_unknown};
 
-long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/start.S */
+long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/x86_64/start.S */
 
 static long call(struct thread *t, long nr, const u64 *args)
 {
-	u64 since = tell_wanted(t, SB_SWITCH) ? host_clock_perf() : 0;
+	u64 since = perf_sideband_wanted(t, SB_SWITCH) ? host_clock_perf() : 0;
 	bool retried = false;
 	long ret;
 
@@ -61,7 +59,7 @@ static long call(struct thread *t, long nr, const u64 *args)
 		t->kicked = 0;
 		ret = syscall_window(args, nr, &t->attention);
 		if (unlikely(since))
-			tell_switches(t, since);
+			perf_switches(t, since);
 		if (ret == -EFAULT && !retried && dbt_unprotect_all())
 			retried = true;
 		else if (ret != -EINTR || !t->kicked || t->attention)
@@ -75,9 +73,9 @@ long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u
 	long done = 0, ret;
 
 	if (unlikely(t->clock_state == CLOCK_RUNNING))
-		timer_call_begins(t, nr, args);
+		perf_timer_call_begins(t, nr, args);
 	ret = call(t, nr, args);
-	while (unlikely(t->clock_fired) && timer_call_cut(t, nr, args, ret)) {
+	while (unlikely(t->clock_fired) && perf_timer_call_cut(t, nr, args, ret)) {
 		done += ret;
 		args[1] += (u64)ret;
 		args[2] -= (u64)ret;
@@ -174,7 +172,7 @@ void syscall_dispatch(struct thread *t)
 		row = &rows[t->nr];
 	t->refusal.why = NULL;
 	t->regs_replaced = 0;
-	tracepoints_enter(t);
+	perf_call_enter(t);
 	if (unlikely(the_process.config.strace) && may_not_return(t->nr))
 		print_call(t, row, 0, true);
 	t->serving = 1;
@@ -188,7 +186,7 @@ void syscall_dispatch(struct thread *t)
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
 	if (ret == SYSCALL_AGAIN) {
-		tracepoints_exit(t, ret);
+		perf_call_exit(t, ret);
 		go_back(t);
 		return;
 	}
@@ -198,5 +196,5 @@ void syscall_dispatch(struct thread *t)
 		raise_trapped(t);
 	else if (!t->regs_replaced)
 		cpu_set_gpr(t->cpu, RAX, (u64)ret);
-	tracepoints_exit(t, ret);
+	perf_call_exit(t, ret);
 }

@@ -11,13 +11,13 @@
 #include "event/space.h"
 #include "event/task.h"
 #include "os/apart.h"
-#include "os/pidns.h"
 #include "os/clock.h"
+#include "os/pidns.h"
 #include "os/process.h"
-#include "os/sampling.h"
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/map.h"
 #include "rt/string.h"
@@ -32,7 +32,7 @@
 
 struct process the_process;
 
-void thread_leave(s32 status) __attribute__((noreturn)); /* os/start.S */
+void thread_leave(s32 status) __attribute__((noreturn)); /* os/x86_64/start.S */
 
 static bool map_at(u64 at, u64 len)
 {
@@ -273,7 +273,7 @@ void thread_exit(struct thread *t, int status)
 		apart_leave();
 	session_task_end(t->task);
 	signal_host_mask(~0ul);
-	sampling_end(t);
+	perf_thread_ends(t);
 	sighand_put(t, t->sighand);
 	group_put(t);
 	thread_list_retire(t, t->tid);

@@ -32,8 +32,8 @@
 
 struct sighand; /* os/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/process.h: what threads with the same memory share */
-struct breakpoints; /* os/breakpoints.c */
-struct sampler; /* os/shot.c */
+struct breakpoints; /* perf/breakpoints.c */
+struct sampler; /* perf/snapshot.c */
 struct group;	/* os/process.h: what the threads of one thread group share */
 
 /* The result of a system call that must not seem to have happened: the thread goes back to its syscall instruction. */
@@ -89,7 +89,7 @@ struct thread {
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
-	struct known_leaf known_leaf[KNOWN_LEAVES]; /* see os/cpuid.c */
+	struct known_leaf known_leaf[KNOWN_LEAVES]; /* see os/x86_64/cpuid.c */
 	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
 
 	/* The handler of a signal of events that it is in, see os/sigtime.h; the outermost. */
@@ -110,7 +110,7 @@ struct thread {
 		u64 voluntary, involuntary; /* the host's counts when they were looked at last */
 		u64 told;		    /* when that was: perf clock */
 		u32 known;
-	} switches;	      /* see tell_switches() */
+	} switches;	      /* see perf_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
@@ -122,7 +122,7 @@ struct thread {
 
 	struct rseq_state rseq; /* see os/rseq.h */
 
-	/* Sampling; see os/sampling.h and os/timer.h. */
+	/* Sampling; see perf/sampling.h and perf/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */
 	struct sampler *sampler; /* buffers, NULL until they are needed */
 	struct cpu_call *calls;	 /* == cpu->calls */
@@ -132,7 +132,7 @@ struct thread {
 	u32 clock_fired;      /* enum clock_fired */
 	struct {
 		u64 rip, rsp;
-	} put_off;	      /* the system call whose entry os/tracepoints.c has told, and that was not made; rip 0: none */
+	} put_off;	      /* the system call whose entry perf/tracepoints.c has told, and that was not made; rip 0: none */
 	u32 serving;	      /* the guest's call `nr` is being served */
 	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */

@@ -1,5 +1,5 @@
 /*
- * See tracepoint.h. The `tracepoint` PMU: PERF_TYPE_TRACEPOINT. os/tracepoints.c tells event_trace() of what happens.
+ * See tracepoint.h. The `tracepoint` PMU: PERF_TYPE_TRACEPOINT. perf/tracepoints.c tells event_trace() of what happens.
  *
  * Linux quirk: the tracepoints of one system call happen in user mode as far as attr.exclude_kernel is concerned, and their samples
  * have the user's address; the raw ones happen in kernel mode. attr.exclude_user is not looked at. tests/abi/tracepoint.c

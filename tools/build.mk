@@ -1,6 +1,6 @@
 # Rules. One wildcard per room: a new .c or .S file is picked up without an edit here.
 
-ROOMS_RT := rt isa cpu dbt model event pmu show os
+ROOMS_RT := rt isa cpu dbt model event pmu show perf os
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
 DEFS := -I. -I$(O)/gen -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 

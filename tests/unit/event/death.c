@@ -277,12 +277,12 @@ static void op_refresh(void)
 /* The last one that REFRESH allows. */
 static void op_overflow(void)
 {
-	struct shot shot = {.task = 2};
+	struct snapshot snap = {.task = 2};
 	struct overflow_result result;
 
 	control(group[0], PERF_EVENT_IOC_REFRESH, 1);
 	event_arm(2);
-	event_overflow(2, &shot, &result);
+	event_overflow(2, &snap, &result);
 }
 
 static void op_map(void)

@@ -94,7 +94,7 @@ static void test_periods_add_up(void)
 static void test_late(void)
 {
 	u64 sum = 0, late = 0;
-	struct shot shot;
+	struct snapshot snap;
 	long fd;
 
 	sampling_session();
@@ -107,9 +107,9 @@ static void test_late(void)
 		fake[1].cell[0] += by;
 		fake[1].clock += by;
 		fake_mono += by;
-		shot = shot_at(1);
-		shot.exact = false;
-		event_overflow(1, &shot, &result);
+		snap = snapshot_at(1);
+		snap.exact = false;
+		event_overflow(1, &snap, &result);
 		overflow(1);
 	}
 	take_samples(fd);

@@ -285,7 +285,7 @@ static void test_per_cpu(void)
 static void test_polled(void)
 {
 	struct perf_attr a = sampling_attr(PERF_TYPE_SOFTWARE, 1, 10);
-	struct shot shot;
+	struct snapshot snap;
 	u64 value = 20;
 	long fd;
 
@@ -293,30 +293,30 @@ static void test_polled(void)
 	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
 	fd = open_sampling(&a, -1);
 	fake[1].free_running += 9;
-	shot = shot_at(1);
-	event_poll(1, &shot, NULL);
+	snap = snapshot_at(1);
+	event_poll(1, &snap, NULL);
 	fake[1].free_running += 23;
-	event_poll(1, &shot, NULL);
+	event_poll(1, &snap, NULL);
 	take_samples(fd);
 	expect_long(nr_samples, 3);
 	/* Linux quirk: a new period begins with an overflow at the next count, which is not counted otherwise. */
 	control(fd, PERF_EVENT_IOC_PERIOD, (gva)&value);
-	event_poll(1, &shot, NULL);
+	event_poll(1, &snap, NULL);
 	take_samples(fd);
 	expect_long(nr_samples, 0);
 	fake[1].free_running += 19;
-	event_poll(1, &shot, NULL);
+	event_poll(1, &snap, NULL);
 	take_samples(fd);
 	expect_long(nr_samples, 1);
 	fake[1].free_running += 21;
-	event_poll(1, &shot, NULL);
+	event_poll(1, &snap, NULL);
 	take_samples(fd);
 	expect_long(nr_samples, 2);
 	expect_empty();
 	a.sample_type |= PERF_SAMPLE_PERIOD;
 	fd = open_sampling(&a, -1);
 	fake[1].free_running += 17;
-	event_poll(1, &shot, NULL);
+	event_poll(1, &snap, NULL);
 	take_samples(fd);
 	expect_long(nr_samples, 17);
 	expect_long(sample[16].period, 1);
@@ -403,11 +403,11 @@ static void hit(long fd, u32 n)
 	struct event *e = event_of(fd);
 
 	while (n--) {
-		struct shot shot = shot_at(1);
+		struct snapshot snap = snapshot_at(1);
 
-		shot.addr = 0x1000;
+		snap.addr = 0x1000;
 		executed[1]++;
-		event_hit(1, event_nr(e), e->id, &shot, &result);
+		event_hit(1, event_nr(e), e->id, &snap, &result);
 	}
 }
 
@@ -415,7 +415,7 @@ static void hit(long fd, u32 n)
 static void test_hits(void)
 {
 	struct perf_attr a = sampling_attr(PERF_TYPE_BREAKPOINT, 0, 3);
-	struct shot shot = shot_at(1);
+	struct snapshot snap = snapshot_at(1);
 	long fd;
 
 	sampling_session();
@@ -431,7 +431,7 @@ static void test_hits(void)
 	expect_long(value_of(fd), 8);
 	take_samples(fd);
 	expect_grid(2, 2, 3);
-	event_hit(1, event_nr(event_of(fd)), event_of(fd)->id + 1, &shot, &result); /* of an event that was there before */
+	event_hit(1, event_nr(event_of(fd)), event_of(fd)->id + 1, &snap, &result); /* of an event that was there before */
 	control(fd, PERF_EVENT_IOC_DISABLE, 0);
 	hit(fd, 3);
 	expect_long(value_of(fd), 8);

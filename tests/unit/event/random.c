@@ -47,7 +47,7 @@ static void do_run(void)
 			model[i].live[t] += n;
 	run(t, n);
 	if (event_samples(t))
-		event_overflow(t, &(struct shot){.task = t}, &result);
+		event_overflow(t, &(struct snapshot){.task = t}, &result);
 	for (u32 c = 0; c < FAKE_CELLS; c++)
 		expect(!event_samples(t) || fake[t].limit[c] > fake[t].cell[c]);
 }

@@ -83,8 +83,8 @@ static void test_type(u64 type)
 {
 	struct perf_attr attr = sampling(type);
 	long fd = open_attr(&attr);
-	struct shot shot = shot_of();
-	struct parsed p = sample(fd, &shot);
+	struct snapshot snap = snapshot_of();
+	struct parsed p = sample(fd, &snap);
 
 	expect_long(p.type, PERF_RECORD_SAMPLE);
 	expect_long(p.misc, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP);
@@ -119,7 +119,7 @@ static void test_bytes(void)
 		   PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
 		   PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_PHYS_ADDR;
 	struct perf_attr attr = sampling(type);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	long fd;
 	u64 id;
 
@@ -127,11 +127,11 @@ static void test_bytes(void)
 	attr.sample_stack_user = 16;
 	attr.read_format = PERF_FORMAT_ID;
 	memcpy(stack, "0123456789abcdef", 16);
-	shot.nr_chain = 1;
+	snap.nr_chain = 1;
 	fd = open_attr(&attr);
 	run(1, 500);
 	id = event_of(fd)->id;
-	write_sample(event_of(fd), &shot, 1);
+	write_sample(event_of(fd), &snap, 1);
 	expect(!memcmp(take_record(),
 		       (u64[]){PERF_RECORD_SAMPLE | 0x4002ul << 32 | 22ul * 8 << 48, id, 0x401000, 1001 | 1001ul << 32, 777, 1,
 			       500, id, 3, -512ul, 0x401000, 0x1001, 4, PERF_SAMPLE_REGS_ABI_64, 0x7ff000000000, 0x401000, 16,
@@ -145,39 +145,39 @@ static void test_bytes(void)
 static void test_kernel(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd = open_attr(&attr);
 
-	shot.kernel = true;
-	shot.exact = false;
-	p = sample(fd, &shot);
+	snap.kernel = true;
+	snap.exact = false;
+	p = sample(fd, &snap);
 	expect_long(p.misc, PERF_RECORD_MISC_KERNEL);
 	expect_long(p.abi_user, PERF_SAMPLE_REGS_ABI_64);
 	expect_long(p.abi_intr, PERF_SAMPLE_REGS_ABI_NONE);
-	expect(sample_excluded(&attr, &shot));
+	expect(sample_excluded(&attr, &snap));
 	attr.exclude_kernel = 0;
-	expect(!sample_excluded(&attr, &shot));
+	expect(!sample_excluded(&attr, &snap));
 	attr.exclude_user = 1;
-	shot.kernel = false;
-	expect(sample_excluded(&attr, &shot));
+	snap.kernel = false;
+	expect(sample_excluded(&attr, &snap));
 	done(fd);
 }
 
 static void test_clocks(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_TIME);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	long fd = open_attr(&attr);
 
-	shot.time = 0;
-	expect_long(sample(fd, &shot).time, fake_mono);
+	snap.time = 0;
+	expect_long(sample(fd, &snap).time, fake_mono);
 	done(fd);
 	attr.use_clockid = 1;
 	attr.clockid = 4; /* CLOCK_MONOTONIC_RAW */
 	fd = open_attr(&attr);
-	shot.time = 777;
-	expect_long(sample(fd, &shot).time, fake_mono + 4000000);
+	snap.time = 777;
+	expect_long(sample(fd, &snap).time, fake_mono + 4000000);
 	expect_long(sample_clock(event_of(fd)), fake_mono + 4000000);
 	done(fd);
 }
@@ -216,7 +216,7 @@ static void test_lost(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_TID | PERF_SAMPLE_STACK_USER);
 	struct perf_event_mmap_page *page;
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	u64 values[2], *record;
 	u32 lost = 0;
 	long fd;
@@ -228,11 +228,11 @@ static void test_lost(void)
 	page = ring_page(ring);
 	for (u64 head = ~0ul; lost < 3; lost += page->data_head == head) {
 		head = page->data_head;
-		write_sample(event_of(fd), &shot, 1);
+		write_sample(event_of(fd), &snap, 1);
 	}
 	while (take_record())
 		;
-	write_sample(event_of(fd), &shot, 1);
+	write_sample(event_of(fd), &snap, 1);
 	record = take_record();
 	expect_long((u32)record[0], PERF_RECORD_LOST);
 	expect_long(record[0] >> 48, 32);

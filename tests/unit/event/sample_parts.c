@@ -12,7 +12,7 @@
 static void test_read_one(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_READ | PERF_SAMPLE_IP);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd;
 
@@ -20,7 +20,7 @@ static void test_read_one(void)
 	fd = open_attr(&attr);
 	run(1, 300);
 	event_of(fd)->lost = 6;
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.left, 0);
 	expect_long(p.value[0], 300);
 	expect_long(p.enabled, 300);
@@ -34,7 +34,7 @@ static void test_read_one(void)
 static void test_read_group(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_READ);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd, sibling;
 
@@ -47,7 +47,7 @@ static void test_read_group(void)
 	expect(fake_open(&attr, 0, -1, (s32)fd, 0) > 0);
 	attach_ring(sibling);
 	run(1, 1000);
-	p = sample(sibling, &shot);
+	p = sample(sibling, &snap);
 	expect_long(p.left, 0);
 	expect_long(p.nr, 3);
 	expect_long(p.enabled, 1000);
@@ -64,7 +64,7 @@ static void test_inherited(void)
 {
 	u64 type = PERF_SAMPLE_READ | PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_IDENTIFIER;
 	struct perf_attr attr = sampling(type);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct event *root, *child;
 	struct parsed p;
 	long fd;
@@ -77,8 +77,8 @@ static void test_inherited(void)
 	run(2, 70);
 	root = event_of(fd);
 	child = event_slot(root->children.first);
-	shot.task = 2;
-	write_sample(child, &shot, 1);
+	snap.task = 2;
+	write_sample(child, &snap, 1);
 	p = parse_sample(take_record(), &attr);
 	expect_long(p.pid, 1002);
 	expect_long(p.identifier, root->id);
@@ -88,8 +88,8 @@ static void test_inherited(void)
 	expect_long(p.enabled, 70);
 	expect_long(p.value_id[0], root->id);
 	fake_exit(2);
-	shot.task = 1;
-	p = sample(fd, &shot);
+	snap.task = 1;
+	p = sample(fd, &snap);
 	expect_long(p.value[0], 1000);
 	expect_long(p.enabled, 1070); /* Linux quirk: see event/sample_parts.c */
 	expect_long(p.stream_id, root->id);
@@ -100,7 +100,7 @@ static void test_inherited(void)
 static void test_per_cpu(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_READ | PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct event *root;
 	struct parsed p;
 	long fd;
@@ -115,7 +115,7 @@ static void test_per_cpu(void)
 	run(2, 12);
 	root = event_of(fd);
 	for (u32 nr = root->children.first; nr; nr = event_slot(nr)->in_family.next) {
-		write_sample(event_slot(nr), &shot, 1);
+		write_sample(event_slot(nr), &snap, 1);
 		p = parse_sample(take_record(), &attr);
 		expect_long(p.value[0], 42);
 		expect_long(p.value_id[0], root->id);
@@ -136,7 +136,7 @@ static void test_chain_limits(void)
 		u32 contexts, have, nr;
 	} table[] = {{127, 8, 5, 7}, {127, 8, 0, 2}, {3, 8, 5, 4}, {1, 8, 5, 2}, {127, 0, 5, 0}};
 	struct perf_attr attr = sampling(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_IP);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd;
 
@@ -144,8 +144,8 @@ static void test_chain_limits(void)
 		attr.sample_max_stack = table[i].max_stack;
 		fd = open_attr(&attr);
 		event_sysctl()->max_contexts_per_stack = (s32)table[i].contexts;
-		shot.nr_chain = table[i].have;
-		p = sample(fd, &shot);
+		snap.nr_chain = table[i].have;
+		p = sample(fd, &snap);
 		event_sysctl()->max_contexts_per_stack = 8;
 		expect_long(p.left, 0);
 		expect_long(p.chain_nr, table[i].nr);
@@ -155,7 +155,7 @@ static void test_chain_limits(void)
 	}
 	attr.exclude_callchain_user = 1;
 	fd = open_attr(&attr);
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.chain_nr, 0);
 	expect_long(p.left, 0);
 	done(fd);
@@ -177,7 +177,7 @@ static void test_branch_filters(void)
 		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_IN_TX, 0}, {PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_TX, 0x3f},
 	};
 	struct perf_attr attr = sampling(PERF_SAMPLE_BRANCH_STACK);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 
 	for (u32 i = 0; i < ARRAY_SIZE(table); i++) {
 		struct parsed p;
@@ -186,7 +186,7 @@ static void test_branch_filters(void)
 
 		attr.branch_sample_type = table[i].mask | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_NO_CYCLES;
 		fd = open_attr(&attr);
-		p = sample(fd, &shot);
+		p = sample(fd, &snap);
 		expect_long(p.left, 0);
 		expect_long(p.branch_nr, __builtin_popcount(table[i].chosen));
 		for (u32 b = 0; b < ARRAY_SIZE(branches); b++)
@@ -202,19 +202,19 @@ static void test_branch_filters(void)
 static void test_branch_extras(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_BRANCH_STACK);
-	struct shot_branch many[40];
-	struct shot shot = shot_of();
+	struct snapshot_branch many[40];
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd;
 
 	for (u32 i = 0; i < ARRAY_SIZE(many); i++)
-		many[i] = (struct shot_branch){i, i + 1, PERF_BR_RET, i};
-	shot.branch = many;
-	shot.nr_branch = ARRAY_SIZE(many);
+		many[i] = (struct snapshot_branch){i, i + 1, PERF_BR_RET, i};
+	snap.branch = many;
+	snap.nr_branch = ARRAY_SIZE(many);
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX |
 				  PERF_SAMPLE_BRANCH_TYPE_SAVE | PERF_SAMPLE_BRANCH_PRIV_SAVE;
 	fd = open_attr(&attr);
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.left, 0);
 	expect_long(p.hw_idx, -1);
 	expect_long(p.branch_nr, 32);
@@ -226,7 +226,7 @@ static void test_branch_extras(void)
 
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
 	fd = open_attr(&attr);
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.branch_nr, ARRAY_SIZE(calls));
 	expect_long(p.branch[0], 0x70);
 	expect_long(p.branch[3], 0x80);
@@ -234,7 +234,7 @@ static void test_branch_extras(void)
 
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_ANY;
 	fd = open_attr(&attr);
-	expect_long(sample(fd, &shot).branch_nr, 0);
+	expect_long(sample(fd, &snap).branch_nr, 0);
 	done(fd);
 }
 
@@ -243,12 +243,12 @@ static void test_branch_extras(void)
 static void test_no_regs(void)
 {
 	struct perf_attr attr = sampling(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd = open_attr(&attr);
 
-	shot.regs = NULL;
-	p = sample(fd, &shot);
+	snap.regs = NULL;
+	p = sample(fd, &snap);
 	expect_long(p.size, 8 + 3 * 8);
 	expect_long(p.abi_user | p.abi_intr | p.stack_size, 0);
 	done(fd);
@@ -267,19 +267,19 @@ static void test_stack_limits(void)
 		{0x7ff000000000, 0, 4096, 0, 0},
 	};
 	struct perf_attr attr = sampling(PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT);
-	struct shot_regs at = regs;
-	struct shot shot = shot_of();
+	struct snapshot_regs at = regs;
+	struct snapshot snap = snapshot_of();
 
-	shot.regs = &at;
+	snap.regs = &at;
 	for (u32 i = 0; i < ARRAY_SIZE(table); i++) {
 		struct parsed p;
 		long fd;
 
 		attr.sample_stack_user = table[i].asked;
 		at.gpr[4] = table[i].sp;
-		shot.stack_size = table[i].found;
+		snap.stack_size = table[i].found;
 		fd = open_attr(&attr);
-		p = sample(fd, &shot);
+		p = sample(fd, &snap);
 		expect_long(p.left, 0);
 		expect_long(p.stack_size, table[i].size);
 		expect_long(p.dyn_size, table[i].dyn);
@@ -296,13 +296,13 @@ static void test_largest(void)
 {
 	static u64 long_chain[10000];
 	struct perf_attr attr = sampling(PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR);
-	struct shot shot = shot_of();
+	struct snapshot snap = snapshot_of();
 	struct parsed p;
 	long fd;
 
 	attr.sample_stack_user = 65528;
 	fd = open_attr(&attr);
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.size, 65528);
 	expect_long(p.left, 0);
 	expect_long(p.stack_size, 65528 - 8 - 8 - 16 - 8 * (1 + __builtin_popcountl(REGS_ALL)));
@@ -312,10 +312,10 @@ static void test_largest(void)
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr.sample_max_stack = 20000;
 	event_sysctl()->max_stack = 20000;
-	shot.chain = long_chain;
-	shot.nr_chain = ARRAY_SIZE(long_chain);
+	snap.chain = long_chain;
+	snap.nr_chain = ARRAY_SIZE(long_chain);
 	fd = open_attr(&attr);
-	p = sample(fd, &shot);
+	p = sample(fd, &snap);
 	expect_long(p.left, 0);
 	expect(p.size <= 65528 && p.chain_nr > 8000 && p.stack_size == 0);
 	event_sysctl()->max_stack = 127;

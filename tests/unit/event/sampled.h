@@ -1,5 +1,5 @@
 /*
- * What the tests of samples share: one shot of known values, events with a ring, and a reader of that. Included once by each
+ * What the tests of samples share: one snapshot of known values, events with a ring, and a reader of that. Included once by each
  * test program.
  */
 #ifndef TESTS_UNIT_EVENT_SAMPLED_H
@@ -18,20 +18,20 @@ static u64 read_to; /* head after the last record that was taken */
 
 static const u64 chain[] = {0x1001, 0x1002, 0x1003, 0x1004, 0x1005};
 static u8 stack[4096];
-static const struct shot_regs regs = {
+static const struct snapshot_regs regs = {
 	.gpr = {0xa0, 0xc1, 0xd2, 0xb3, 0x7ff000000000, 0xb5, 0x56, 0xd7, 8, 9, 10, 11, 12, 13, 14, 15},
 	.rip = 0x401000,
 	.rflags = 0x246,
 };
-static const struct shot_branch branches[] = {
+static const struct snapshot_branch branches[] = {
 	{0x10, 0x11, PERF_BR_COND, 5}, {0x20, 0x21, PERF_BR_UNCOND, 0}, {0x30, 0x31, PERF_BR_IND, 70000},
 	{0x40, 0x41, PERF_BR_CALL, 0}, {0x50, 0x51, PERF_BR_IND_CALL, 0}, {0x60, 0x61, PERF_BR_RET, 9},
 };
-static const struct shot_branch calls[] = {{0x70, 0x71, PERF_BR_CALL, 0}, {0x80, 0x81, PERF_BR_IND_CALL, 0}};
+static const struct snapshot_branch calls[] = {{0x70, 0x71, PERF_BR_CALL, 0}, {0x80, 0x81, PERF_BR_IND_CALL, 0}};
 
-static inline struct shot shot_of(void)
+static inline struct snapshot snapshot_of(void)
 {
-	return (struct shot){
+	return (struct snapshot){
 		.task = 1, .ip = 0x401000, .exact = true, .cpu = 1, .time = 777, .addr = 0xadd7, .weight = 33, .txn = 44,
 		.code_page_size = 4096, .data_page_size = 2097152, .cgroup = 55, .regs = &regs, .chain = chain,
 		.nr_chain = ARRAY_SIZE(chain), .stack = stack, .stack_size = sizeof(stack), .branch = branches,
@@ -96,18 +96,18 @@ static inline void *take_record(void)
 	return copy;
 }
 
-static inline void write_sample(struct event *e, const struct shot *shot, u64 period)
+static inline void write_sample(struct event *e, const struct snapshot *snap, u64 period)
 {
 	event_lock();
-	sample_write(e, shot, period, 1); /* POLL_IN */
+	sample_write(e, snap, period, 1); /* POLL_IN */
 	event_unlock();
 }
 
-static inline struct parsed sample(long fd, const struct shot *shot)
+static inline struct parsed sample(long fd, const struct snapshot *snap)
 {
 	void *record;
 
-	write_sample(event_of(fd), shot, 1234);
+	write_sample(event_of(fd), snap, 1234);
 	record = take_record();
 	expect(record != NULL);
 	return parse_sample(record, &event_of(fd)->attr);

@@ -42,9 +42,9 @@ static inline void give_ring(long fd, long to_fd)
 	event_unlock();
 }
 
-static inline struct shot shot_at(task_id task)
+static inline struct snapshot snapshot_at(task_id task)
 {
-	return (struct shot){.task = task, .ip = executed[task], .exact = true};
+	return (struct snapshot){.task = task, .ip = executed[task], .exact = true};
 }
 
 static inline void rearm(task_id task)
@@ -66,10 +66,10 @@ static bool at_limit(task_id task)
 
 static inline void overflow(task_id task)
 {
-	struct shot shot = shot_at(task);
+	struct snapshot snap = snapshot_at(task);
 
 	fake_clock_limit = 0;
-	event_overflow(task, &shot, &result);
+	event_overflow(task, &snap, &result);
 	if (fake_clock_limit)
 		fake_clock_due[task] = fake_clock_limit == ~0ul ? 0 : fake[task].clock + fake_clock_limit;
 }

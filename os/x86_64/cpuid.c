@@ -5,8 +5,7 @@
 #include "dbt/code_memory.h"
 #include "isa/cpuid.h"
 #include "os/process.h"
-#include "os/sampling.h"
-#include "os/shot.h"
+#include "perf/perf.h"
 #include "rt/string.h"
 
 static void execute(u32 leaf, u32 subleaf, u32 r[4])
@@ -47,7 +46,7 @@ static void look_up(struct thread *t, u32 leaf, u32 r[4])
 int cpuid_emulate(struct thread *t)
 {
 	u32 leaf = (u32)cpu_get_gpr(t->cpu, RAX), subleaf = (u32)cpu_get_gpr(t->cpu, RCX), r[4];
-	struct shot_regs before;
+	struct snapshot_regs before;
 
 	if (t->no_cpuid)
 		return -EFAULT;
@@ -55,12 +54,12 @@ int cpuid_emulate(struct thread *t)
 		look_up(t, leaf, r);
 	else
 		execute(leaf, subleaf, r);
-	shot_regs(t->cpu, &before);
+	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, r[CPUID_EAX]);
 	cpu_set_gpr(t->cpu, RBX, r[CPUID_EBX]);
 	cpu_set_gpr(t->cpu, RCX, r[CPUID_ECX]);
 	cpu_set_gpr(t->cpu, RDX, r[CPUID_EDX]);
-	sampling_emulated(t, &before, 2);
+	perf_emulated(t, &before, 2);
 	return 0;
 }
 
@@ -89,15 +88,15 @@ static bool tells_in_use(void)
 int xgetbv_emulate(struct thread *t)
 {
 	u32 ecx = (u32)cpu_get_gpr(t->cpu, RCX);
-	struct shot_regs before;
+	struct snapshot_regs before;
 	u64 value;
 
 	if (ecx > 1 || (ecx == 1 && !tells_in_use()))
 		return -EFAULT;
 	value = isa_mask_xcr0(xgetbv(ecx));
-	shot_regs(t->cpu, &before);
+	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);
-	sampling_emulated(t, &before, 3);
+	perf_emulated(t, &before, 3);
 	return 0;
 }

@@ -1,12 +1,12 @@
-/* See rdpmc.h. */
-#include "os/rdpmc.h"
+/* rdpmc, which translated code leaves to the runtime: see perf.h. */
+#include "perf/perf.h"
 
 #include <asm-generic/errno-base.h>
 #include "cpu/bank.h"
 #include "event/map.h"
 #include "event/userpage.h"
-#include "os/sampling.h"
-#include "os/shot.h"
+#include "perf/sampling.h"
+#include "perf/snapshot.h"
 
 static bool may_read(const struct thread *t)
 {
@@ -15,18 +15,18 @@ static bool may_read(const struct thread *t)
 	return rule == 2 || (rule == 1 && event_map_rdpmc(t->cpu->slot));
 }
 
-int rdpmc_emulate(struct thread *t)
+int perf_rdpmc(struct thread *t)
 {
 	struct rdpmc_counter c = rdpmc_decode((u32)cpu_get_gpr(t->cpu, RCX));
-	struct shot_regs before;
+	struct snapshot_regs before;
 	u64 value;
 
 	if (!may_read(t) || c.cell >= CELL_NR || c.shift > 63)
 		return -EFAULT;
 	value = (cpu_read_cell(cpu_bank(t->cpu), (enum cell)c.cell) + c.fraction) >> c.shift;
-	shot_regs(t->cpu, &before);
+	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);
-	sampling_emulated(t, &before, 2);
+	perf_emulated(t, &before, 2);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* See notify.h and event/host.h. */
-#include "os/notify.h"
+#include "perf/notify.h"
 
 #include <asm/siginfo.h>
 #include <asm/ioctls.h>
@@ -12,8 +12,8 @@
 #include "event/ready.h"
 #include "os/apart.h"
 #include "os/process.h"
-#include "os/sys_perf.h"
 #include "os/signal.h"
+#include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -50,7 +50,7 @@ static bool listen_as(s32 fd, u64 inode)
 	return !ret || ret == -EINVAL; /* it has its name already */
 }
 
-void notify_drain(s32 fd)
+void perf_drain(s32 fd)
 {
 	char byte;
 
@@ -58,7 +58,7 @@ void notify_drain(s32 fd)
 		;
 }
 
-bool notify_listen_event(struct thread *t, s32 fd)
+bool perf_listen(struct thread *t, s32 fd)
 {
 	u32 nr = event_files_lookup(t->cpu->slot, (u32)fd);
 
@@ -221,7 +221,7 @@ void host_wake(u32 root, u32 pending_kill)
 		add_in(e);
 }
 
-void notify_set_async(struct thread *t, s32 fd, bool on)
+void perf_set_async(struct thread *t, s32 fd, bool on)
 {
 	struct event *e;
 	u64 inode = 0;
@@ -240,7 +240,7 @@ void notify_set_async(struct thread *t, s32 fd, bool on)
 		listen_as(fd, inode);
 }
 
-void notify_set_owner(struct thread *t, s32 fd)
+void perf_set_owner(struct thread *t, s32 fd)
 {
 	struct {
 		s32 type, id;
@@ -289,7 +289,7 @@ static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 
 static void take_datagrams(struct thread *t, s32 fd)
 {
-	notify_drain(fd);
+	perf_drain(fd);
 	event_ready_missed(t->cpu->slot, (u32)fd);
 }
 
@@ -332,20 +332,20 @@ static void taken_of_any(struct thread *t)
 	}
 }
 
-bool notify_names_descriptor(const struct ksiginfo *info)
+bool perf_signal_of_descriptor(const struct ksiginfo *info)
 {
 	if (has_own_codes((u32)info->signo))
 		return info->code == SI_SIGIO;
 	return info->code == POLL_IN || info->code == POLL_HUP;
 }
 
-bool notify_signal_taken(struct thread *t, struct taken_signal *sig)
+bool perf_signal_taken(struct thread *t, struct taken_signal *sig)
 {
 	struct ksiginfo *info = (struct ksiginfo *)sig->info;
 
 	if (likely(!event_space->opened))
 		return true;
-	if (notify_names_descriptor(info))
+	if (perf_signal_of_descriptor(info))
 		return taken_of(t, (s32)info->value, info);
 	if (sig->signo == SIGIO && info->code == SIG_CODE_KERNEL)
 		taken_of_any(t);

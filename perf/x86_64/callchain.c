@@ -1,6 +1,6 @@
 /* See callchain.h. */
-#include "os/callchain.h"
 #include "cpu/cpu.h"
+#include "perf/callchain.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
 
@@ -18,7 +18,7 @@ static bool read_frame(u64 at, struct frame *out)
 	return guest_read(out, at, sizeof(*out)) == 0;
 }
 
-u32 callchain_frames(const struct shot_regs *regs, u64 *out, u32 room)
+u32 callchain_frames(const struct snapshot_regs *regs, u64 *out, u32 room)
 {
 	u64 at = regs->gpr[RBP];
 	struct frame frame;
@@ -32,7 +32,7 @@ u32 callchain_frames(const struct shot_regs *regs, u64 *out, u32 room)
 }
 
 /* Page by page: what follows may not be mapped. */
-u32 callchain_stack(const struct shot_regs *regs, void *out, u32 room)
+u32 callchain_stack(const struct snapshot_regs *regs, void *out, u32 room)
 {
 	u64 sp = regs->gpr[RSP];
 	u32 done = 0, n;

@@ -1,6 +1,6 @@
 /* The control group that a process is in. */
-#ifndef OS_CGROUP_H
-#define OS_CGROUP_H
+#ifndef PERF_CGROUP_H
+#define PERF_CGROUP_H
 
 #include "abi/types.h"
 

@@ -1,12 +1,13 @@
-/* See perf_mmap.h; and the memory of the rings, for event/host.h. */
+/* See perf.h and mmap.h; and the memory of the rings, for event/host.h. */
 #include <asm-generic/errno.h>
 #include <linux/resource.h>
 #include <sys/mman.h>
 #include "event/map.h"
-#include "os/perf_mmap.h"
 #include "os/process.h"
 #include "os/sys_mm.h"
 #include "os/vma.h"
+#include "perf/mmap.h"
+#include "perf/perf.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
 

@@ -1,8 +1,8 @@
 /* See cgroup.h. */
 #include <asm/stat.h>
 #include <linux/fcntl.h>
-#include "os/cgroup.h"
 #include "os/proc.h"
+#include "perf/cgroup.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"

@@ -1,10 +1,10 @@
-/* See tracepoints.h. */
+/* Tracepoints at system calls: tells event_trace() what the events of the tracepoint PMU (pmu/tracepoint.h) want to hear. See perf.h. */
 #include <asm/errno.h>
 #include <asm/unistd.h>
 #include "event/overflow.h"
-#include "os/sampling.h"
-#include "os/shot.h"
-#include "os/tracepoints.h"
+#include "perf/perf.h"
+#include "perf/sampling.h"
+#include "perf/snapshot.h"
 #include "pmu/tracepoint.h"
 #include "rt/guest.h"
 #include "rt/string.h"
@@ -36,38 +36,38 @@ static void read_strings(const struct tracepoint *tp, const struct tracepoint_re
 	}
 }
 
-static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values, const struct shot_regs *regs)
+static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values, const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
 	struct tracepoint_record record;
 	task_id task = t->cpu->slot;
 	struct strings strings;
 	struct tracepoint tp;
-	struct shot shot;
+	struct snapshot snap;
 
 	if (!(event_ctx(task)->units & EVENT_UNIT_TRACE << kind) || !tracepoint_by_id(tracepoint_id(kind, nr), &tp))
 		return;
 	tracepoint_fill(&tp, nr, host_task_tid(task), values, &record);
-	shot_take(t, regs, &shot);
-	shot.kernel = trace_is_raw(kind);
-	shot.addr = shot.data_src = 0;
-	shot.raw = &record;
-	shot.raw_size = sizeof(record.size) + record.size;
-	shot.comm = t->task->comm;
+	snapshot_take(t, regs, &snap);
+	snap.kernel = trace_is_raw(kind);
+	snap.addr = snap.data_src = 0;
+	snap.raw = &record;
+	snap.raw_size = sizeof(record.size) + record.size;
+	snap.comm = t->task->comm;
 	if (unlikely(filter_wants_ustrings())) {
 		read_strings(&tp, &record, &strings);
-		shot.ustring = strings.at;
+		snap.ustring = strings.at;
 	}
-	event_trace(task, tracepoint_id(kind, nr), &shot, &result);
+	event_trace(task, tracepoint_id(kind, nr), &snap, &result);
 	sampling_result(t, &result, true);
 }
 
 /* The kernel has put -ENOSYS into rax when it looks at a call. */
-void tracepoints_enter_slowly(struct thread *t)
+void perf_call_enter_slowly(struct thread *t)
 {
-	struct shot_regs regs;
+	struct snapshot_regs regs;
 
-	shot_regs(t->cpu, &regs);
+	perf_regs(t->cpu, &regs);
 	if (t->put_off.rip == regs.rip && t->put_off.rsp == regs.gpr[RSP]) {
 		t->put_off.rip = 0;
 		return;
@@ -79,16 +79,16 @@ void tracepoints_enter_slowly(struct thread *t)
 
 static void tell_exit(struct thread *t, s64 nr, u64 ret)
 {
-	struct shot_regs regs;
+	struct snapshot_regs regs;
 
-	shot_regs(t->cpu, &regs);
+	perf_regs(t->cpu, &regs);
 	regs.gpr[RAX] = ret;
 	tell(t, TRACE_RAW_EXIT, nr, &ret, &regs);
 	tell(t, TRACE_EXIT, nr, &ret, &regs);
 }
 
 /* Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put into rax. */
-void tracepoints_exit_slowly(struct thread *t, long ret)
+void perf_call_exit_slowly(struct thread *t, long ret)
 {
 	if (ret == SYSCALL_AGAIN && !t->again_entered) {
 		t->put_off.rip = t->cpu->rip;
@@ -102,7 +102,7 @@ void tracepoints_exit_slowly(struct thread *t, long ret)
 	}
 }
 
-void tracepoints_begin_slowly(struct thread *t, u64 nr)
+void perf_call_made_slowly(struct thread *t, u64 nr)
 {
 	tell_exit(t, (s64)nr, 0);
 	t->attention |= t->trap_later;

@@ -2,11 +2,12 @@
 #include <linux/hw_breakpoint.h>
 #include "event/event.h"
 #include "event/overflow.h"
-#include "os/breakpoints.h"
 #include "os/guest_insn.h"
-#include "os/sampling.h"
 #include "os/scratch.h"
-#include "os/shot.h"
+#include "perf/breakpoints.h"
+#include "perf/perf.h"
+#include "perf/sampling.h"
+#include "perf/snapshot.h"
 #include "rt/string.h"
 
 #define EFLAGS_RF 0x10000u
@@ -140,7 +141,7 @@ static void use_list(struct thread *t, struct breakpoints *list)
 	free_list(old);
 }
 
-void breakpoints_load(struct thread *t)
+void perf_load_breakpoints(struct thread *t)
 {
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 0, __ATOMIC_SEQ_CST);
 	use_list(t, make_list(t));
@@ -161,23 +162,23 @@ void breakpoints_forked(struct thread *t)
 /* ---- hits ---- */
 
 /* Linux gives the breakpoint's own address, not that of the access, and calls nothing exact. */
-static void hit(struct thread *t, const struct breakpoint *b, const struct shot_regs *regs)
+static void hit(struct thread *t, const struct breakpoint *b, const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
-	struct shot shot;
+	struct snapshot snap;
 
-	shot_take(t, regs, &shot);
-	shot_set_address(t, b->addr, &shot);
-	event_hit(t->cpu->slot, b->event, b->id, &shot, &result);
+	snapshot_take(t, regs, &snap);
+	snapshot_set_address(t, b->addr, &snap);
+	event_hit(t->cpu->slot, b->event, b->id, &snap, &result);
 	sampling_result(t, &result, false);
 }
 
-bool breakpoints_resume(const struct thread *t)
+bool perf_must_step(const struct thread *t)
 {
 	return t->breakpoints && (t->cpu->rflags & EFLAGS_RF);
 }
 
-static bool hit_execution(struct thread *t, const struct shot_regs *regs)
+static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
 {
 	const struct breakpoints *list = t->breakpoints;
 	bool any = false;
@@ -198,7 +199,7 @@ void breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s)
 	struct isa_regs regs;
 	struct insn in;
 
-	shot_regs(t->cpu, &s->before);
+	perf_regs(t->cpu, &s->before);
 	s->hit = t->cpu->rflags & EFLAGS_RF;
 	if (!s->hit && hit_execution(t, &s->before)) {
 		s->hit = true;
@@ -241,7 +242,7 @@ static u64 next_hit(const struct breakpoint_step *s, const struct breakpoint *b,
 }
 
 /* How many iterations were done; 1 of an instruction that has none. */
-static u64 iterations(const struct breakpoint_step *s, const struct shot_regs *after)
+static u64 iterations(const struct breakpoint_step *s, const struct snapshot_regs *after)
 {
 	const struct isa_access *a = &s->access[0];
 	u64 left = after->gpr[RCX];
@@ -253,7 +254,7 @@ static u64 iterations(const struct breakpoint_step *s, const struct shot_regs *a
 }
 
 /* The registers after the i-th of `done` iterations. */
-static void regs_between(const struct breakpoint_step *s, const struct shot_regs *after, u64 i, u64 done, struct shot_regs *out)
+static void regs_between(const struct breakpoint_step *s, const struct snapshot_regs *after, u64 i, u64 done, struct snapshot_regs *out)
 {
 	static const u8 moving[] = {RCX, RSI, RDI};
 
@@ -269,11 +270,11 @@ static void regs_between(const struct breakpoint_step *s, const struct shot_regs
 	}
 }
 
-static void hit_data(struct thread *t, const struct breakpoint_step *s, const struct shot_regs *after)
+static void hit_data(struct thread *t, const struct breakpoint_step *s, const struct snapshot_regs *after)
 {
 	const struct breakpoints *list = t->breakpoints;
 	u64 done = iterations(s, after), at = 0, next;
-	struct shot_regs regs;
+	struct snapshot_regs regs;
 
 	for (; at < done; at++) {
 		next = done;
@@ -291,9 +292,9 @@ static void hit_data(struct thread *t, const struct breakpoint_step *s, const st
 
 void breakpoints_end_slowly(struct thread *t, const struct breakpoint_step *s, enum dbt_stop stop)
 {
-	struct shot_regs after;
+	struct snapshot_regs after;
 
-	shot_regs(t->cpu, &after);
+	perf_regs(t->cpu, &after);
 	if (s->hit && stop == DBT_INTERRUPT && after.rip == s->before.rip)
 		t->cpu->rflags |= EFLAGS_RF;
 	if (s->accesses > 0)

@@ -6,10 +6,11 @@
 #include <linux/time.h>
 #include "event/host.h"
 #include "event/period.h"
-#include "os/signal.h"
 #include "os/process.h"
+#include "os/signal.h"
 #include "os/syscall.h"
-#include "os/timer.h"
+#include "perf/perf.h"
+#include "perf/timer.h"
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/sys.h"
@@ -208,7 +209,7 @@ static bool may_be_ended(long nr, const u64 *a)
 	}
 }
 
-void timer_call_begins(struct thread *t, long nr, const u64 *a)
+void perf_timer_call_begins(struct thread *t, long nr, const u64 *a)
 {
 	u64 now;
 
@@ -220,7 +221,7 @@ void timer_call_begins(struct thread *t, long nr, const u64 *a)
 		t->clock_fired = CLOCK_FIRED;
 }
 
-bool timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret)
+bool perf_timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret)
 {
 	if (nr != __NR_write && nr != __NR_sendto)
 		return false;

@@ -1,14 +1,15 @@
 /* See sampling.h. */
 #include <asm/siginfo.h>
 #include "cpu/bank.h"
-#include "os/breakpoints.h"
 #include "os/guest_insn.h"
 #include "os/process.h"
-#include "os/sampling.h"
-#include "os/shot.h"
 #include "os/signal.h"
 #include "os/sigtime.h"
-#include "os/timer.h"
+#include "perf/breakpoints.h"
+#include "perf/perf.h"
+#include "perf/sampling.h"
+#include "perf/snapshot.h"
+#include "perf/timer.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 
@@ -57,36 +58,36 @@ void sampling_result(struct thread *t, const struct overflow_result *result, boo
 		raise_trap(t, result, in_call);
 }
 
-static void overflow(struct thread *t, struct shot *shot, bool in_call)
+static void overflow(struct thread *t, struct snapshot *snap, bool in_call)
 {
 	struct overflow_result result = {0};
 
 	sigtime_look(t);
-	event_overflow(t->cpu->slot, shot, &result);
+	event_overflow(t->cpu->slot, snap, &result);
 	sampling_result(t, &result, in_call);
 }
 
 /* A sample of the instruction that was executed last; regs: before it. */
-static void overflow_exact(struct thread *t, const struct shot_regs *regs, enum dbt_stop stop)
+static void overflow_exact(struct thread *t, const struct snapshot_regs *regs, enum dbt_stop stop)
 {
-	struct shot shot;
+	struct snapshot snap;
 
 	stat_inc(limits);
-	shot_take(t, regs, &shot);
-	shot.exact = true;
-	overflow(t, &shot, stop == DBT_SYSCALL);
+	snapshot_take(t, regs, &snap);
+	snap.exact = true;
+	overflow(t, &snap, stop == DBT_SYSCALL);
 }
 
 static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampled)
 {
 	struct breakpoint_step watched;
-	struct shot_regs before;
+	struct snapshot_regs before;
 	enum dbt_stop stop;
 
 	*sampled = false;
 	if (!breakpoints_begin(t, &watched))
 		return DBT_STEPPED;
-	shot_regs(t->cpu, &before);
+	perf_regs(t->cpu, &before);
 	stop = dbt_step(t->cpu, fault);
 	breakpoints_end(t, &watched, stop);
 	*sampled = cpu_limit_reached(t->cpu);
@@ -95,7 +96,7 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 	return stop;
 }
 
-void sampling_emulated(struct thread *t, const struct shot_regs *before, u8 len)
+void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len)
 {
 	struct cpu *cpu = t->cpu;
 	struct insn in;
@@ -112,7 +113,7 @@ void sampling_emulated(struct thread *t, const struct shot_regs *before, u8 len)
 		overflow_exact(t, before, DBT_STEPPED);
 }
 
-enum dbt_stop sampling_step(struct thread *t, struct dbt_fault *fault)
+enum dbt_stop perf_step(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;
 
@@ -127,7 +128,7 @@ static bool goes_on(const struct cpu *cpu, bool sampled)
 	return cpu->rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
-enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
+enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;
 	enum dbt_stop stop;
@@ -139,7 +140,7 @@ enum dbt_stop sampling_limit(struct thread *t, struct dbt_fault *fault)
 }
 
 /* To the limit, or some way. */
-enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
+enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
 	u64 left = cpu_walk_left(cpu), pieces = WALK_PIECES + left / WALK_INSNS;
@@ -147,10 +148,10 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	do {
-		struct shot_regs before;
+		struct snapshot_regs before;
 
 		if (left <= 1)
-			shot_regs(cpu, &before);
+			perf_regs(cpu, &before);
 		stop = pieces-- ? dbt_walk(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR) {
 			cpu_walk_no_more(cpu);
@@ -165,16 +166,16 @@ enum dbt_stop sampling_walk(struct thread *t, struct dbt_fault *fault)
 	return stop;
 }
 
-void sampling_rearm(struct thread *t)
+void perf_rearm(struct thread *t)
 {
 	event_arm(t->cpu->slot);
-	shot_sizes(t);
+	snapshot_sizes(t);
 }
 
-void sampling_clock(struct thread *t)
+void perf_clock(struct thread *t)
 {
-	struct shot_regs now;
-	struct shot shot;
+	struct snapshot_regs now;
+	struct snapshot snap;
 	bool kernel;
 
 	if (t->clock_state == CLOCK_PAUSED)
@@ -183,29 +184,22 @@ void sampling_clock(struct thread *t)
 		return;
 	kernel = t->clock_fired == CLOCK_FIRED_IN_CALL;
 	t->clock_fired = CLOCK_NOT_FIRED;
-	shot_regs(t->cpu, &now);
-	shot_take(t, &now, &shot);
-	shot.kernel = kernel;
-	overflow(t, &shot, false);
+	perf_regs(t->cpu, &now);
+	snapshot_take(t, &now, &snap);
+	snap.kernel = kernel;
+	overflow(t, &snap, false);
 }
 
-void sampling_poll_slowly(struct thread *t, bool kernel)
+void perf_poll_sources_slowly(struct thread *t, bool kernel)
 {
 	struct overflow_result result = {0};
-	struct shot_regs now;
-	struct shot shot;
+	struct snapshot_regs now;
+	struct snapshot snap;
 
-	shot_regs(t->cpu, &now);
-	shot_take(t, &now, &shot);
-	shot.kernel = kernel;
-	event_poll(t->cpu->slot, &shot, &result);
+	perf_regs(t->cpu, &now);
+	snapshot_take(t, &now, &snap);
+	snap.kernel = kernel;
+	event_poll(t->cpu->slot, &snap, &result);
 	if (unlikely(result.sigtrap))
 		raise_trap(t, &result, !kernel);
-}
-
-void sampling_end(struct thread *t)
-{
-	timer_end(t);
-	shot_end(t);
-	breakpoints_drop(t);
 }

@@ -1,5 +1,5 @@
 /*
- * Mappings, as the kernel's perf_event_mmap() would describe them; see tell.h.
+ * Mappings, as the kernel's perf_event_mmap() would describe them; see perf.h.
  *
  * Extent and protection are the guest's (os/vma.h), the file is what the host's /proc/self/maps says, which names
  * files, devices and inodes as the kernel's own records do. A file's generation and build id are read from the file.
@@ -10,10 +10,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "os/apart.h"
+#include "os/load.h"
 #include "os/procmaps.h"
 #include "os/scratch.h"
 #include "os/sys_mm.h"
-#include "os/tell.h"
+#include "perf/perf.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -158,7 +159,7 @@ static void look_into_file(struct thread *t, struct told_mapping *w, int fd)
 	if (!sys2(__NR_fstat, fd, &st) && S_ISREG(st.st_mode) && st.st_ino == w->m.ino) {
 		sys3(__NR_ioctl, fd, FS_IOC_GETVERSION, &generation);
 		w->m.ino_generation = (u32)generation;
-		if (tell_wanted(t, SB_BUILD_ID))
+		if (perf_sideband_wanted(t, SB_BUILD_ID))
 			read_build_id(w, fd);
 	}
 	if (own >= 0)
@@ -238,7 +239,7 @@ static long describe(void *arg)
 
 static bool is_wanted(struct thread *t, const struct vma *vma)
 {
-	return tell_wanted(t, vma->prot & PROT_EXEC ? SB_MMAP : SB_MMAP_DATA);
+	return perf_sideband_wanted(t, vma->prot & PROT_EXEC ? SB_MMAP : SB_MMAP_DATA);
 }
 
 /* The mapping around `at`; up to `end`, if that is not 0. */
@@ -264,24 +265,24 @@ static void tell_around(struct thread *t, gva at, gva end, enum occasion occasio
 	scratch_free(w, sizeof(*w));
 }
 
-void tell_mapped_slowly(struct thread *t, gva at, int fd)
+void perf_mapped_slowly(struct thread *t, gva at, int fd)
 {
 	tell_around(t, at, 0, NEW_MAPPING, fd);
 }
 
-void tell_find_pieces_locked(struct thread *t, gva start, gva end, u32 prot, struct tell_pieces *out)
+void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, struct perf_protection *out)
 {
 	const struct vma *v;
 
 	out->n = 0;
-	if (!tell_wanted(t, SB_MMAP | SB_MMAP_DATA))
+	if (!perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		return;
 	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
-		if (v->prot != prot && out->n < TELL_PIECES)
+		if (v->prot != prot && out->n < PERF_PROTECTION_PARTS)
 			out->start[out->n++] = MAX(v->start, start);
 }
 
-void tell_protected(struct thread *t, const struct tell_pieces *pieces)
+void perf_protected(struct thread *t, const struct perf_protection *pieces)
 {
 	for (u32 i = 0; i < pieces->n; i++)
 		tell_around(t, pieces->start[i], i + 1 < pieces->n ? pieces->start[i + 1] : 0, NEW_PROTECTION, -1);
@@ -327,11 +328,11 @@ static void tell_kind(struct thread *t, enum vma_kind kind)
 	scratch_free(buffer, PROCMAPS_BUFFER);
 }
 
-void tell_exec(struct thread *t, const struct load_result *loaded)
+void perf_executed(struct thread *t, const struct load_result *loaded)
 {
-	if (tell_wanted(t, SB_COMM))
+	if (perf_sideband_wanted(t, SB_COMM))
 		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, true);
-	if (!tell_wanted(t, SB_MMAP | SB_MMAP_DATA))
+	if (!perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		return;
 	tell_kind(t, VMA_STACK);
 	tell_image(t, loaded->program, loaded->program_end, loaded->program_placed);

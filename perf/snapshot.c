@@ -1,12 +1,13 @@
-/* See shot.h. */
+/* See snapshot.h. */
 #include "cpu/bank.h"
 #include "dbt/calls.h"
-#include "os/callchain.h"
-#include "os/cgroup.h"
 #include "os/guest_insn.h"
 #include "os/scratch.h"
-#include "os/shot.h"
 #include "os/vma.h"
+#include "perf/callchain.h"
+#include "perf/cgroup.h"
+#include "perf/perf.h"
+#include "perf/snapshot.h"
 
 #define CHAIN_MAX 65535u /* attr.sample_max_stack has 16 bits, and so has sample_stack_user */
 #define STACK_MAX 65536u
@@ -17,13 +18,13 @@
 struct sampler {
 	u32 chain_room, stack_room; /* the most that any event of the task wants */
 	u64 cgroup;
-	struct shot_branch branch[SHOT_BRANCHES_MAX], call[SHOT_BRANCHES_MAX];
+	struct snapshot_branch branch[SHOT_BRANCHES_MAX], call[SHOT_BRANCHES_MAX];
 	u64 chain[CHAIN_MAX], frames[CHAIN_MAX];
 	struct cpu_call frame[CHAIN_MAX];
 	u8 stack[STACK_MAX];
 };
 
-void shot_regs(const struct cpu *cpu, struct shot_regs *out)
+void perf_regs(const struct cpu *cpu, struct snapshot_regs *out)
 {
 #pragma GCC unroll 16
 	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
@@ -33,7 +34,7 @@ void shot_regs(const struct cpu *cpu, struct shot_regs *out)
 	out->rflags = cpu->rflags;
 }
 
-void shot_sizes(struct thread *t)
+void snapshot_sizes(struct thread *t)
 {
 	struct event_ctx *ctx = event_ctx(t->cpu->slot);
 	u32 chain = 0, stack = 0;
@@ -58,7 +59,7 @@ void shot_sizes(struct thread *t)
 		t->sampler->cgroup = cgroup_id_of_self();
 }
 
-void shot_end(struct thread *t)
+void perf_free_buffers(struct thread *t)
 {
 	if (t->calls)
 		scratch_free(t->calls, CALLS_BYTES);
@@ -85,7 +86,7 @@ static bool store_is_meant(const struct cpu *cpu)
 }
 
 /* That of the first access that is meant. A string instruction that repeats nothing has none. */
-static void take_address(const struct cpu *cpu, const struct shot_regs *regs, struct shot *out)
+static void take_address(const struct cpu *cpu, const struct snapshot_regs *regs, struct snapshot *out)
 {
 	struct isa_access access[ISA_ACCESSES];
 	bool store = store_is_meant(cpu);
@@ -106,12 +107,12 @@ static void take_address(const struct cpu *cpu, const struct shot_regs *regs, st
 	}
 }
 
-void shot_set_address(const struct thread *t, u64 addr, struct shot *shot)
+void snapshot_set_address(const struct thread *t, u64 addr, struct snapshot *snap)
 {
-	shot->addr = addr;
-	shot->data_src = 0;
+	snap->addr = addr;
+	snap->data_src = 0;
 	if (event_ctx(t->cpu->slot)->needs & SHOT_PAGES)
-		shot->data_page_size = page_size_of(addr);
+		snap->data_page_size = page_size_of(addr);
 }
 
 /* ---- branches ---- */
@@ -141,7 +142,7 @@ static u32 branch_kind(u64 from)
 	}
 }
 
-static void take_branches(const struct cpu *cpu, struct sampler *s, struct shot *out)
+static void take_branches(const struct cpu *cpu, struct sampler *s, struct snapshot *out)
 {
 	u8 at = cpu->lbr_pos;
 	u32 n;
@@ -150,7 +151,7 @@ static void take_branches(const struct cpu *cpu, struct sampler *s, struct shot 
 		at--;
 		if (!cpu->lbr_from[at])
 			break;
-		s->branch[n] = (struct shot_branch){
+		s->branch[n] = (struct snapshot_branch){
 			cpu->lbr_from[at], cpu->lbr_to[at], branch_kind(cpu->lbr_from[at]), 0};
 	}
 	out->branch = s->branch;
@@ -159,14 +160,14 @@ static void take_branches(const struct cpu *cpu, struct sampler *s, struct shot 
 
 /* ---- the exact call stack ---- */
 
-void shot_prepare_slowly(struct thread *t)
+void perf_prepare_slowly(struct thread *t)
 {
 	t->cpu->calls_pos = 0;
 	t->cpu->calls = t->calls = scratch_alloc(CALLS_BYTES);
 }
 
 /* The calls that regs' instruction, which is done, was inside of, innermost first. */
-static u32 read_calls(struct thread *t, const struct shot_regs *regs, struct cpu_call *out, u32 max)
+static u32 read_calls(struct thread *t, const struct snapshot_regs *regs, struct cpu_call *out, u32 max)
 {
 	struct insn in;
 	bool returned;
@@ -181,7 +182,7 @@ static u32 read_calls(struct thread *t, const struct shot_regs *regs, struct cpu
  * Calls that are older than the event can be known by frame pointers only. These are believed if they lead to the outermost call that is
  * known; the innermost function may have no frame.
  */
-static void add_older(struct sampler *s, struct shot *out)
+static void add_older(struct sampler *s, struct snapshot *out)
 {
 	u32 known = out->nr_chain, n = callchain_frames(out->regs, s->frames, s->chain_room), at = known;
 
@@ -193,7 +194,7 @@ static void add_older(struct sampler *s, struct shot *out)
 		s->chain[out->nr_chain++] = s->frames[at++];
 }
 
-static void take_calls(struct thread *t, struct sampler *s, struct shot *out)
+static void take_calls(struct thread *t, struct sampler *s, struct snapshot *out)
 {
 	out->nr_chain = read_calls(t, out->regs, s->frame, s->chain_room);
 	for (u32 i = 0; i < out->nr_chain; i++)
@@ -203,7 +204,7 @@ static void take_calls(struct thread *t, struct sampler *s, struct shot *out)
 }
 
 /* A signal is no branch. */
-static void take_branch_calls(struct thread *t, struct sampler *s, struct shot *out)
+static void take_branch_calls(struct thread *t, struct sampler *s, struct snapshot *out)
 {
 	u32 n = read_calls(t, out->regs, s->frame, SHOT_BRANCHES_MAX);
 
@@ -211,14 +212,14 @@ static void take_branch_calls(struct thread *t, struct sampler *s, struct shot *
 		const struct cpu_call *c = &s->frame[i];
 
 		if (c->len)
-			s->call[out->nr_call++] = (struct shot_branch){c->ret - c->len, c->to, branch_kind(c->ret - c->len), 0};
+			s->call[out->nr_call++] = (struct snapshot_branch){c->ret - c->len, c->to, branch_kind(c->ret - c->len), 0};
 	}
 	out->call = s->call;
 }
 
 /* ---- all of it ---- */
 
-static void take_parts(struct thread *t, u32 needs, struct shot *out)
+static void take_parts(struct thread *t, u32 needs, struct snapshot *out)
 {
 	struct sampler *s = t->sampler;
 
@@ -247,11 +248,11 @@ static void take_parts(struct thread *t, u32 needs, struct shot *out)
 	out->cgroup = s->cgroup;
 }
 
-void shot_take(struct thread *t, const struct shot_regs *regs, struct shot *out)
+void snapshot_take(struct thread *t, const struct snapshot_regs *regs, struct snapshot *out)
 {
 	u32 needs = event_ctx(t->cpu->slot)->needs;
 
-	*out = (struct shot){.task = t->cpu->slot, .ip = regs->rip, .regs = regs};
+	*out = (struct snapshot){.task = t->cpu->slot, .ip = regs->rip, .regs = regs};
 	if (needs & SHOT_CPU)
 		out->cpu = host_task_cpu(out->task);
 	if (unlikely(needs & ~(SHOT_REGS | SHOT_CPU)))

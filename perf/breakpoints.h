@@ -2,28 +2,25 @@
  * Breakpoints of a thread: what its ACTIVE events of the breakpoint PMU want to be told.
  *
  * Translated code stops in front of an instruction that has an execution breakpoint (DBT_BREAK), or that may access watched
- * memory (DBT_WATCHED). The thread goes over it by sampling_step(), which asks here before and after: execution breakpoints are hit before the
+ * memory (DBT_WATCHED). The thread goes over it by perf_step(), which asks here before and after: execution breakpoints are hit before the
  * instruction, once, data breakpoints after it, once for each iteration of a string instruction, as x86 processors report them. What a hit means is
  * event_hit()'s business.
  *
  * All functions are called by the thread itself, outside translated code and without locks.
  */
-#ifndef OS_BREAKPOINTS_H
-#define OS_BREAKPOINTS_H
+#ifndef PERF_BREAKPOINTS_H
+#define PERF_BREAKPOINTS_H
 
 #include "dbt/dbt.h"
 #include "event/sample.h"
 #include "isa/address.h"
 #include "os/thread.h"
 
-/* The thread's list anew. Before it runs on, when event_ctx.hits_changed is set. */
-void breakpoints_load(struct thread *t);
-
 /* One instruction, from breakpoints_begin() to breakpoints_end(). */
 struct breakpoint_step {
 	bool on;	  /* the thread has any breakpoints */
 	bool hit;	  /* its own was hit: not again when it is begun again */
-	struct shot_regs before;
+	struct snapshot_regs before;
 	struct isa_access access[ISA_ACCESSES];
 	int accesses;
 };
@@ -47,9 +44,6 @@ static inline void breakpoints_end(struct thread *t, const struct breakpoint_ste
 	if (unlikely(s->on))
 		breakpoints_end_slowly(t, s, stop);
 }
-
-/* The instruction at cpu->rip has had its breakpoint hit: the processor's resume flag. It is to be stepped over. */
-bool breakpoints_resume(const struct thread *t);
 
 /* In the child of a fork, which has the parent's as a copy: none of them is its own. */
 void breakpoints_forked(struct thread *t);

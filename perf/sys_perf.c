@@ -1,7 +1,7 @@
 /*
- * Event descriptors; see sys_perf.h.
+ * The system calls of events: perf_event_open and what others do with its descriptors.
  *
- * The guest gets a socket (os/notify.h), or where there are none the reading end of a pipe: a descriptor of the host's with
+ * The guest gets a socket (perf/notify.h), or where there are none the reading end of a pipe: a descriptor of the host's with
  * an inode of its own, which the host duplicates, inherits and closes like any other. Reads, writes and ioctls never reach it.
  */
 #include <asm/ioctls.h>
@@ -16,14 +16,14 @@
 #include "event/open.h"
 #include "event/read.h"
 #include "os/apart.h"
-#include "os/notify.h"
 #include "os/process.h"
 #include "os/scratch.h"
 #include "os/session.h"
-#include "os/sys_perf.h"
-#include "os/tell.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
+#include "perf/notify.h"
+#include "perf/perf.h"
+#include "perf/sideband.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -176,7 +176,7 @@ long sys_write(struct thread *t, const u64 *a)
 		return refuse(EINVAL, "events cannot be written");
 	ret = syscall_pass(t, a);
 	if (ret > 0)
-		tell_written(t, (s32)a[0], (u64)ret);
+		perf_written(t, (s32)a[0], (u64)ret);
 	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
 }
 
@@ -187,7 +187,7 @@ static long ioctl_file(struct thread *t, const u64 *a)
 	s32 on;
 
 	if (!ret && (u32)a[1] == FIOASYNC && !guest_read(&on, a[2], sizeof(on)))
-		notify_set_async(t, (s32)a[0], on);
+		perf_set_async(t, (s32)a[0], on);
 	return ret;
 }
 

@@ -15,16 +15,10 @@
  *    and the guest has none yet. Elsewhere the guest's ids begin at 1.
  * 3. The kernel forgets it with fork (in the child) and exec; struct thread follows.
  */
-#ifndef OS_TIMER_H
-#define OS_TIMER_H
+#ifndef PERF_TIMER_H
+#define PERF_TIMER_H
 
 #include "os/thread.h"
-
-/* While t->clock_state is CLOCK_RUNNING: before a system call is made for the guest. */
-void timer_call_begins(struct thread *t, long nr, const u64 *a);
-
-/* After it: ret says that it was a transfer of which the timer may have cut off the rest, so that is to be done as well. */
-bool timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret);
 
 /* Before the guest goes on, if t->clock_state is CLOCK_PAUSED. May set t->clock_fired. */
 void timer_resume(struct thread *t);

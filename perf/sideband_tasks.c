@@ -1,4 +1,4 @@
-/* See tell.h. */
+/* Side-band records of tasks: names, relations, namespaces, cgroups, switches. See perf.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,8 +8,9 @@
 #include "os/pidns.h"
 #include "os/proc.h"
 #include "os/session.h"
-#include "os/tell.h"
 #include "os/vfile.h"
+#include "perf/perf.h"
+#include "perf/sideband.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/string.h"
@@ -39,7 +40,7 @@ static bool is_made_up(s32 fd)
 	return sys2(__NR_fstat, fd, &st) == 0 && S_ISREG(st.st_mode) && !st.st_size;
 }
 
-void tell_written_slowly(struct thread *t, s32 fd)
+void perf_written_slowly(struct thread *t, s32 fd)
 {
 	char link[32], path[64], name[sizeof(t->task->comm) + 2], *number;
 	u32 of = 0;
@@ -79,17 +80,17 @@ static void namespaces_of(const struct task *task, struct sideband_namespaces *o
 	}
 }
 
-void tell_namespaces(struct thread *t)
+void perf_namespaces_changed(struct thread *t)
 {
 	struct sideband_namespaces ns;
 
-	if (!tell_wanted(t, SB_NAMESPACES))
+	if (!perf_sideband_wanted(t, SB_NAMESPACES))
 		return;
 	namespaces_of(t->task, &ns);
 	sideband_namespaces(t->cpu->slot, &ns);
 }
 
-void tell_forked(u32 slot, u32 generation)
+void perf_forked(u32 slot, u32 generation)
 {
 	task_id parent = event_task_untold(slot);
 	struct sideband_namespaces ns;
@@ -171,7 +172,7 @@ static void tell_cgroup(struct thread *t, const char *path)
 		sideband_cgroup(t->cpu->slot, m.ino, below_mount(m.full));
 }
 
-void tell_mkdir_slowly(struct thread *t, s32 dirfd, gva path)
+void perf_mkdir_slowly(struct thread *t, s32 dirfd, gva path)
 {
 	char full[ARENA_PATH];
 	size_t at = 0;
@@ -200,7 +201,7 @@ static void tell_pair(struct thread *t, bool preempted, u64 out_time, u64 in_tim
 	sideband_switch(t->cpu->slot, &in);
 }
 
-void tell_switches_slowly(struct thread *t, u64 since)
+void perf_switches_slowly(struct thread *t, u64 since)
 {
 	struct usage ru;
 	u64 now = host_clock_perf(), i;
@@ -220,14 +221,14 @@ void tell_switches_slowly(struct thread *t, u64 since)
 	t->switches.known = 1;
 }
 
-void tell_first_switch(struct thread *t)
+void perf_first_switch(struct thread *t)
 {
 	struct sideband_switch in = {.out = false};
 
 	t->switches.known = 0;
-	if (!tell_wanted(t, SB_SWITCH))
+	if (!perf_sideband_wanted(t, SB_SWITCH))
 		return;
 	in.time = host_clock_perf();
 	sideband_switch(t->cpu->slot, &in);
-	tell_switches_slowly(t, 0);
+	perf_switches_slowly(t, 0);
 }

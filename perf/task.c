@@ -1,0 +1,19 @@
+/* A task's beginning and end, of all of perf/. See perf.h. */
+#include "perf/breakpoints.h"
+#include "perf/mmap.h"
+#include "perf/perf.h"
+#include "perf/timer.h"
+
+void perf_fork_child(struct thread *t)
+{
+	timer_after_fork(t);
+	breakpoints_forked(t);
+	perf_mmap_after_fork();
+}
+
+void perf_thread_ends(struct thread *t)
+{
+	timer_end(t);
+	perf_free_buffers(t);
+	breakpoints_drop(t);
+}
