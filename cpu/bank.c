@@ -73,10 +73,10 @@ u64 cpu_show_cell(struct bank *bank, enum cell c)
 static void forget_limits(struct cpu *cpu)
 {
 	for (enum cell c = 0; c < CELL_NR; c++)
-		cpu->limit[c] = CPU_NO_LIMIT;
-	cpu->near = cpu->summed = cpu->limited = cpu->running_up = cpu->fine = 0;
-	cpu->rare = cpu->far_apart = cpu->walking = cpu->tired = 0;
-	cpu->limits_stale = 1;
+		cpu->limits.at[c] = CPU_NO_LIMIT;
+	cpu->limits.want = cpu->limits.summed = cpu->limits.on = cpu->limits.running_up = cpu->limits.fine = 0;
+	cpu->limits.rare = cpu->limits.far_apart = cpu->limits.approaching = cpu->limits.given_up = 0;
+	cpu->limits.stale = 1;
 }
 
 void cpu_take_bank(struct cpu *cpu)
@@ -111,7 +111,7 @@ void cpu_clear_bank(struct cpu *cpu)
 /* The countdown of c is in force and right. */
 static bool counts_down(const struct cpu *cpu, enum cell c)
 {
-	return (cpu->near & CPU_WANT_COUNTDOWN << c) && !cpu->limits_stale;
+	return (cpu->limits.want & CPU_WANT_COUNTDOWN << c) && !cpu->limits.stale;
 }
 
 /* As sum_of() both, by the owner: each word is added as often as it has instructions. */
@@ -125,16 +125,16 @@ static void sum_up(struct cpu *cpu)
 		insns += longer;
 		branches += cpu_bank(cpu)->blocks[0][n];
 	}
-	cpu->sum[CELL_INSTRUCTIONS] = insns;
-	cpu->sum[CELL_BRANCHES] = branches;
-	cpu->summed = 1;
+	cpu->limits.sum[CELL_INSTRUCTIONS] = insns;
+	cpu->limits.sum[CELL_BRANCHES] = branches;
+	cpu->limits.summed = 1;
 }
 
 static u64 add_up(struct cpu *cpu, enum cell c)
 {
-	if (!cpu->summed)
+	if (!cpu->limits.summed)
 		sum_up(cpu);
-	return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c] + cpu->sum[c];
+	return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c] + cpu->limits.sum[c];
 }
 
 u64 cpu_own_count(struct cpu *cpu, enum cell c)
@@ -142,7 +142,7 @@ u64 cpu_own_count(struct cpu *cpu, enum cell c)
 	if (c > CELL_BRANCHES)
 		return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c];
 	if (counts_down(cpu, c))
-		return cpu->limit[c] + (u64)cpu->countdown[c];
+		return cpu->limits.at[c] + (u64)cpu->limits.countdown[c];
 	return add_up(cpu, c);
 }
 
@@ -150,31 +150,31 @@ static u64 left_of(struct cpu *cpu, enum cell c)
 {
 	u64 count;
 
-	if (!(cpu->limited >> c & 1))
+	if (!(cpu->limits.on >> c & 1))
 		return CPU_NO_LIMIT;
 	count = cpu_own_count(cpu, c);
-	return cpu->limit[c] > count ? cpu->limit[c] - count : 0;
+	return cpu->limits.at[c] > count ? cpu->limits.at[c] - count : 0;
 }
 
 static void clear_limit(struct cpu *cpu, enum cell c)
 {
 	if (c <= CELL_BRANCHES)
-		cpu->near &= ~(CPU_WANT_COUNTDOWN << c);
-	cpu->limit[c] = CPU_NO_LIMIT;
+		cpu->limits.want &= ~(CPU_WANT_COUNTDOWN << c);
+	cpu->limits.at[c] = CPU_NO_LIMIT;
 }
 
 static void set_limit(struct cpu *cpu, enum cell c, u64 left)
 {
-	cpu->limit[c] = cpu_own_count(cpu, c) + left;
+	cpu->limits.at[c] = cpu_own_count(cpu, c) + left;
 	if (c <= CELL_BRANCHES)
-		cpu->countdown[c] = -(s64)left;
+		cpu->limits.countdown[c] = -(s64)left;
 }
 
 void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR])
 {
 	u64 apart = limited ? CPU_NO_LIMIT : 0;
 
-	for (u32 gone = cpu->limited & ~limited; gone; gone &= gone - 1)
+	for (u32 gone = cpu->limits.on & ~limited; gone; gone &= gone - 1)
 		clear_limit(cpu, (enum cell)__builtin_ctz(gone));
 	for (u32 todo = limited; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
@@ -182,19 +182,19 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[
 		set_limit(cpu, c, left[c]);
 		apart = MIN(apart, left[c]);
 	}
-	cpu->limited = limited;
-	cpu->rare = apart >= RARE;
-	cpu->far_apart = adaptive || cpu->rare;
-	cpu->tired = 0;
-	cpu->limits_new = 1;
+	cpu->limits.on = limited;
+	cpu->limits.rare = apart >= RARE;
+	cpu->limits.far_apart = adaptive || cpu->limits.rare;
+	cpu->limits.given_up = 0;
+	cpu->limits.renew = 1;
 }
 
 bool cpu_limit_reached(struct cpu *cpu)
 {
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+	for (u32 todo = cpu->limits.on; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
-		if (cpu_own_count(cpu, c) >= cpu->limit[c])
+		if (cpu_own_count(cpu, c) >= cpu->limits.at[c])
 			return true;
 	}
 	return false;
@@ -202,13 +202,13 @@ bool cpu_limit_reached(struct cpu *cpu)
 
 bool cpu_limit_is_next(const struct cpu *cpu)
 {
-	return counts_down(cpu, CELL_INSTRUCTIONS) && cpu->countdown[CELL_INSTRUCTIONS] >= -1;
+	return counts_down(cpu, CELL_INSTRUCTIONS) && cpu->limits.countdown[CELL_INSTRUCTIONS] >= -1;
 }
 
 void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 {
 	store(&cpu_bank(cpu)->cell[c], cpu_bank(cpu)->cell[c] + (u64)by);
-	cpu->limits_stale = 1;
+	cpu->limits.stale = 1;
 }
 
 /* ---- changing words ---- */
@@ -238,9 +238,9 @@ static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 	u64 word = -MIN(left, UNLIMITED), by = word - cpu_bank(cpu)->cell[c];
 
 	if (left < UNLIMITED)
-		cpu->running_up |= 1u << c;
+		cpu->limits.running_up |= 1u << c;
 	else
-		cpu->running_up &= ~(1u << c);
+		cpu->limits.running_up &= ~(1u << c);
 	if (!by || (left >= UNLIMITED && -cpu_bank(cpu)->cell[c] > UNLIMITED / 2 && -cpu_bank(cpu)->cell[c] <= UNLIMITED))
 		return;
 	change_begin(cpu);
@@ -261,7 +261,7 @@ static u64 units_left(struct cpu *cpu)
 {
 	u64 units = UNLIMITED;
 
-	for (u32 todo = cpu->limited; todo; todo &= todo - 1) {
+	for (u32 todo = cpu->limits.on; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
 		units = MIN(units, left_of(cpu, c) / (c == CELL_CYCLES ? 2 : 1));
@@ -269,17 +269,17 @@ static u64 units_left(struct cpu *cpu)
 	return units;
 }
 
-static bool walks(const struct cpu *cpu)
+static bool is_approached(const struct cpu *cpu)
 {
-	return cpu->can_walk && !cpu->tired && cpu->limited == 1u << CELL_INSTRUCTIONS && cpu->far_apart;
+	return cpu->limits.can_approach && !cpu->limits.given_up && cpu->limits.on == 1u << CELL_INSTRUCTIONS && cpu->limits.far_apart;
 }
 
-void cpu_walk_no_more(struct cpu *cpu)
+void cpu_approach_give_up(struct cpu *cpu)
 {
-	cpu->tired = cpu->limits_stale = 1;
+	cpu->limits.given_up = cpu->limits.stale = 1;
 }
 
-u64 cpu_walk_left(struct cpu *cpu)
+u64 cpu_approach_left(struct cpu *cpu)
 {
 	return left_of(cpu, CELL_INSTRUCTIONS);
 }
@@ -291,7 +291,7 @@ u64 cpu_walk_left(struct cpu *cpu)
 static bool set_poll(struct cpu *cpu, u32 blocks)
 {
 	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + blocks * block_units(cpu);
-	u64 near = walks(cpu) ? 0 : cpu->rare ? NEAR : NEAR_OFTEN;
+	u64 near = is_approached(cpu) ? 0 : cpu->limits.rare ? NEAR : NEAR_OFTEN;
 
 	if (units <= MAX(near, unseen))
 		return false;
@@ -303,25 +303,25 @@ bool cpu_poll_on(struct cpu *cpu)
 {
 	bool on;
 
-	cpu->summed = 0;
-	on = !cpu->limits_new && !cpu->walking && set_poll(cpu, 1);
-	cpu->summed = 0;
+	cpu->limits.summed = 0;
+	on = !cpu->limits.renew && !cpu->limits.approaching && set_poll(cpu, 1);
+	cpu->limits.summed = 0;
 	return on;
 }
 
 /* The countdown of c, if it has a limit. */
 static u32 count_down(struct cpu *cpu, enum cell c)
 {
-	if (!(cpu->limited >> c & 1))
+	if (!(cpu->limits.on >> c & 1))
 		return 0;
-	cpu->countdown[c] = (s64)(cpu_own_count(cpu, c) - cpu->limit[c]);
+	cpu->limits.countdown[c] = (s64)(cpu_own_count(cpu, c) - cpu->limits.at[c]);
 	return CPU_WANT_COUNTDOWN << c;
 }
 
 /* Cells with words of their own. If nothing but limits changed, words without one are as they were. */
 static void renew_cells(struct cpu *cpu, bool sparse)
 {
-	u32 todo = cpu->limits_stale ? (1u << CELL_NR) - 1 : cpu->limited | cpu->running_up;
+	u32 todo = cpu->limits.stale ? (1u << CELL_NR) - 1 : cpu->limits.on | cpu->limits.running_up;
 
 	for (todo &= ~(1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES); todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
@@ -334,20 +334,20 @@ void cpu_renew_limits(struct cpu *cpu)
 {
 	u32 near = CPU_WANT_SPARSE;
 
-	cpu->walking = 0;
+	cpu->limits.approaching = 0;
 	if (!set_poll(cpu, 2)) {
-		cpu->walking = walks(cpu);
-		if (cpu->walking)
+		cpu->limits.approaching = is_approached(cpu);
+		if (cpu->limits.approaching)
 			cpu->poll = -(s64)UNLIMITED;
 		else
 			near = count_down(cpu, CELL_INSTRUCTIONS) | count_down(cpu, CELL_BRANCHES);
 	}
 	renew_cells(cpu, near & CPU_WANT_SPARSE);
 	change_end(cpu);
-	if (!(near & CPU_WANT_SPARSE) && cpu->limited >> CELL_TAKEN & 1)
+	if (!(near & CPU_WANT_SPARSE) && cpu->limits.on >> CELL_TAKEN & 1)
 		near |= CPU_WANT_EXPECT_TAKEN;
-	if (!(near & CPU_WANT_SPARSE) && cpu->rare)
+	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
 		near |= CPU_WANT_RARE;
-	cpu->near = near;
-	cpu->limits_stale = cpu->limits_new = 0;
+	cpu->limits.want = near;
+	cpu->limits.stale = cpu->limits.renew = 0;
 }

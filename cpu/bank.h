@@ -8,7 +8,7 @@
  * begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is passed.
  * Polls may add more than there was, so at a stop what is left is added up again.
  *
- * Near a limit the thread walks (dbt_walk()), or code runs that counts down by block and stops in front of the very block
+ * Near a limit the thread is led to it in pieces (dbt_approach()), or code runs that counts down by block and stops in front of the very block
  * (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A taken branch is noticed
  * only after it, so with a limit of CELL_TAKEN conditional branches are expected to be taken.
  *
@@ -59,11 +59,11 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 bool cpu_limit_reached(struct cpu *cpu);
 
 /*
- * The same, when cpu->walking: the thread is to be led by dbt_walk() to the only limit, one of instructions. How far it is,
+ * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of instructions. How far it is,
  * 0: it is reached; and another way to this limit is to be found.
  */
-u64 cpu_walk_left(struct cpu *cpu);
-void cpu_walk_no_more(struct cpu *cpu);
+u64 cpu_approach_left(struct cpu *cpu);
+void cpu_approach_give_up(struct cpu *cpu);
 
 /*
  * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits are
@@ -75,13 +75,13 @@ bool cpu_poll_on(struct cpu *cpu);
 static inline void cpu_poll_outside(struct cpu *cpu)
 {
 	cpu->poll += CPU_POLL_UNITS;
-	cpu->limits_stale |= cpu->poll >= 0;
+	cpu->limits.stale |= cpu->poll >= 0;
 }
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 
-/* By dbt/, outside translated code, when cpu->limits_new or limits_stale: sets poll, countdown[] and near for what is left. */
+/* By dbt/, outside translated code, when cpu->limits.renew or limits_stale: sets poll, countdown[] and near for what is left. */
 void cpu_renew_limits(struct cpu *cpu);
 
 #endif

@@ -96,13 +96,6 @@ struct cpu_call {
 	u64 len : 8; /* of the call instruction in front of ret; 0: a signal */
 };
 
-/* Where code for pc begins; good as long as the generation is the code cache's. */
-struct cpu_way {
-	u64 pc;
-	u32 want, generation, host;
-};
-#define CPU_WAYS 64 /* a power of 2 */
-
 /*
  * Units from one poll to the next in CPU_WANT_SPARSE code, at most, and units of a block in code that counts cycles
  * (dbt/polls.h). An instruction is at least one unit.
@@ -132,75 +125,91 @@ struct bank {
 	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
 } __attribute__((aligned(64)));
 
+/* Limits of the thread's cells, and what is done about them: cpu/bank.h. */
+struct cpu_limits {
+	u32 on;		   /* bit per cell with a limit */
+	u32 want;	   /* bits of CPU_WANT_NEAR, CPU_WANT_SPARSE and CPU_WANT_RARE that the code needs for them */
+	u32 renew;	   /* cpu_renew_limits() is due */
+	u32 stale;	   /* the same, and countdown[] does not say the counts: they moved otherwise than by code that stops at limits */
+	u32 rare;	   /* they were far away when they were set, */
+	u32 far_apart;	   /* or stand for frequencies: a near one is approached (dbt_approach()), */
+	u32 can_approach;  /* if the variant allows that; */
+	u32 approaching;   /* it is to be; */
+	u32 given_up;	   /* this one is not */
+	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
+	u32 running_up;	   /* bit per cell whose word runs up to its limit */
+	u32 summed;	   /* sum[] is what blocks[][] amount to now */
+	u64 sum[2];	   /* instructions and branches */
+	s64 countdown[2];  /* of instructions and of branches, up to 0. In force, they are the counts - at[] */
+	u64 at[CELL_NR];   /* counts at which the limits are reached; ~0: none */
+};
+
+/* Where in translated code the thread is; good as long as the generation is the code cache's. */
+struct cpu_here {
+	u64 pc;
+	u32 frag, rec;	   /* fragment and record; frag 0: not known */
+	u32 exit;	   /* the first behind that, or an earlier one */
+	u32 entry;	   /* it is this entry's; 0: of none */
+	u32 generation;
+};
+
+/* The piece of a fragment that is being run (dbt/piece.h): a copy of so many bytes, up to record `end`. */
+struct cpu_copy {
+	u32 at, from;	   /* cache addresses of the copy and of the original; at 0: there is none */
+	u32 len, end, part;
+};
+
+/* In critical sections of restartable sequences (dbt/rseq_cs.h): the next instruction may be executed if *word + minus is 0. */
+struct cpu_guard {
+	u64 word, minus;
+	struct rseq_cs *range;
+	u32 aborted;	   /* it was not */
+};
+
+/* Where the dispatcher has found code for pc; good as long as the generation is the code cache's. */
+struct cpu_found {
+	u64 pc;
+	u32 want, generation, host;
+};
+#define CPU_FOUND 64 /* a power of 2 */
+
 /* What every thread uses is at the end, in one page: each page that is written costs a fork two faults. */
 struct cpu {
 	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR]; /* taken branches, a ring */
-	u8 watch_map[CPU_WATCH_MAP]; /* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
+	u8 watch_map[CPU_WATCH_MAP];	/* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
 
-	u64 gpr[16];	   /* guest registers while in the runtime; the stolen one's place is not used */
+	u64 gpr[16];			/* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
 	u64 rflags;
-	u64 exit_id;	   /* by which exit of which block the cache was left */
-	u64 poll_back;	   /* cache address at which code that was stopped by a poll goes on */
-	u64 target;	   /* guest address wanted by an indirect branch that missed the lookup */
-	u64 rt_rsp;	   /* the runtime's stack pointer to return to from translated code */
-	u64 rt_fn[4];	   /* addresses in the runtime that the cache jumps to (dbt/) */
-	u32 pending;	   /* set by a signal handler of this thread: leave the cache at the next instruction boundary */
-	u32 variant;	   /* CPU_WANT_* of the code that it runs now */
-	u32 epoch;	   /* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
-	u32 slot;	   /* number of this cpu's task slot */
+	u64 exit_id;			/* by which exit of which block the cache was left */
+	u64 poll_back;			/* cache address at which code that was stopped by a poll goes on */
+	u64 target;			/* guest address wanted by an indirect branch that missed the lookup */
+	u64 rt_rsp;			/* the runtime's stack pointer to return to from translated code */
+	u64 rt_fn[4];			/* addresses in the runtime that the cache jumps to (dbt/) */
+	u32 pending;			/* set by a signal handler of this thread: leave the cache at the next instruction boundary */
+	u32 variant;			/* CPU_WANT_* of the code that it runs now */
+	u32 epoch;			/* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
+	u32 generation;			/* of the code cache when it was entered last */
+	u32 slot;			/* number of this cpu's task slot */
+	u32 left_code;			/* by dbt_leave(), since it was entered: else nothing was executed */
+	u32 steps, pieces, stops;	/* for statistics: steps and pieces since translated code ran on, stops by polls since the dispatcher ran */
 
-	/* Limits; see cpu/bank.h. All written by the owner only. */
-	u32 near;	   /* bits of CPU_WANT_NEAR, CPU_WANT_SPARSE and CPU_WANT_RARE in force */
-	u32 limited;	   /* bit per cell with a limit */
-	u32 rare;	   /* these were far away when they were set */
-	u32 far_apart;	   /* likewise, or they stand for frequencies: a near one is walked to (dbt_walk()), */
-	u32 can_walk;	   /* if the variant can be; */
-	u32 walking;	   /* it is to be; */
-	u32 tired;	   /* this one is not */
-	u32 running_up;	   /* bit per cell whose word runs up to one */
-	u32 limits_new;	   /* cpu_renew_limits() is due */
-	u32 limits_stale;  /* the same, and countdown[] does not tell the counts: they moved otherwise than by code that stops at limits */
-	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
-	u32 generation;	   /* of the code cache when it was entered last */
-	u32 steps;	   /* single steps since translated code ran on (for statistics) */
-	u32 summed;	   /* sum[] is what blocks[][] amount to now */
-	u64 sum[2];	   /* instructions and branches */
-	s64 countdown[2];  /* of instructions and of branches: run up to 0 as the bank's words. In force, they are the counts - limit[] */
-	u64 limit[CELL_NR];  /* counts at which the limits are reached; ~0: none */
+	struct cpu_limits limits;
+	struct cpu_here here;
+	struct cpu_copy copy;
+	struct cpu_found found[CPU_FOUND];
 
-	struct cpu_way way[CPU_WAYS]; /* that the dispatcher found of late */
-
-	/* Walking (dbt/piece.h). In translated code place_pc is here, as long as the generation is the code cache's: */
-	u64 place_pc;
-	u32 place_frag, place_rec, place_exit, place_generation; /* place_frag 0: not known; place_exit: the first behind it, or an earlier one */
-	u32 place_entry;   /* it is this entry's; 0: of none */
-	/* The copy that is being run: so many bytes as at copy_from, up to that record. copy_at 0: none. */
-	u32 copy_at, copy_from, copy_len, copy_end, copy_part;
-	u32 left_code;	   /* by dbt_leave(), since it was entered: else nothing was executed */
-	u32 pieces;	   /* run since translated code ran on (for statistics) */
-	u32 stops;	   /* by polls, since the dispatcher ran (for statistics) */
-
-	/* Watched data: where an access of up to 64 bytes must begin to touch one of the thread's watchpoints. Written by the owner only, as the rest. */
-	u64 watch_lo, watch_len;
-
-	/* The call stack, a ring in the process's own memory; calls_pos is the place of the innermost call. NULL until it is wanted. */
-	struct cpu_call *calls;
-	u16 calls_pos;
-
-	/* In critical sections (dbt/rseq_cs.h); see dbt_guard(). */
-	u64 guard;	   /* address of a word that says whether the next instruction may be executed: */
-	u64 guard_minus;   /* if it and this one amount to 0 */
-	struct rseq_cs *guard_range;
-	u32 aborted;	   /* it was not */
-
-	u8 lbr_pos;	   /* the next place in lbr_from and lbr_to to be written */
+	u64 watch_lo, watch_len;	/* where an access of up to 64 bytes must begin to touch one of the thread's watchpoints */
+	struct cpu_call *calls;		/* the exact call stack, a ring in the process's own memory; NULL until it is wanted */
+	u16 calls_pos;			/* the innermost call's place */
+	u8 lbr_pos;			/* the next place in lbr_from and lbr_to to be written */
+	struct cpu_guard guard;
 
 	/* The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit displacements. */
 	u64 not_used[2] __attribute__((aligned(64)));
-	s64 poll;	   /* each poll adds the units since the last one, and stops if it is not negative then */
-	u64 stolen;	   /* the guest's value of the stolen register, always; the stolen one points here */
-	u64 spill[4];	   /* scratch of one translated instruction or of one indirect branch */
+	s64 poll;			/* each poll adds the units since the last one, and stops if it is not negative then */
+	u64 stolen;			/* the guest's value of the stolen register, always; the stolen one points here */
+	u64 spill[4];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
 #define CPU_BASE ((s32)offsetof(struct cpu, stolen))

@@ -98,7 +98,7 @@ static void add_deltas(struct cpu *cpu, u32 variant, u32 rec, s64 times)
 	if (cache.variant[variant].want & CPU_WANT_KINDS)
 		for (enum cell c = CELL_COND; c < CELL_NR; c++)
 			cpu_bank(cpu)->cell[c] += (u64)(times * cache.kinds[rec].d[c - CELL_COND]);
-	cpu->limits_stale = 1;
+	cpu->limits.stale = 1;
 }
 
 void counting_correct(struct cpu *cpu, u32 variant, u32 rec)
@@ -130,13 +130,13 @@ u8 counting_made_down(const struct counting *c)
 /* The countdowns stay good. */
 void counting_undo(struct cpu *cpu, const struct exit *x)
 {
-	u32 stale = cpu->limits_stale;
+	u32 stale = cpu->limits.stale;
 
 	if (x->rec)
 		counting_correct(cpu, x->variant, x->rec);
-	cpu->countdown[CELL_INSTRUCTIONS] -= x->undo & (UNDO_BRANCH - 1);
-	cpu->countdown[CELL_BRANCHES] -= !!(x->undo & UNDO_BRANCH);
-	cpu->limits_stale = stale;
+	cpu->limits.countdown[CELL_INSTRUCTIONS] -= x->undo & (UNDO_BRANCH - 1);
+	cpu->limits.countdown[CELL_BRANCHES] -= !!(x->undo & UNDO_BRANCH);
+	cpu->limits.stale = stale;
 }
 
 static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, struct increment *out)
@@ -145,7 +145,7 @@ static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, st
 		return false;
 	*out = (struct increment){
 		.cells = COUNTDOWN_BIT(cell),
-		.disp = (s32)(CPU_AT(countdown) + 8 * cell),
+		.disp = (s32)(CPU_AT(limits.countdown) + 8 * cell),
 		.n = c->total[cell],
 		.tested = true,
 		.down = true,
@@ -222,7 +222,7 @@ u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 void counting_take_back(struct emit *e, const struct counting *c, bool spilled)
 {
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
-		s32 disp = (s32)(CPU_AT(countdown) + 8 * cell);
+		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell);
 
 		if (!(c->flushed & COUNTDOWN_BIT(cell)))
 			continue;

@@ -10,6 +10,6 @@
 #define CPU_AT_TARGET -1976
 #define CPU_AT_RT_RSP -1968
 #define CPU_AT_PENDING -1928
-#define CPU_AT_ABORTED -80
+#define CPU_AT_ABORTED -72
 
 #endif

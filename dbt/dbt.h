@@ -23,8 +23,8 @@ enum dbt_stop {
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_RSEQ_CS,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_rseq_cs() */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
-	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that may be walked to is near; or from dbt_walk(): not from here */
-	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_walk(): at least one */
+	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that is to be approached is near; or from dbt_approach(): not from here */
+	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_approach(): at least one */
 };
 
 /* Why DBT_FAULT: as the kernel would report it in siginfo. */
@@ -49,15 +49,15 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
  * After DBT_NEAR: executes up to so many instructions (at least 1) from cpu->rip on, as far as the code leads that there is of them, and counts them.
  * No limits are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing was done, it cannot be done here.
  */
-enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
+enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
 
 /* After dbt_step(): that was no branch, or one that was not taken. */
 static inline bool dbt_in_block(const struct cpu *cpu)
 {
-	return cpu->fine;
+	return cpu->limits.fine;
 }
 
-/* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_walk() is called next: the thread is out of the code cache. */
+/* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_approach() is called next: the thread is out of the code cache. */
 void dbt_outside(struct cpu *cpu);
 
 /*
@@ -70,8 +70,8 @@ void dbt_break_clear(void);
 
 /*
  * Critical sections of restartable sequences (dbt/rseq_cs.h): whether the instruction at pc is in one that is known; and the guest's descriptor of one
- * that begins there, 0: none does. dbt_step() executes such an instruction only if *cpu->guard + cpu->guard_minus is 0 and stays so, and
- * sets cpu->aborted and returns DBT_INTERRUPT if not. dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor
+ * that begins there, 0: none does. dbt_step() executes such an instruction only if *cpu->guard.word + cpu->guard.minus is 0 and stays so, and
+ * sets cpu->guard.aborted and returns DBT_INTERRUPT if not. dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor
  * that it names, which is the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
  */
 extern u32 dbt_rseq_cs_known; /* how many */
@@ -96,9 +96,9 @@ enum dbt_stop dbt_rseq_cs(struct cpu *cpu, struct dbt_fault *fault);
 
 static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_cs *range)
 {
-	cpu->guard = word;
-	cpu->guard_minus = -value;
-	cpu->guard_range = range;
+	cpu->guard.word = word;
+	cpu->guard.minus = -value;
+	cpu->guard.range = range;
 }
 
 /* The kernel lets user mode read segment bases (AT_HWCAP2): checks of watched data through fs and gs are then quick. */

@@ -36,8 +36,8 @@ static struct part *take_part(struct cpu *cpu)
 
 void piece_done(struct cpu *cpu)
 {
-	cpu->copy_at = 0;
-	__atomic_store_n(&part[cpu->copy_part].owner, 0, __ATOMIC_RELEASE);
+	cpu->copy.at = 0;
+	__atomic_store_n(&part[cpu->copy.part].owner, 0, __ATOMIC_RELEASE);
 }
 
 /* The record behind the last of so many instructions from the record on; or the end of the fragment's. Of its own instruction it may not be the first. */
@@ -93,7 +93,7 @@ static void prefetch(const struct cpu *cpu, u32 from)
 {
 	for (u32 i = 0; i < PREFETCHED; i += 64) {
 		__builtin_prefetch((void *)(uintptr_t)(from + i));
-		__builtin_prefetch((u8 *)&cache.exit[cpu->place_exit] + i);
+		__builtin_prefetch((u8 *)&cache.exit[cpu->here.exit] + i);
 	}
 }
 
@@ -107,15 +107,15 @@ static void prefetch_next(const u8 *to)
 /* All that is left of the fragment is no more than so many instructions. For this and what follows no record need be read, which is a good part of the cost. */
 static bool is_whole(const struct cpu *cpu, const struct frag *f, u64 insns)
 {
-	const struct entry *e = &cache.entry[cpu->place_entry];
+	const struct entry *e = &cache.entry[cpu->here.entry];
 
-	return cpu->place_entry && e->insns != ENTRY_LONG && e->insns <= insns && f->host_end - e->host <= PIECE_MAX;
+	return cpu->here.entry && e->insns != ENTRY_LONG && e->insns <= insns && f->host_end - e->host <= PIECE_MAX;
 }
 
 bool piece_make(struct cpu *cpu, u64 insns)
 {
-	const struct frag *f = &cache.frag[cpu->place_frag];
-	u32 rec = cpu->place_rec, stop = f->rec + f->nrec, from, end;
+	const struct frag *f = &cache.frag[cpu->here.frag];
+	u32 rec = cpu->here.rec, stop = f->rec + f->nrec, from, end;
 	struct part *p = f->stays ? NULL : take_part(cpu);
 	struct emit e;
 	bool whole;
@@ -123,15 +123,15 @@ bool piece_make(struct cpu *cpu, u64 insns)
 
 	if (!p)
 		return false;
-	from = cpu->place_entry ? cache.entry[cpu->place_entry].host : f->host + cache.rec[rec].host;
+	from = cpu->here.entry ? cache.entry[cpu->here.entry].host : f->host + cache.rec[rec].host;
 	prefetch(cpu, from);
 	if (!is_whole(cpu, f, insns))
 		stop = find_end(f, rec, insns);
 	whole = stop == f->rec + f->nrec;
-	cpu->copy_part = (u32)(p - part);
+	cpu->copy.part = (u32)(p - part);
 	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)
 		p->used = 0;
-	to = cache.copies + cpu->copy_part * PART_SIZE + p->used;
+	to = cache.copies + cpu->copy.part * PART_SIZE + p->used;
 	end = !whole ? f->host + cache.rec[stop].host : f->lookup ? f->lookup : f->host_end;
 	memcpy(to, (void *)(uintptr_t)from, end - from);
 	e.p = to + (end - from);
@@ -143,22 +143,22 @@ bool piece_make(struct cpu *cpu, u64 insns)
 		cache_emit_stub(&e, 0);
 	else if (f->lookup)
 		emit_jmp(&e, cache.miss);
-	emit_exits(&e, f, cpu->place_exit, from, end, to);
+	emit_exits(&e, f, cpu->here.exit, from, end, to);
 	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64) + APART;
-	prefetch_next(cache.copies + cpu->copy_part * PART_SIZE + p->used);
-	cpu->copy_end = whole ? 0 : stop;
-	cpu->copy_from = from;
+	prefetch_next(cache.copies + cpu->copy.part * PART_SIZE + p->used);
+	cpu->copy.end = whole ? 0 : stop;
+	cpu->copy.from = from;
 	/* Behind the last instruction, where it leaves or looks up its target, it is as the fragment is there. */
-	cpu->copy_len = end - from + (!whole || f->lookup);
+	cpu->copy.len = end - from + (!whole || f->lookup);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	code_written();
-	cpu->copy_at = code_host(to);
+	cpu->copy.at = code_host(to);
 	return true;
 }
 
 u64 piece_origin(const struct cpu *cpu, u64 host)
 {
-	if (cpu->copy_at && host - cpu->copy_at < cpu->copy_len)
-		return host - cpu->copy_at + cpu->copy_from;
+	if (cpu->copy.at && host - cpu->copy.at < cpu->copy.len)
+		return host - cpu->copy.at + cpu->copy.from;
 	return host;
 }

@@ -12,8 +12,8 @@
 #define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE)
 
 /*
- * Copies what comes from record cpu->place_rec on, of at most `insns` instructions, for the cpu's thread to enter at cpu->copy_at until
- * piece_done(). At its end, if it has one in front of record cpu->copy_end (0: it has none), it leaves by exit 0. False: it cannot be had.
+ * Copies what comes from record cpu->here.rec on, of at most `insns` instructions, for the cpu's thread to enter at cpu->copy.at until
+ * piece_done(). At its end, if it has one in front of record cpu->copy.end (0: it has none), it leaves by exit 0. False: it cannot be had.
  */
 bool piece_make(struct cpu *cpu, u64 insns);
 void piece_done(struct cpu *cpu);

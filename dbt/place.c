@@ -162,10 +162,10 @@ bool find_poll(void)
 		return true;
 	if (distance <= POLL_EVERY && !leads_nearer(distance))
 		return false;
-	return find_place(&cheap) < tr.n && cheap;
+	return find_here(&cheap) < tr.n && cheap;
 }
 
-u32 find_place(bool *safe)
+u32 find_here(bool *safe)
 {
 	int place;
 

@@ -7,11 +7,11 @@
  * each (CPU_WANT_ONE) is
  *
  *	counting	the instructions count as done
- *	guard		leaves by dbt_rseq_cs_abort unless *cpu->guard + cpu->guard_minus is 0
+ *	guard		leaves by dbt_rseq_cs_abort unless *cpu->guard.word + cpu->guard.minus is 0
  *	instructions	up to where the last one's effect is in memory; what follows only puts registers back
  *
- * and from the guard to the effect it is a critical section of the kernel's, which *cpu->guard_range describes and *cpu->guard points to: the kernel
- * clears *cpu->guard when it preempts the thread anywhere, and besides continues at dbt_rseq_cs_abort when it does so in there. Hence they
+ * and from the guard to the effect it is a critical section of the kernel's, which *cpu->guard.range describes and *cpu->guard.word points to: the kernel
+ * clears *cpu->guard.word when it preempts the thread anywhere, and besides continues at dbt_rseq_cs_abort when it does so in there. Hence they
  * are executed wholly or not at all, and not at all once the thread was preempted. The guest's registers are in struct cpu all the while, as they were
  * before, so they are right after an abort; the count is taken back.
  *

@@ -27,7 +27,7 @@ _Static_assert(CPU_AT(exit_id) == CPU_AT_EXIT_ID, "cpu_offsets.h");
 _Static_assert(CPU_AT(target) == CPU_AT_TARGET, "cpu_offsets.h");
 _Static_assert(CPU_AT(rt_rsp) == CPU_AT_RT_RSP, "cpu_offsets.h");
 _Static_assert(CPU_AT(pending) == CPU_AT_PENDING, "cpu_offsets.h");
-_Static_assert(CPU_AT(aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
+_Static_assert(CPU_AT(guard.aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
 
 _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 
@@ -47,9 +47,9 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_POLL] = (u64)(uintptr_t)dbt_leave_poll;
 	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
 	cpu->rflags = RFLAGS_FIXED;
-	memset(cpu->way, 0, sizeof(cpu->way));
-	cpu->place_frag = 0;
-	dbt_guard(cpu, (gva)&cpu->guard_minus, ~0ul, NULL);
+	memset(cpu->found, 0, sizeof(cpu->found));
+	cpu->here.frag = 0;
+	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
 }
 
 void dbt_before_fork(void)
@@ -83,7 +83,7 @@ static u32 make_room(struct cpu *cpu)
 	return variant;
 }
 
-u32 run_find_way(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 variant = cache_variant(cpu->variant), entry = 0;
 	struct variant *v;
@@ -126,33 +126,33 @@ again:
 static bool limit_exit(struct cpu *cpu, const struct exit *x)
 {
 	stat_inc(limit_exits);
-	cpu->fine = 1;
-	return !x->patch && (cpu->rare || (cache.variant[x->variant].want & CPU_WANT_FINE));
+	cpu->limits.fine = 1;
+	return !x->patch && (cpu->limits.rare || (cache.variant[x->variant].want & CPU_WANT_FINE));
 }
 
 /* The thread is at that record's place, in front of the guest instruction at cpu->rip. */
-static void place_at(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
+static void is_here(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 {
-	cpu->place_pc = cpu->rip;
-	cpu->place_frag = frag;
-	cpu->place_rec = rec;
-	cpu->place_exit = exit;
-	cpu->place_entry = 0;
-	cpu->place_generation = cpu->generation;
+	cpu->here.pc = cpu->rip;
+	cpu->here.frag = frag;
+	cpu->here.rec = rec;
+	cpu->here.exit = exit;
+	cpu->here.entry = 0;
+	cpu->here.generation = cpu->generation;
 	__builtin_prefetch(&cache.frag[frag]);
 	__builtin_prefetch(&cache.rec[rec]);
 }
 
 /* What a piece of it takes is seldom in the processor's caches: all of it is asked for at once. */
-void run_place_at_entry(struct cpu *cpu, u32 id)
+void run_is_at_entry(struct cpu *cpu, u32 id)
 {
 	const struct entry *e;
 
 	id = polls_behind(id);
 	e = &cache.entry[id];
 
-	place_at(cpu, e->frag, e->rec, e->exit);
-	cpu->place_entry = id;
+	is_here(cpu, e->frag, e->rec, e->exit);
+	cpu->here.entry = id;
 	__builtin_prefetch((u8 *)&cache.rec[e->rec] + 64);
 	__builtin_prefetch(&cache.exit[e->exit]);
 	__builtin_prefetch((void *)(uintptr_t)e->host);
@@ -168,9 +168,9 @@ static void left_by_poll(struct cpu *cpu)
 	cpu->rip = x->target;
 	counting_correct(cpu, x->variant, x->rec);
 	if (cache.frag[x->frag].poll)
-		run_place_at_entry(cpu, cache.frag[x->frag].entry);
+		run_is_at_entry(cpu, cache.frag[x->frag].entry);
 	else
-		place_at(cpu, x->frag, x->rec, (u32)cpu->exit_id);
+		is_here(cpu, x->frag, x->rec, (u32)cpu->exit_id);
 }
 
 bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
@@ -237,21 +237,21 @@ static u32 wanted(struct cpu *cpu)
 	u32 want = run_usable_want(cpu);
 
 	if (!(want & CPU_WANT_LIMITS)) {
-		cpu->limits_stale = 1;
-		cpu->fine = cpu->walking = 0;
+		cpu->limits.stale = 1;
+		cpu->limits.fine = cpu->limits.approaching = 0;
 		return want;
 	}
-	cpu->can_walk = !(want & ~PIECE_WANTS) && !dbt_options.no_ibl && !dbt_options.no_links;
-	if (cpu->near & CPU_WANT_SPARSE)
+	cpu->limits.can_approach = !(want & ~PIECE_WANTS) && !dbt_options.no_ibl && !dbt_options.no_links;
+	if (cpu->limits.want & CPU_WANT_SPARSE)
 		cpu_poll_outside(cpu);
-	if (cpu->limits_new | cpu->limits_stale | cpu->walking) {
-		stat_add(limits_passed, (cpu->near & CPU_WANT_SPARSE) && !cpu->walking && cpu_limit_reached(cpu));
+	if (cpu->limits.renew | cpu->limits.stale | cpu->limits.approaching) {
+		stat_add(limits_passed, (cpu->limits.want & CPU_WANT_SPARSE) && !cpu->limits.approaching && cpu_limit_reached(cpu));
 		cpu_renew_limits(cpu);
 	}
-	if (cpu->fine && !cpu->rare)
+	if (cpu->limits.fine && !cpu->limits.rare)
 		want |= CPU_WANT_FINE;
-	cpu->fine = 0;
-	return want | cpu->near;
+	cpu->limits.fine = 0;
+	return want | cpu->limits.want;
 }
 
 int run_enter_at(struct cpu *cpu, u64 host)
@@ -274,13 +274,13 @@ void run_set_variant(struct cpu *cpu, u32 want)
 	if (want & ~cpu->variant & CPU_WANT_LBR)
 		lbr_clear(cpu);
 	cpu->variant = want;
-	cpu->place_frag = 0; /* in another one's */
+	cpu->here.frag = 0; /* in another one's */
 }
 
-/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for run_find_way(). */
+/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for run_find(). */
 static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_fault *fault)
 {
-	struct cpu_way *way = &cpu->way[(cpu->rip ^ want >> 14) % CPU_WAYS];
+	struct cpu_found *found = &cpu->found[(cpu->rip ^ want >> 14) % CPU_FOUND];
 	u32 entry, generation;
 
 	if (want != cpu->variant) {
@@ -290,15 +290,15 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 	}
 	run_hold_cache(cpu);
 	generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
-	if (exit || indirect || way->pc != cpu->rip || way->want != want || way->generation != generation) {
-		entry = run_find_way(cpu, exit, indirect, fault);
+	if (exit || indirect || found->pc != cpu->rip || found->want != want || found->generation != generation) {
+		entry = run_find(cpu, exit, indirect, fault);
 		if (!entry)
 			return -1;
-		*way = (struct cpu_way){cpu->rip, want, generation, cache.entry[entry].host};
+		*found = (struct cpu_found){cpu->rip, want, generation, cache.entry[entry].host};
 	}
 	cpu->generation = generation;
-	cpu->place_frag = 0;
-	return run_enter_at(cpu, way->host);
+	cpu->here.frag = 0;
+	return run_enter_at(cpu, found->host);
 }
 
 void dbt_outside(struct cpu *cpu)
@@ -310,10 +310,10 @@ void dbt_outside(struct cpu *cpu)
 /* The thread only polled, or was led to a limit, and the code that it was in is what it is to run. */
 static bool goes_on(struct cpu *cpu, u32 want)
 {
-	if (!cpu->place_frag || cpu->place_pc != cpu->rip || want != cpu->variant)
+	if (!cpu->here.frag || cpu->here.pc != cpu->rip || want != cpu->variant)
 		return false;
 	run_hold_cache(cpu);
-	return cpu->place_generation == __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
+	return cpu->here.generation == __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 }
 
 int run_enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
@@ -330,10 +330,10 @@ int run_enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host)
 
 static int go_on(struct cpu *cpu)
 {
-	const struct frag *f = &cache.frag[cpu->place_frag];
-	u32 rec = cpu->place_rec;
+	const struct frag *f = &cache.frag[cpu->here.frag];
+	u32 rec = cpu->here.rec;
 
-	cpu->place_frag = 0;
+	cpu->here.frag = 0;
 	return run_enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
@@ -370,7 +370,7 @@ static int poll_on(struct cpu *cpu, int left)
 {
 	while (is_poll(cpu, left)) {
 		if (cpu->generation != __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE) ||
-		    (run_usable_want(cpu) | cpu->near) != cpu->variant || !cpu_poll_on(cpu))
+		    (run_usable_want(cpu) | cpu->limits.want) != cpu->variant || !cpu_poll_on(cpu))
 			return left;
 		cpu->stops++;
 		left = enter_behind(cpu, left);
@@ -388,9 +388,9 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		u32 want = wanted(cpu);
 		int left;
 
-		if (unlikely(cpu->walking))
+		if (unlikely(cpu->limits.approaching))
 			return DBT_NEAR;
-		cpu->summed = 0;
+		cpu->limits.summed = 0;
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
 		left = poll_on(cpu, left);
 		switch (left) {
@@ -473,10 +473,10 @@ enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 	u64 pc = cpu->rip, insns = cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], branches = cpu_bank(cpu)->cell[CELL_BRANCHES];
 	enum dbt_stop stop = step(cpu, run_usable_want(cpu), fault);
 
-	cpu->countdown[CELL_INSTRUCTIONS] += (s64)(cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] - insns);
-	cpu->countdown[CELL_BRANCHES] += (s64)(cpu_bank(cpu)->cell[CELL_BRANCHES] - branches);
-	cpu->limits_stale |= !!(cpu->near & CPU_WANT_SPARSE);
-	cpu->fine = cpu->rip - pc <= ISA_MAX_LEN;
+	cpu->limits.countdown[CELL_INSTRUCTIONS] += (s64)(cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] - insns);
+	cpu->limits.countdown[CELL_BRANCHES] += (s64)(cpu_bank(cpu)->cell[CELL_BRANCHES] - branches);
+	cpu->limits.stale |= !!(cpu->limits.want & CPU_WANT_SPARSE);
+	cpu->limits.fine = cpu->rip - pc <= ISA_MAX_LEN;
 	cpu->steps++;
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);

@@ -82,7 +82,7 @@ void cold_end(struct emit hot);
 /* dbt/place.c */
 
 /* Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead there. */
-u32 find_place(bool *safe);
+u32 find_here(bool *safe);
 
 /* The status flags are dead at pc, and the code there cannot change unnoticed. */
 bool flags_dead_at(u64 pc);

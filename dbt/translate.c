@@ -127,7 +127,7 @@ static u64 emit_copy(u32 more)
 	if (tr.copied && counting_can_be_ahead(&tr.count))
 		counting_ahead(&tr.count, more);
 	if (tr.polls || counting_any(&tr.count))
-		place = find_place(&safe);
+		place = find_here(&safe);
 	if (tr.polls && place == tr.n) {
 		place = 0;
 		safe = false;

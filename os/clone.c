@@ -81,7 +81,7 @@ static void begin_cpu(struct cpu *cpu, const struct task *task, const struct req
 	cpu_take_bank(cpu);
 	cpu->slot = task_slot(task);
 	cpu->pending = cpu->variant = 0;
-	dbt_guard(cpu, (gva)&cpu->guard_minus, ~0ul, NULL);
+	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
 	cpu_set_gpr(cpu, RAX, 0);
 	if (rq->stack)
 		cpu_set_gpr(cpu, RSP, rq->stack);

@@ -102,12 +102,12 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 /* No instruction of a section is executed but by rseq_run(). */
 static void guard_all(struct cpu *cpu)
 {
-	dbt_guard(cpu, (gva)&cpu->guard_minus, ~0ul, NULL);
+	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
 }
 
 static void guard_none(struct cpu *cpu)
 {
-	dbt_guard(cpu, (gva)&cpu->guard_minus, 0, NULL);
+	dbt_guard(cpu, (gva)&cpu->guard.minus, 0, NULL);
 }
 
 enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
@@ -128,12 +128,12 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 		case IN_NONE:
 			guard_none(cpu);
 		}
-		cpu->aborted = 0;
+		cpu->guard.aborted = 0;
 		stop = r->armed && !r->slow ? dbt_rseq_cs(cpu, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR)
 			stop = perf_step(t, fault);
 		guard_all(cpu);
-		if (cpu->aborted) {
+		if (cpu->guard.aborted) {
 			give_up(t, &cs);
 			return DBT_INTERRUPT;
 		}

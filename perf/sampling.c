@@ -13,9 +13,9 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 
-/* Pieces of code that a walk may take: so many, and one for so many instructions. */
-#define WALK_PIECES 40
-#define WALK_INSNS 6
+/* Pieces of code that an approach may take: so many, and one for so many instructions. */
+#define APPROACH_PIECES 40
+#define APPROACH_INSNS 6
 
 /* The kernel's siginfo of SIGTRAP with code TRAP_PERF. */
 struct perf_siginfo {
@@ -125,7 +125,7 @@ static bool goes_on(const struct cpu *cpu, bool sampled)
 {
 	if (unlikely(dbt_in_rseq_cs(cpu->rip))) /* that is rseq_run()'s */
 		return false;
-	return cpu->rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
+	return cpu->limits.rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
 enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
@@ -143,7 +143,7 @@ enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
 enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
-	u64 left = cpu_walk_left(cpu), pieces = WALK_PIECES + left / WALK_INSNS;
+	u64 left = cpu_approach_left(cpu), pieces = APPROACH_PIECES + left / APPROACH_INSNS;
 	bool sampled = false;
 	enum dbt_stop stop;
 
@@ -152,16 +152,16 @@ enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 
 		if (left <= 1)
 			perf_regs(cpu, &before);
-		stop = pieces-- ? dbt_walk(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
+		stop = pieces-- ? dbt_approach(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR) {
-			cpu_walk_no_more(cpu);
+			cpu_approach_give_up(cpu);
 			return DBT_STEPPED;
 		}
-		if (left <= 1 && !cpu_walk_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
+		if (left <= 1 && !cpu_approach_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
 			overflow_exact(t, &before, stop);
 			sampled = true;
 		}
-		left = cpu_walk_left(cpu);
+		left = cpu_approach_left(cpu);
 	} while (stop == DBT_STEPPED && !t->attention && !sampled);
 	return stop;
 }

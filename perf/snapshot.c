@@ -82,7 +82,7 @@ static u64 page_size_of(u64 addr)
 /* True if the count that was reached is one of stores: of an instruction that does both, the store is meant then. */
 static bool store_is_meant(const struct cpu *cpu)
 {
-	return (cpu->limited >> CELL_STORES & 1) && cpu_read_cell(cpu_bank(cpu), CELL_STORES) >= cpu->limit[CELL_STORES];
+	return (cpu->limits.on >> CELL_STORES & 1) && cpu_read_cell(cpu_bank(cpu), CELL_STORES) >= cpu->limits.at[CELL_STORES];
 }
 
 /* That of the first access that is meant. A string instruction that repeats nothing has none. */

@@ -209,8 +209,8 @@ void rseq_cs_emit_guard(const struct guest_insn *gi)
 	rec_add(gi->pc)->spills = RCX | RDX << 4;
 	emit_store_cpu(e, RCX, CPU_AT(spill[0]));
 	emit_store_cpu(e, RDX, CPU_AT(spill[1]));
-	emit_load_cpu(e, RCX, CPU_AT(guard));
-	emit_load_cpu(e, RDX, CPU_AT(guard_minus));
+	emit_load_cpu(e, RCX, CPU_AT(guard.word));
+	emit_load_cpu(e, RDX, CPU_AT(guard.minus));
 	emit8(e, 0x48), emit8(e, 0x8b), emit8(e, 0x09); /* mov (%rcx), %rcx */
 	emit32(e, 0x110c8d48);				 /* lea (%rcx,%rdx), %rcx */
 	emit8(e, 0xe3), emit8(e, 0);			 /* jrcxz */
@@ -262,7 +262,7 @@ static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
 	u32 entry;
 
 	for (;;) {
-		entry = run_find_way(cpu, 0, false, fault);
+		entry = run_find(cpu, 0, false, fault);
 		if (!entry || cache.frag[cache.entry[entry].frag].guard)
 			return entry;
 		lock_acquire(&dbt_lock);
@@ -273,7 +273,7 @@ static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
 
 int rseq_cs_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 {
-	struct rseq_cs *range = cpu->guard_range;
+	struct rseq_cs *range = cpu->guard.range;
 	const struct frag *f;
 	u32 entry;
 	int left;
@@ -286,14 +286,14 @@ int rseq_cs_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 	if (!entry)
 		return -1;
 	f = &cache.frag[cache.entry[entry].frag];
-	cpu->place_frag = 0;
-	cpu->aborted = 0;
+	cpu->here.frag = 0;
+	cpu->guard.aborted = 0;
 	if (range)
 		set_range(range, f->guard, f->guard_end);
 	left = run_enter_at(cpu, cache.entry[entry].host);
 	if (range)
 		set_range(range, 0, 0);
-	if (cpu->aborted)
+	if (cpu->guard.aborted)
 		counting_correct(cpu, f->variant, f->guard_rec);
 	return left;
 }

@@ -83,8 +83,8 @@ static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 		return true;
 	cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
 	cpu_bank(cpu)->cell[CELL_BRANCHES] -= !row;
-	cpu->summed = 0;
-	cpu->limits_stale = 1;
+	cpu->limits.summed = 0;
+	cpu->limits.stale = 1;
 	return false;
 }
 
@@ -94,22 +94,22 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 	for (;;) {
 		bool near;
 
-		if (cpu->limits_new | cpu->limits_stale)
+		if (cpu->limits.renew | cpu->limits.stale)
 			cpu_renew_limits(cpu);
-		if (cpu->walking) {
-			if (cpu_walk_left(cpu) <= n)
+		if (cpu->limits.approaching) {
+			if (cpu_approach_left(cpu) <= n)
 				return false;
-			cpu->limits_stale = 1;
-		} else if (cpu->near & CPU_WANT_SPARSE) {
+			cpu->limits.stale = 1;
+		} else if (cpu->limits.want & CPU_WANT_SPARSE) {
 			if (run_sparse(cpu, row, n))
 				return true;
 			continue;
 		}
-		near = (cpu->near & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->countdown[CELL_INSTRUCTIONS], n);
-		near |= (cpu->near & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->countdown[CELL_BRANCHES], 1);
+		near = (cpu->limits.want & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->limits.countdown[CELL_INSTRUCTIONS], n);
+		near |= (cpu->limits.want & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->limits.countdown[CELL_BRANCHES], 1);
 		if (near) {
-			cpu->countdown[CELL_INSTRUCTIONS] -= n;
-			cpu->countdown[CELL_BRANCHES] -= !row;
+			cpu->limits.countdown[CELL_INSTRUCTIONS] -= n;
+			cpu->limits.countdown[CELL_BRANCHES] -= !row;
 			return false;
 		}
 		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
@@ -118,7 +118,7 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 }
 
 /* CPU_NO_LIMIT: none. */
-static bool can_walk;
+static bool can_approach;
 
 static void set_limits(struct cpu *cpu, const u64 left[CELL_NR])
 {
@@ -126,8 +126,8 @@ static void set_limits(struct cpu *cpu, const u64 left[CELL_NR])
 
 	for (enum cell c = 0; c < CELL_NR; c++)
 		limited |= (u32)(left[c] != CPU_NO_LIMIT) << c;
-	cpu_set_limits(cpu, limited, can_walk, left);
-	cpu->can_walk = can_walk;
+	cpu_set_limits(cpu, limited, can_approach, left);
+	cpu->limits.can_approach = can_approach;
 }
 
 /* Runs the mixture up to `rounds` limits; returns how many polls stopped for each. */
@@ -151,7 +151,7 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 			row = m.row[k], n = m.n[k];
 			if (!run_block(&own.cpu, row, n))
 				break;
-			own.cpu.summed = 0;
+			own.cpu.limits.summed = 0;
 			done[0] += n;
 			done[1] += !row;
 			if (done[0] >= end[0] || done[1] >= end[1])
@@ -163,11 +163,11 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 		/* The caller steps through it: the countdowns tell the counts, until one steps otherwise. */
 		own.bank.cell[CELL_INSTRUCTIONS] += n;
 		own.bank.cell[CELL_BRANCHES] += !row;
-		own.cpu.countdown[CELL_INSTRUCTIONS] += n;
-		own.cpu.countdown[CELL_BRANCHES] += !row;
-		own.cpu.limits_stale |= random_below(2);
-		own.cpu.limits_stale |= (own.cpu.limited & 1) && !(own.cpu.near & CPU_WANT_COUNTDOWN);
-		own.cpu.limits_stale |= (own.cpu.limited & 2) && !(own.cpu.near & CPU_WANT_COUNTDOWN_BRANCHES);
+		own.cpu.limits.countdown[CELL_INSTRUCTIONS] += n;
+		own.cpu.limits.countdown[CELL_BRANCHES] += !row;
+		own.cpu.limits.stale |= random_below(2);
+		own.cpu.limits.stale |= (own.cpu.limits.on & 1) && !(own.cpu.limits.want & CPU_WANT_COUNTDOWN);
+		own.cpu.limits.stale |= (own.cpu.limits.on & 2) && !(own.cpu.limits.want & CPU_WANT_COUNTDOWN_BRANCHES);
 		done[0] += n;
 		done[1] += !row;
 		expect(cpu_limit_reached(&own.cpu));
@@ -181,8 +181,8 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 
 static void test_limits(void)
 {
-	for (u32 walks = 0; walks < 2; walks++) {
-		can_walk = walks;
+	for (u32 way = 0; way < 2; way++) {
+		can_approach = way;
 		for (u32 i = 0; i < 300; i++) {
 			u64 insns = random_below(4) ? 1 + random_below(1u << random_below(18)) : CPU_NO_LIMIT;
 			u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
@@ -196,7 +196,7 @@ static void test_limits(void)
 	expect(approach(mixture_of(1, 1), 1000000, CPU_NO_LIMIT, 5) <= 40);
 	expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 40);
 	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
-	can_walk = false;
+	can_approach = false;
 	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 100);
 }
 
@@ -212,9 +212,9 @@ static void test_sparse_until(void)
 			own.bank.want = cpu_want_bit(c);
 			cpu_set_limits(&own.cpu, 1u << c, false, left);
 			cpu_renew_limits(&own.cpu);
-			if (own.cpu.near & CPU_WANT_SPARSE)
+			if (own.cpu.limits.want & CPU_WANT_SPARSE)
 				expect((u64)-own.cpu.poll + CPU_POLL_UNITS + 2 * CPU_BLOCK_INSNS <= far / each);
-			expect(!(own.cpu.near & CPU_WANT_SPARSE) == (far / each <= 2200));
+			expect(!(own.cpu.limits.want & CPU_WANT_SPARSE) == (far / each <= 2200));
 		}
 }
 
@@ -236,7 +236,7 @@ static void test_outside(void)
 	cpu_clear_bank(&own.cpu);
 	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, false, left);
 	cpu_renew_limits(&own.cpu);
-	for (; !own.cpu.limits_stale; times++)
+	for (; !own.cpu.limits.stale; times++)
 		cpu_poll_outside(&own.cpu);
 	expect(times > 70 && times * CPU_POLL_UNITS < 10000);
 }
@@ -285,8 +285,8 @@ static void test_reading_meanwhile(void)
 
 		add(&shared->bank.blocks[row][n - 1], 1);
 		add(&shared->bank.cell[CELL_LOADS], 3);
-		shared->cpu.summed = 0;
-		shared->cpu.limits_stale = 1;
+		shared->cpu.limits.summed = 0;
+		shared->cpu.limits.stale = 1;
 		insns += n;
 		branches += !row;
 		loads += 3;

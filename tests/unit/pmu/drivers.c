@@ -184,11 +184,11 @@ static void test_limits(void)
 
 	find(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), &pmu, &s);
 	pmu->limit(1, &(struct pmu_limit){.source = s.source, .next = 5}, 1);
-	expect(!fake.cpu.far_apart);
-	expect_long(fake.cpu.limit[CELL_CYCLES], cpu_read_cell(&fake.bank, CELL_CYCLES) + 5);
-	expect_long(fake.cpu.limited, 1u << CELL_CYCLES);
+	expect(!fake.cpu.limits.far_apart);
+	expect_long(fake.cpu.limits.at[CELL_CYCLES], cpu_read_cell(&fake.bank, CELL_CYCLES) + 5);
+	expect_long(fake.cpu.limits.on, 1u << CELL_CYCLES);
 	pmu->limit(1, NULL, 0);
-	expect_long(fake.cpu.limited, 0);
+	expect_long(fake.cpu.limits.on, 0);
 }
 
 static void test_want(void)

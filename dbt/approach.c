@@ -1,4 +1,4 @@
-/* Walking to a limit that may be moved, in pieces of what fragments already are: see dbt/piece.h. */
+/* Approaching a limit in pieces of what fragments already are: see dbt/piece.h. */
 #include "dbt/cache.h"
 #include "dbt/counting.h"
 #include "dbt/dbt.h"
@@ -8,38 +8,38 @@
 #include "dbt/stop.h"
 
 /* Where the thread is in translated code. False, and *fault: nowhere. */
-static bool find_place(struct cpu *cpu, struct dbt_fault *fault)
+static bool find_here(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE), entry;
 
-	if (cpu->place_frag && cpu->place_pc == cpu->rip && cpu->place_generation == generation)
+	if (cpu->here.frag && cpu->here.pc == cpu->rip && cpu->here.generation == generation)
 		return true;
 	cpu->generation = generation;
-	entry = run_find_way(cpu, 0, false, fault);
+	entry = run_find(cpu, 0, false, fault);
 	if (entry)
-		run_place_at_entry(cpu, entry);
+		run_is_at_entry(cpu, entry);
 	return entry;
 }
 
 /* Enters the piece at the cpu's place. In front of a block all counts are right. */
 static int enter_piece(struct cpu *cpu)
 {
-	if (!cpu->place_entry)
-		return run_enter_inside(cpu, cache.frag[cpu->place_frag].variant, cpu->place_rec, cpu->copy_at);
-	cpu->limits_stale = 1;
-	return run_enter_at(cpu, cpu->copy_at);
+	if (!cpu->here.entry)
+		return run_enter_inside(cpu, cache.frag[cpu->here.frag].variant, cpu->here.rec, cpu->copy.at);
+	cpu->limits.stale = 1;
+	return run_enter_at(cpu, cpu->copy.at);
 }
 
 /* A piece was left at its end, in the middle of its fragment. */
 static void left_inside(struct cpu *cpu)
 {
-	const struct frag *f = &cache.frag[cpu->place_frag];
+	const struct frag *f = &cache.frag[cpu->here.frag];
 
-	counting_correct(cpu, f->variant, cpu->copy_end);
-	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy_end].guest;
-	cpu->place_pc = cpu->rip;
-	cpu->place_rec = cpu->copy_end;
-	cpu->place_entry = 0;
+	counting_correct(cpu, f->variant, cpu->copy.end);
+	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy.end].guest;
+	cpu->here.pc = cpu->rip;
+	cpu->here.rec = cpu->copy.end;
+	cpu->here.entry = 0;
 }
 
 /* A piece was left by a branch of its fragment. */
@@ -48,9 +48,9 @@ static void left_by_branch(struct cpu *cpu, const struct exit *x)
 	u32 entry = __atomic_load_n(&x->linked, __ATOMIC_RELAXED);
 
 	cpu->rip = x->target;
-	cpu->place_frag = 0;
+	cpu->here.frag = 0;
 	if (entry && cache.entry[entry].pc == x->target)
-		run_place_at_entry(cpu, entry);
+		run_is_at_entry(cpu, entry);
 }
 
 /* A piece was left by an exit. */
@@ -67,14 +67,14 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 		counting_correct(cpu, cache.exit[id].variant, cache.exit[id].rec);
 		left_by_branch(cpu, &cache.exit[id + 1]);
 	} else {
-		cpu->place_frag = 0;
+		cpu->here.frag = 0;
 		if (run_left_by_exit(cpu, id, &stop))
 			return stop;
 	}
 	return DBT_STEPPED;
 }
 
-enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
+enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 {
 	u32 want = run_usable_want(cpu) | CPU_WANT_SPARSE;
 	enum dbt_stop stop = DBT_STEPPED;
@@ -85,14 +85,14 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	if (want != cpu->variant)
 		run_set_variant(cpu, want);
 	run_hold_cache(cpu);
-	if (!find_place(cpu, fault)) {
+	if (!find_here(cpu, fault)) {
 		dbt_outside(cpu);
 		return DBT_FAULT;
 	}
 	if (!piece_make(cpu, insns))
 		return DBT_NEAR;
-	cpu->summed = 0;
-	cpu->generation = cpu->place_generation;
+	cpu->limits.summed = 0;
+	cpu->generation = cpu->here.generation;
 	cpu->pieces++;
 	left = enter_piece(cpu);
 	piece_done(cpu);
@@ -100,10 +100,10 @@ enum dbt_stop dbt_walk(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 		stop = left_piece(cpu);
 	} else if (left == LEFT_INDIRECT) {
 		cpu->rip = cpu->target;
-		cpu->place_frag = 0;
+		cpu->here.frag = 0;
 	} else {
 		stop = DBT_INTERRUPT;
-		cpu->place_frag = 0;
+		cpu->here.frag = 0;
 	}
 	if (stop != DBT_STEPPED)
 		dbt_outside(cpu);
