@@ -5,7 +5,6 @@
 #include "event/host.h"
 #include "event/pmu.h"
 #include "event/space.h"
-#include "rt/guest.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -29,7 +28,7 @@ static int refuse_size(gva uattr)
 {
 	u32 ours = sizeof(struct perf_attr);
 
-	guest_write(uattr + offsetof(struct perf_attr, size), &ours, sizeof(ours));
+	host_copy_out(uattr + offsetof(struct perf_attr, size), &ours, sizeof(ours));
 	return refuse(E2BIG, "attr.size is below 64, above a page, or the unknown tail is not zero; it now holds ours");
 }
 
@@ -41,7 +40,7 @@ static int check_zero_tail(gva at, gva end)
 	while (at < end) {
 		u32 n = MIN(end - at, sizeof(chunk));
 
-		if (guest_read(chunk, at, n))
+		if (host_copy_in(chunk, at, n))
 			return refuse(EFAULT, "attr points at memory that cannot be read");
 		for (u32 i = 0; i < n; i++)
 			if (((u8 *)chunk)[i])
@@ -57,7 +56,7 @@ static int copy_in(gva uattr, struct perf_attr *out)
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (guest_read(&size, uattr + offsetof(struct perf_attr, size), sizeof(size)))
+	if (host_copy_in(&size, uattr + offsetof(struct perf_attr, size), sizeof(size)))
 		return refuse(EFAULT, "attr points at memory that cannot be read");
 	if (!size)
 		size = PERF_ATTR_VER0;
@@ -66,7 +65,7 @@ static int copy_in(gva uattr, struct perf_attr *out)
 	err = check_zero_tail(uattr + sizeof(*out), uattr + size);
 	if (err)
 		return err == -E2BIG ? refuse_size(uattr) : err;
-	if (guest_read(out, uattr, MIN(size, sizeof(*out))))
+	if (host_copy_in(out, uattr, MIN(size, sizeof(*out))))
 		return refuse(EFAULT, "attr points at memory that cannot be read");
 	out->size = size;
 	return 0;

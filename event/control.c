@@ -9,7 +9,6 @@
 #include "event/ring.h"
 #include "event/modify.h"
 #include "event/task.h"
-#include "rt/guest.h"
 #include "rt/refuse.h"
 
 #define BPF_PROGS_MAX 64 /* the kernel's BPF_TRACE_MAX_PROGS */
@@ -137,7 +136,7 @@ static int set_filter(task_id task, u64 fd, u64 arg)
 	filter_fields *fields;
 	char text[FILTER_TEXT];
 	u32 source;
-	long len = guest_read_str(text, arg, sizeof(text));
+	long len = host_copy_string(text, arg, sizeof(text));
 	int n;
 
 	if (len == -EFAULT)
@@ -156,7 +155,7 @@ static int set_period(task_id task, u64 fd, u64 arg)
 	u64 period;
 	int err;
 
-	if (guest_read(&period, arg, sizeof(period)))
+	if (host_copy_in(&period, arg, sizeof(period)))
 		return refuse(EFAULT, "the period cannot be read");
 	event_lock();
 	e = event_files_get_locked(task, fd);
@@ -194,12 +193,12 @@ static int query_bpf(const struct perf_attr *attr, u64 arg)
 		return refuse(EPERM, "QUERY_BPF needs CAP_PERFMON");
 	if (attr->type != PERF_TYPE_TRACEPOINT)
 		return refuse(EINVAL, "only tracepoints have BPF programs");
-	if (guest_read(&query, arg, sizeof(query)))
+	if (host_copy_in(&query, arg, sizeof(query)))
 		return refuse(EFAULT, "the query cannot be read");
 	if (query.ids_len > BPF_PROGS_MAX)
 		return refuse(E2BIG, "room for more programs than there can be");
 	query.prog_cnt = 0;
-	return guest_write(arg, &query, sizeof(query)) ? refuse(EFAULT, "the answer cannot be written") : 0;
+	return host_copy_out(arg, &query, sizeof(query)) ? refuse(EFAULT, "the answer cannot be written") : 0;
 }
 
 int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
@@ -221,7 +220,7 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 		return err;
 	switch (cmd) {
 	case PERF_EVENT_IOC_ID:
-		return guest_write(arg, &id, sizeof(id)) ? refuse(EFAULT, "the id cannot be written") : 0;
+		return host_copy_out(arg, &id, sizeof(id)) ? refuse(EFAULT, "the id cannot be written") : 0;
 	case PERF_EVENT_IOC_REFRESH:
 		return refresh(task, fd, arg);
 	case PERF_EVENT_IOC_PERIOD:

@@ -53,9 +53,13 @@ u32 host_nr_cpus(void);
 bool host_cpu_online(u32 cpu);
 u32 host_task_cpu(task_id task);
 
-/* A task's counter bank, and the calling task's own side of it: the PMU drivers' part of cpu/cpu.h. */
-struct bank *host_task_bank(task_id task);
-struct cpu *host_own_cpu(void);
+/*
+ * The caller's memory, which may be anything. Each returns 0 or -EFAULT; a part may have been copied then. Called without event locks.
+ * host_copy_string(): at most size - 1 bytes, terminated. Its length, -EFAULT or -ENAMETOOLONG.
+ */
+int host_copy_in(void *to, gva from, size_t n);
+int host_copy_out(gva to, const void *from, size_t n);
+long host_copy_string(char *to, gva from, size_t size);
 
 /* Memory of ring buffers: where it is, page n of it (of n modulo how many there are); what the kernel may take back once it is free. */
 extern struct host_rings {
@@ -88,7 +92,7 @@ bool host_clock_limit(u64 ns, bool coarse);
 /* The caller has such a descriptor open, of whatever kind. */
 bool host_fd_open(s32 fd);
 
-/* The task's instrumentation needs changed (bank->want): make it leave translated code soon. Never blocks. */
+/* The task's instrumentation needs changed (struct pmu, want()): make it leave translated code soon. Never blocks. */
 void host_kick(task_id task);
 
 #endif

@@ -51,23 +51,23 @@ u32 sample_needs(const struct perf_attr *attr)
 	u32 needs = 0;
 
 	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR))
-		needs |= SHOT_REGS;
+		needs |= SNAPSHOT_REGS;
 	if ((type & PERF_SAMPLE_STACK_USER) && attr->sample_stack_user)
-		needs |= SHOT_REGS | SHOT_STACK;
+		needs |= SNAPSHOT_REGS | SNAPSHOT_STACK;
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		needs |= branches & PERF_SAMPLE_BRANCH_CALL_STACK ? SHOT_BRANCH_CALLS : SHOT_BRANCHES;
+		needs |= branches & PERF_SAMPLE_BRANCH_CALL_STACK ? SNAPSHOT_BRANCH_CALLS : SNAPSHOT_BRANCHES;
 	if ((type & PERF_SAMPLE_CALLCHAIN) && !attr->exclude_callchain_user)
-		needs |= wants_exact_chain(attr) ? SHOT_CALLS : SHOT_CHAIN;
+		needs |= wants_exact_chain(attr) ? SNAPSHOT_CALLS : SNAPSHOT_CHAIN;
 	if (type & (PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE))
-		needs |= SHOT_PAGES;
+		needs |= SNAPSHOT_PAGES;
 	if (type & PERF_SAMPLE_CGROUP)
-		needs |= SHOT_CGROUP;
+		needs |= SNAPSHOT_CGROUP;
 	if (type & PERF_SAMPLE_CPU)
-		needs |= SHOT_CPU;
+		needs |= SNAPSHOT_CPU;
 	/* Software events have no data access of their own: the addresses of page faults come by themselves. */
 	if ((type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_DATA_PAGE_SIZE)) && attr->type != PERF_TYPE_SOFTWARE &&
 	    attr->type != PERF_TYPE_TRACEPOINT)
-		needs |= SHOT_ADDR;
+		needs |= SNAPSHOT_ADDR;
 	return needs;
 }
 

@@ -10,18 +10,18 @@
 #include "event/ring.h"
 
 /* Parts of a snapshot that cost something to find out. */
-#define SHOT_REGS 1u	 /* regs */
-#define SHOT_CHAIN 2u	 /* chain, by frame pointers */
-#define SHOT_CALLS 4u	 /* chain from the translator's call stack instead */
-#define SHOT_STACK 8u	 /* stack */
-#define SHOT_BRANCHES 16u /* branches */
-#define SHOT_ADDR 32u	 /* addr of the instruction's data access, and its data_src */
-#define SHOT_PAGES 64u	 /* code_page_size, data_page_size */
-#define SHOT_CGROUP 128u
-#define SHOT_BRANCH_CALLS 256u /* branches as a call stack: PERF_SAMPLE_BRANCH_CALL_STACK */
-#define SHOT_CPU 512u	 /* cpu */
+#define SNAPSHOT_REGS 1u	 /* regs */
+#define SNAPSHOT_CHAIN 2u	 /* chain, by frame pointers */
+#define SNAPSHOT_CALLS 4u	 /* chain from the translator's call stack instead */
+#define SNAPSHOT_STACK 8u	 /* stack */
+#define SNAPSHOT_BRANCHES 16u /* branches */
+#define SNAPSHOT_ADDR 32u	 /* addr of the instruction's data access, and its data_src */
+#define SNAPSHOT_PAGES 64u	 /* code_page_size, data_page_size */
+#define SNAPSHOT_CGROUP 128u
+#define SNAPSHOT_BRANCH_CALLS 256u /* branches as a call stack: PERF_SAMPLE_BRANCH_CALL_STACK */
+#define SNAPSHOT_CPU 512u	 /* cpu */
 
-#define SHOT_BRANCHES_MAX 256
+#define SNAPSHOT_BRANCHES_MAX 256
 
 /* General registers in the order of RAX, RCX, ... of cpu/cpu.h. */
 struct snapshot_regs {
@@ -63,7 +63,7 @@ struct snapshot {
 	const char *const *ustring; /* and strings, as struct filter_subject has them */
 };
 
-/* SHOT_* that samples of this attr want to know. */
+/* SNAPSHOT_* that samples of this attr want to know. */
 u32 sample_needs(const struct perf_attr *attr);
 
 /*

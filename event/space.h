@@ -129,7 +129,7 @@ struct event_ctx {
 	struct slock lock;
 	/* What each sample looks at, together. */
 	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
-	u32 needs;	  /* [any] derived: SHOT_* that those want to know, see sample.h */
+	u32 needs;	  /* [any] derived: SNAPSHOT_* that those want to know, see sample.h */
 	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
 	u32 limited;	  /* by the task itself, as what there is of timers, ticks and debts: drivers that have limits, a bit for each */
 	struct elist events; /* derived: LIVE events of this task that have not exited */

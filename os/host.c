@@ -6,7 +6,6 @@
 #include <asm/errno.h>
 #include <linux/capability.h>
 #include <linux/time.h>
-#include "event/host.h"
 #include "os/arena.h"
 #include "os/facts.h"
 #include "os/pidns.h"
@@ -14,7 +13,9 @@
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/thread.h"
+#include "pmu/host.h"
 #include "rt/fmt.h"
+#include "rt/guest.h"
 #include "rt/sys.h"
 
 #define RUSAGE_THREAD_	1
@@ -361,4 +362,29 @@ void host_kick(task_id id)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* A */
 	if (task && id != host_current() && __atomic_load_n(&task->in_cache, __ATOMIC_RELAXED))
 		signal_kick(task);
+}
+
+struct bank *host_task_bank(task_id task)
+{
+	return &arena_task(task)->bank;
+}
+
+struct cpu *host_own_cpu(void)
+{
+	return thread_own()->cpu;
+}
+
+int host_copy_in(void *to, gva from, size_t n)
+{
+	return guest_read(to, from, n);
+}
+
+int host_copy_out(gva to, const void *from, size_t n)
+{
+	return guest_write(to, from, n);
+}
+
+long host_copy_string(char *to, gva from, size_t size)
+{
+	return guest_read_str(to, from, size);
 }

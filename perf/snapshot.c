@@ -18,7 +18,7 @@
 struct sampler {
 	u32 chain_room, stack_room; /* the most that any event of the task wants */
 	u64 cgroup;
-	struct snapshot_branch branch[SHOT_BRANCHES_MAX], call[SHOT_BRANCHES_MAX];
+	struct snapshot_branch branch[SNAPSHOT_BRANCHES_MAX], call[SNAPSHOT_BRANCHES_MAX];
 	u64 chain[CHAIN_MAX], frames[CHAIN_MAX];
 	struct cpu_call frame[CHAIN_MAX];
 	u8 stack[STACK_MAX];
@@ -40,7 +40,7 @@ void snapshot_sizes(struct thread *t)
 	u32 chain = 0, stack = 0;
 	struct event *e;
 
-	if (!(ctx->needs & ~(SHOT_REGS | SHOT_CPU)))
+	if (!(ctx->needs & ~(SNAPSHOT_REGS | SNAPSHOT_CPU)))
 		return;
 	if (!t->sampler)
 		t->sampler = scratch_alloc(sizeof(*t->sampler));
@@ -55,7 +55,7 @@ void snapshot_sizes(struct thread *t)
 	event_unlock();
 	t->sampler->chain_room = MIN(chain, CHAIN_MAX);
 	t->sampler->stack_room = MIN(stack, STACK_MAX);
-	if (ctx->needs & SHOT_CGROUP)
+	if (ctx->needs & SNAPSHOT_CGROUP)
 		t->sampler->cgroup = cgroup_id_of_self();
 }
 
@@ -111,7 +111,7 @@ void snapshot_set_address(const struct thread *t, u64 addr, struct snapshot *sna
 {
 	snap->addr = addr;
 	snap->data_src = 0;
-	if (event_ctx(t->cpu->slot)->needs & SHOT_PAGES)
+	if (event_ctx(t->cpu->slot)->needs & SNAPSHOT_PAGES)
 		snap->data_page_size = page_size_of(addr);
 }
 
@@ -147,7 +147,7 @@ static void take_branches(const struct cpu *cpu, struct sampler *s, struct snaps
 	u8 at = cpu->lbr_pos;
 	u32 n;
 
-	for (n = 0; n < SHOT_BRANCHES_MAX; n++) {
+	for (n = 0; n < SNAPSHOT_BRANCHES_MAX; n++) {
 		at--;
 		if (!cpu->lbr_from[at])
 			break;
@@ -206,7 +206,7 @@ static void take_calls(struct thread *t, struct sampler *s, struct snapshot *out
 /* A signal is no branch. */
 static void take_branch_calls(struct thread *t, struct sampler *s, struct snapshot *out)
 {
-	u32 n = read_calls(t, out->regs, s->frame, SHOT_BRANCHES_MAX);
+	u32 n = read_calls(t, out->regs, s->frame, SNAPSHOT_BRANCHES_MAX);
 
 	for (u32 i = 0; i < n; i++) {
 		const struct cpu_call *c = &s->frame[i];
@@ -223,27 +223,27 @@ static void take_parts(struct thread *t, u32 needs, struct snapshot *out)
 {
 	struct sampler *s = t->sampler;
 
-	if (needs & SHOT_ADDR)
+	if (needs & SNAPSHOT_ADDR)
 		take_address(t->cpu, out->regs, out);
-	if (needs & SHOT_PAGES) {
+	if (needs & SNAPSHOT_PAGES) {
 		out->code_page_size = page_size_of(out->ip);
 		out->data_page_size = page_size_of(out->addr);
 	}
 	if (!s)
 		return;
-	if (needs & SHOT_CHAIN) {
+	if (needs & SNAPSHOT_CHAIN) {
 		out->chain = s->chain;
 		out->nr_chain = callchain_frames(out->regs, s->chain, s->chain_room);
 	}
-	if (needs & SHOT_CALLS)
+	if (needs & SNAPSHOT_CALLS)
 		take_calls(t, s, out);
-	if (needs & SHOT_BRANCH_CALLS)
+	if (needs & SNAPSHOT_BRANCH_CALLS)
 		take_branch_calls(t, s, out);
-	if (needs & SHOT_STACK) {
+	if (needs & SNAPSHOT_STACK) {
 		out->stack = s->stack;
 		out->stack_size = callchain_stack(out->regs, s->stack, s->stack_room);
 	}
-	if (needs & SHOT_BRANCHES)
+	if (needs & SNAPSHOT_BRANCHES)
 		take_branches(t->cpu, s, out);
 	out->cgroup = s->cgroup;
 }
@@ -253,8 +253,8 @@ void snapshot_take(struct thread *t, const struct snapshot_regs *regs, struct sn
 	u32 needs = event_ctx(t->cpu->slot)->needs;
 
 	*out = (struct snapshot){.task = t->cpu->slot, .ip = regs->rip, .regs = regs};
-	if (needs & SHOT_CPU)
+	if (needs & SNAPSHOT_CPU)
 		out->cpu = host_task_cpu(out->task);
-	if (unlikely(needs & ~(SHOT_REGS | SHOT_CPU)))
+	if (unlikely(needs & ~(SNAPSHOT_REGS | SNAPSHOT_CPU)))
 		take_parts(t, needs, out);
 }

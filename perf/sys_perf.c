@@ -36,16 +36,6 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
 
-struct bank *host_task_bank(task_id task)
-{
-	return &arena_task(task)->bank;
-}
-
-struct cpu *host_own_cpu(void)
-{
-	return thread_own()->cpu;
-}
-
 bool host_fd_open(s32 fd)
 {
 	return !sys_is_error(sys2(__NR_fcntl, fd, F_GETFD));

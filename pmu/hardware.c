@@ -10,6 +10,7 @@
 #include "event/space.h"
 #include "model/cycles.h"
 #include "pmu/events.h"
+#include "pmu/host.h"
 #include "rt/refuse.h"
 
 #define CONFIG1_CALL_STACK 1u /* format "callstack": call chains are exact ones */

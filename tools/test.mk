@@ -8,6 +8,7 @@
 GUESTFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-unused-parameter -D_GNU_SOURCE -I.
 T := $(O)/tests
 
+EMBED_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/embed/*.c))
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c))
 COUNT_TESTS := $(addprefix $(T)/count/,$(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/count/programs))
 GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted fuzz,tests/$(d)/*.c tests/$(d)/*.S))
@@ -33,9 +34,15 @@ bench: test-deps
 	$(MAKE) all $(BENCH_PROGRAMS) $(T)/count/counted
 	@bench/run $(O) $(BENCH:%='%')
 
-$(UNIT_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(HOST_LIB)
+$(filter-out $(EMBED_TESTS),$(UNIT_TESTS)): $(O)/tests/unit/%: tests/unit/%.c $(HOST_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(HOSTFLAGS) -MMD -MP -MF $@.d -o $@ $< $(HOST_LIB) -lZydis -lpthread
+
+# event/ in another system: nothing else of pcl is at hand.
+EMBED_OBJ := $(filter $(O)/host/event/% $(O)/host/rt/%,$(HOST_OBJ))
+$(EMBED_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(EMBED_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(HOSTFLAGS) -MMD -MP -MF $@.d -o $@ $< $(EMBED_OBJ)
 
 $(T)/count/oracle: tests/count/oracle.c tests/count/region.h
 	@mkdir -p $(@D)

@@ -3,7 +3,6 @@
  * rcx tells how often it was executed. It ends by itself, by a signal, or because the thread was preempted; each case has a
  * number of instructions besides that is always the same, and without a signal it is that of a section that ends by itself.
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>

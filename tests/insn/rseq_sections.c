@@ -3,7 +3,6 @@
  * instructions on data of the CPU that they are on, while signals interrupt them, whose handlers move them to the other CPU, and, where
  * there are such events, instructions are sampled at a short period. Nothing is lost; and the abort handlers run.
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,6 @@
  * rseq(2) and its sections, as far as these are determined: what the system call answers, what handlers of signals that interrupt a section see,
  * and how those die whose descriptor is wrong.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/rseq.h>
 #include <sched.h>

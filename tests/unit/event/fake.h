@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include "event/after.h"
@@ -201,14 +202,26 @@ void host_kick(task_id task)
 	fake[task].kicks++;
 }
 
-struct bank *host_task_bank(task_id task)
+int host_copy_in(void *to, gva from, size_t n)
 {
-	abort();
+	memcpy(to, (const void *)from, n);
+	return 0;
 }
 
-struct cpu *host_own_cpu(void)
+int host_copy_out(gva to, const void *from, size_t n)
 {
-	abort();
+	memcpy((void *)to, from, n);
+	return 0;
+}
+
+long host_copy_string(char *to, gva from, size_t size)
+{
+	size_t n = strnlen((const char *)from, size);
+
+	if (n == size)
+		return -ENAMETOOLONG;
+	memcpy(to, (const void *)from, n + 1);
+	return (long)n;
 }
 
 bool host_fd_open(s32 fd)

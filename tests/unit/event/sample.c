@@ -252,16 +252,16 @@ static void test_needs(void)
 	expect_long(sample_needs(&attr), 0);
 	attr.sample_type = TYPE_ALL;
 	expect_long(sample_needs(&attr),
-		    SHOT_REGS | SHOT_CHAIN | SHOT_STACK | SHOT_BRANCHES | SHOT_ADDR | SHOT_PAGES | SHOT_CGROUP | SHOT_CPU);
+		    SNAPSHOT_REGS | SNAPSHOT_CHAIN | SNAPSHOT_STACK | SNAPSHOT_BRANCHES | SNAPSHOT_ADDR | SNAPSHOT_PAGES | SNAPSHOT_CGROUP | SNAPSHOT_CPU);
 	attr.branch_sample_type |= PERF_SAMPLE_BRANCH_CALL_STACK;
-	expect(sample_needs(&attr) & SHOT_BRANCH_CALLS && !(sample_needs(&attr) & (SHOT_BRANCHES | SHOT_CALLS)));
+	expect(sample_needs(&attr) & SNAPSHOT_BRANCH_CALLS && !(sample_needs(&attr) & (SNAPSHOT_BRANCHES | SNAPSHOT_CALLS)));
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
-	expect_long(sample_needs(&attr), SHOT_CHAIN);
+	expect_long(sample_needs(&attr), SNAPSHOT_CHAIN);
 	attr.config1 = 1;
-	expect_long(sample_needs(&attr), SHOT_CALLS);
+	expect_long(sample_needs(&attr), SNAPSHOT_CALLS);
 	attr.config1 = 0;
 	event_space->call_stacks = 1;
-	expect_long(sample_needs(&attr), SHOT_CALLS);
+	expect_long(sample_needs(&attr), SNAPSHOT_CALLS);
 	event_space->call_stacks = 0;
 	attr.exclude_callchain_user = 1;
 	expect_long(sample_needs(&attr), 0);
