@@ -77,17 +77,26 @@ struct event *event_files_get_locked(task_id task, u64 fd)
 	return nr ? event_slot(nr) : NULL;
 }
 
-s32 event_files_find(task_id task, u32 nr)
+s32 event_files_next(task_id task, u32 fd)
 {
 	const struct event_files *files = event_files_slot(event_ctx(task)->files);
 
-	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
+	for (; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
 		if (!files->chunk[fd / EVENT_FD_CHUNK])
 			fd |= EVENT_FD_CHUNK - 1;
-		else if (event_files_lookup(task, fd) == nr)
+		else if (event_files_lookup(task, fd))
 			return (s32)fd;
 	}
 	return -1;
+}
+
+s32 event_files_find(task_id task, u32 nr)
+{
+	s32 fd = event_files_next(task, 0);
+
+	while (fd >= 0 && event_files_lookup(task, (u32)fd) != nr)
+		fd = event_files_next(task, (u32)fd + 1);
+	return fd;
 }
 
 int event_files_install_locked(task_id task, u64 fd, struct event *e)

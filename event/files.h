@@ -26,8 +26,9 @@ static inline u32 event_files_lookup(task_id task, u64 fd)
 /* The same, for good. With the lock held; NULL: none. */
 struct event *event_files_get_locked(task_id task, u64 fd);
 
-/* A descriptor of the task that is event number nr; -1: it has none. Takes no lock. */
+/* A descriptor of the task that is event number nr, and the first one from `fd` on that is any; -1: there is none. Take no lock. */
 s32 event_files_find(task_id task, u32 nr);
+s32 event_files_next(task_id task, u32 fd);
 
 /* Enters a descriptor; whatever was there is closed. 0 or -EMFILE, and nothing was closed. */
 int event_files_install_locked(task_id task, u64 fd, struct event *e);

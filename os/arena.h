@@ -70,8 +70,8 @@ struct task {
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, SESSION_FDS };
 
-/* The words of --users. own: nobody gets other ids than the first member has; see os/sys_users.c. */
-enum session_users { USERS_ANY, USERS_OWN };
+/* The words of --users. own: nobody gets other ids than the first member has; see os/sys_users.c and os/split.h. */
+enum session_users { USERS_SPLIT, USERS_ANY, USERS_OWN };
 
 /* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
 struct session_limit {
@@ -101,6 +101,7 @@ struct session_config {
 	struct session_limit limit_as, limit_data;
 	u64 session_id;	   /* random */
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
+	u32 split_later;   /* a process may have to leave the session when it executes the next program, see os/split.h */
 	u32 filtered;	   /* this process has asked for a seccomp filter, or one that made it has */
 };
 

@@ -21,6 +21,7 @@
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "os/split.h"
 #include "os/syscall.h"
 #include "os/vma.h"
 #include "perf/perf.h"
@@ -262,6 +263,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	perf_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
+	split_now(t);
 }
 
 /* In the child of a fork, first of all: as long as the parent's bank is mapped here, nothing may be counted. */

@@ -11,9 +11,8 @@
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "dbt/translate.h"
-#include "event/after.h"
-#include "event/pmu.h"
 #include "event/task.h"
+#include "os/attach.h"
 #include "os/handover.h"
 #include "os/load.h"
 #include "os/loop.h"
@@ -22,6 +21,7 @@
 #include "os/process.h"
 #include "os/session.h"
 #include "os/signal.h"
+#include "os/split.h"
 #include "os/stack.h"
 #include "perf/perf.h"
 #include "rt/fmt.h"
@@ -159,40 +159,11 @@ static void find_task(struct thread *t)
 		log_exec(t);
 }
 
-/* The first member makes the event tables; the others find them. */
-static void attach_events(void)
+/* The first image of a session: nobody sees that files are opened. */
+static void look_around(void)
 {
-	bool first = !handover.fd;
-	struct arena *a = arena();
-	int ret;
-
-	_Static_assert(ARENA_TASKS == EVENT_TASKS, "task slots are event contexts");
-	check((u64)arena_event_space() + event_space_size() <= LAYOUT_ARENA + LAYOUT_ARENA_SIZE);
-	if (first) {
-		ret = event_space_init(arena_event_space());
-		if (ret)
-			fail("cannot make the event tables", ret);
-	}
-	event_space_attach(arena_event_space());
-	section_host = (struct section_host){
-		.journals = (char *)LAYOUT_JOURNALS,
-		.noted = (char *)&a->lock,
-		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
-		.fence = signal_fence,
-		.barrier = signal_barrier,
-		.after = event_after,
-	};
-	if (first) { /* the first image: nobody sees that files are opened */
-		host_find_cpus(&a->cpus);
-		a->clock.tsc_trusted = clock_tsc_trusted();
-		event_sysctl()->paranoid = the_process.config.paranoid;
-		if (the_process.config.max_sample_rate) {
-			event_sysctl()->max_sample_rate = the_process.config.max_sample_rate;
-			event_space->rate_set = 1;
-		}
-		event_space->call_stacks = the_process.config.call_stacks;
-	}
-	pmu_init();
+	host_find_cpus(&arena()->cpus);
+	arena()->clock.tsc_trusted = clock_tsc_trusted();
 }
 
 static void start_translator(struct thread *t, const u64 *kernel_sp)
@@ -221,7 +192,11 @@ void main_run(const u64 *kernel_sp)
 	struct load_result loaded;
 	int ret;
 
-	attach_events();
+	ret = attach_events(!handover.fd);
+	if (ret)
+		fail("cannot make the event tables", ret);
+	if (!handover.fd)
+		look_around();
 	find_task(t);
 	ret = sigframe_init();
 	if (ret)
@@ -244,5 +219,6 @@ void main_run(const u64 *kernel_sp)
 	perf_switches(t, 0);
 	if (handover.nr)
 		perf_call_made(t, handover.nr);
+	split_now(t);
 	loop_run(t);
 }

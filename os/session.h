@@ -13,6 +13,8 @@
 
 /* Maps the arena from its descriptor. 0, or -errno. */
 int session_attach(int arena_fd);
+/* The same in place of the one that is mapped. */
+int session_replace(int arena_fd);
 
 /* That slot, which is the calling thread's after exec, made ALIVE; NULL: it is none. Takes no lock. */
 struct task *session_find_self(u32 slot);

@@ -1,5 +1,6 @@
 /*
- * The calls that change user and group ids.
+ * The calls that change user and group ids. They do so as natively, unless it was asked for otherwise; with --users=split a process that
+ * gives up its session's user leaves the session (os/split.h).
  *
  * With --users=own nobody's ids change: a call that would change one fails with EPERM, as for a process without
  * CAP_SETUID or CAP_SETGID, and one that would change nothing succeeds. The kernel is called with -1 in place of each
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include "os/proc.h"
 #include "os/process.h"
+#include "os/split.h"
 #include "os/syscall.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
@@ -85,7 +87,59 @@ static long keep(struct thread *t, const struct kind *k, u32 real, u32 effective
 
 static bool may_change(void)
 {
-	return likely(the_process.config.users == USERS_ANY);
+	return likely(the_process.config.users != USERS_OWN);
+}
+
+/* ---- --users=split ---- */
+
+/* The user ids that a privileged process has after the call; NO_ID: as it was. */
+struct ids {
+	u32 real, effective, saved;
+};
+
+static bool gives_up(const struct ids *asked)
+{
+	u32 own[3];
+	struct stat st;
+
+	if (sys3(__NR_getresuid, &own[0], &own[1], &own[2]) || sys2(__NR_fstat, the_process.runtime_fd + ARENA_FD, &st))
+		return false;
+	return (asked->real == NO_ID ? own[0] : asked->real) != st.st_uid &&
+	       (asked->effective == NO_ID ? own[1] : asked->effective) != st.st_uid &&
+	       (asked->saved == NO_ID ? own[2] : asked->saved) != st.st_uid;
+}
+
+/* Another thread has the memory, too. */
+static bool shares_memory(const struct thread *t)
+{
+	bool shares;
+
+	lock_acquire(&t->proc->threads_lock);
+	shares = t->proc->threads != t || t->next;
+	lock_release(&t->proc->threads_lock);
+	return shares;
+}
+
+/* The call is made, and where it gives up the session's user, the process leaves the session, at once or with its next program. */
+static long pass_or_split(struct thread *t, const u64 *a, struct ids after)
+{
+	struct split split;
+	long ret;
+
+	if (the_process.config.users != USERS_SPLIT || !gives_up(&after))
+		return syscall_pass(t, a);
+	if (shares_memory(t)) {
+		the_process.config.split_later = 1;
+		return syscall_pass(t, a);
+	}
+	if (split_begin(&split))
+		return refuse(EAGAIN, "no memory for a session of its own, see --users");
+	ret = syscall_pass(t, a);
+	if (!ret && split_is_due())
+		split_session(t, &split);
+	else
+		split_cancel(&split);
+	return ret;
 }
 
 /* setuid and setgid: -1 is no id to them. */
@@ -114,7 +168,9 @@ static long set_files(struct thread *t, const u64 *a)
 
 long sys_setuid(struct thread *t, const u64 *a)
 {
-	return set_one(t, &users, a);
+	u32 id = (u32)a[0];
+
+	return may_change() ? pass_or_split(t, a, (struct ids){id, id, id}) : set_one(t, &users, a);
 }
 
 long sys_setgid(struct thread *t, const u64 *a)
@@ -124,7 +180,10 @@ long sys_setgid(struct thread *t, const u64 *a)
 
 long sys_setreuid(struct thread *t, const u64 *a)
 {
-	return set_two(t, &users, a);
+	u32 real = (u32)a[0], effective = (u32)a[1];
+	bool saves = real != NO_ID || (effective != NO_ID && effective != (u32)sys0(__NR_getuid));
+
+	return may_change() ? pass_or_split(t, a, (struct ids){real, effective, saves ? effective : NO_ID}) : set_two(t, &users, a);
 }
 
 long sys_setregid(struct thread *t, const u64 *a)
@@ -134,7 +193,7 @@ long sys_setregid(struct thread *t, const u64 *a)
 
 long sys_setresuid(struct thread *t, const u64 *a)
 {
-	return set_three(t, &users, a);
+	return may_change() ? pass_or_split(t, a, (struct ids){(u32)a[0], (u32)a[1], (u32)a[2]}) : set_three(t, &users, a);
 }
 
 long sys_setresgid(struct thread *t, const u64 *a)

@@ -26,15 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "tests/kill/members.h"
+#include "tests/kill/pages.h"
 
 #define NOBODY 65534
 #define MARK_AT 0x414141000000ul /* the code */
-#define LOOK_FROM 0x521000000000ul /* where pcl has its memory: rt/layout.h */
-#define LOOK_TO 0x527000000000ul
-#define OWN_FROM 0x522000000000ul  /* there it is the process's own, which need not be spoilt */
-#define OWN_TO 0x525000000000ul
-#define LOOK_STEP 0x40000000ul
-#define EMPTY_MAX 8 /* steps; nothing comes behind so many */
 #define PASSES 6
 #define END_SECONDS 20
 #define STORM_MS 1200
@@ -65,34 +60,6 @@ static void make_mark(void)
 }
 
 /* ---- the writer ---- */
-
-/* Only what is there: all of it is sparse. */
-static size_t find_pages(uint64_t **out)
-{
-	static unsigned char there[LOOK_STEP / PAGE];
-	uint64_t *page = malloc(sizeof(*page) << 20);
-	size_t n = 0, before, empty = 0;
-
-	for (uint64_t at = LOOK_FROM; at < LOOK_TO; at += LOOK_STEP) {
-		if (at >= OWN_FROM && at < OWN_TO)
-			continue;
-		if (empty < EMPTY_MAX && mincore((void *)at, LOOK_STEP, there)) {
-			empty = 0;
-			continue; /* not mapped, or not as a whole: that is what the runtime has for itself */
-		}
-		if (empty >= EMPTY_MAX) {
-			empty = mincore((void *)at, PAGE, there) ? 0 : empty;
-			continue;
-		}
-		before = n;
-		for (size_t i = 0; i < LOOK_STEP / PAGE && n < 1 << 20; i++)
-			if (there[i] & 1)
-				page[n++] = at + i * PAGE;
-		empty = n == before ? empty + 1 : 0;
-	}
-	*out = page;
-	return n;
-}
 
 static uint64_t value_of(int pass, uint64_t at)
 {
@@ -281,7 +248,7 @@ static int judge(char **argv, const char *self, bool is_storm)
 	map_file(argv[2]);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!fork()) {
-		execl(argv[1], argv[1], self, "session", argv[2], argv[3], argv[4], argv[4] ? argv[5] : NULL, NULL);
+		execl(argv[1], argv[1], "--users=any", self, "session", argv[2], argv[3], argv[4], argv[4] ? argv[5] : NULL, NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)

@@ -1,6 +1,6 @@
 # --users=own: what changes user and group ids fails as natively for a process without the capabilities, in children and
-# programs executed later too, and in user namespaces, where other ids have those names. --users=any, the default: all is
-# as natively. As root and as an ordinary user.
+# programs executed later too, and in user namespaces, where other ids have those names. --users=split, the default, and
+# --users=any: all is as natively. As root and as an ordinary user.
 users=$BUILD/tests/restricted/users
 status=0 ran=
 same() { # what, then "|", one command, "|", the other
@@ -22,6 +22,7 @@ how() {
 if [ "$(id -u)" = 0 ]; then
 	for more in "" threads execute "names 0" "names 1" "names 2"; do
 		how "" "" $more
+		how "" --users=split $more
 		how "" --users=any $more
 		how drop --users=own $more
 	done
@@ -31,7 +32,7 @@ if [ "$(id -u)" = 0 ]; then
 		"$users" as $id "$PCL" --users=own "$users" > pcl
 		same own, user $id
 		"$users" as $id "$PCL" "$users" > pcl
-		same any, user $id
+		same split, user $id
 	done
 	"$PCL" --strace=why --users=own "$users" 2>&1 > /dev/null | grep "setuid(65534).*EPERM.*--users=own" > reason
 	[ -s reason ] || { echo "no reason given"; status=1; }
