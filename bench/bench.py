@@ -11,7 +11,7 @@ def queens(n, row=0, cols=0, d1=0, d2=0):
 
 
 words = {}
-for i in range(900000):
+for i in range(2500000):
     key = "w%d" % (i * 7919 % 5003)
     words[key] = words.get(key, 0) + i
-print(queens(9), sum(sorted(words.values())[:100]))
+print(queens(10), sum(sorted(words.values())[:100]))

@@ -15,7 +15,7 @@ int main(void)
 	static unsigned v[N];
 	unsigned x = 1, sum = 0;
 
-	for (int round = 0; round < 15; round++) {
+	for (int round = 0; round < 30; round++) {
 		for (int i = 0; i < N; i++)
 			v[i] = x = x * 1664525 + 1013904223;
 		qsort(v, N, sizeof(v[0]), compare);

@@ -8,6 +8,6 @@ static __attribute__((noinline, optimize("no-optimize-sibling-calls", "O1"))) un
 
 int main(void)
 {
-	printf("%lu\n", fib(40));
+	printf("%lu\n", fib(41));
 	return 0;
 }

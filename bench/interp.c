@@ -5,7 +5,7 @@ static const unsigned char program[] = { 0, 3, 1, 5, 4, 2, 6, 1, 0, 7, 3, 3, 5, 
 
 int main(void)
 {
-	unsigned long acc = 1, rounds = 35000000;
+	unsigned long acc = 1, rounds = 70000000;
 	const unsigned char *pc = program;
 
 	for (;;) {

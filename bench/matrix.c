@@ -9,7 +9,7 @@ int main(void)
 	for (int i = 0; i < N; i++)
 		for (int j = 0; j < N; j++)
 			a[i][j] = i + j, b[i][j] = i - j;
-	for (int round = 0; round < 10; round++)
+	for (int round = 0; round < 20; round++)
 		for (int i = 0; i < N; i++)
 			for (int k = 0; k < N; k++)
 				for (int j = 0; j < N; j++)
