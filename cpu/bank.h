@@ -31,7 +31,7 @@
 /* Nothing is counted, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
 
-/* The bank of a thread that begins, or goes on in another program: what it has counted stays, limits and all else begin anew. */
+/* The bank of a thread that begins, or goes on in another program: what it has counted stays, limits and all else restart. */
 void cpu_take_bank(struct cpu *cpu);
 
 /* What a cell has counted since the thread began. By anyone, any time. */

@@ -49,7 +49,7 @@ static void take_event_lock(void *r)
 	((struct round *)r)->whole = true;
 }
 
-/* Then the section begins anew, if it does not have event_lock(). Before e is changed. */
+/* Then the section restarts, if it does not have event_lock(). Before e is changed. */
 static UNNOTED inline void lock_for(struct round *r, const struct event *e)
 {
 	if (unlikely(concerns_others(e)) && !r->whole)
@@ -216,7 +216,7 @@ static struct round round_of(task_id task, const struct snapshot *snap, struct o
 	return r; /* the rest has no value yet: this is done for every sample */
 }
 
-/* A section of a round begins, perhaps anew. */
+/* A section of a round begins, perhaps again. */
 static UNNOTED void round_begin(struct round *r)
 {
 	round_lock(r);

@@ -209,12 +209,12 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 		.mask = data - 1,
 		.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul),
 		.head = backward ? r->head - total : r->head + total,
-		.told = r->lost != 0,
+		.has_lost = r->lost != 0,
 	};
 	section_after(AFTER_RING, (u32)(r - event_space->ring), 0);
 	if (r->overwrite)
 		section_store(&r->writing, o->head);
-	if (unlikely(o->told))
+	if (unlikely(o->has_lost))
 		sample_lost_write(o, root, r->lost);
 	return true;
 }
@@ -275,7 +275,7 @@ bool ring_end(struct ring_out *o, u32 kill)
 	struct ring *r = o->ring;
 
 	r->head = o->head;
-	if (unlikely(o->told))
+	if (unlikely(o->has_lost))
 		r->lost = 0;
 	if (likely(!is_wakeup(r, root, kill)))
 		return false;

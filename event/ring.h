@@ -83,7 +83,7 @@ struct ring_out {
 	u64 mask;	     /* size of the data - 1 */
 	u64 at;		     /* offset in the data of the next byte */
 	u64 head;	     /* that publishes it */
-	bool told;	     /* there is a LOST record in front of it */
+	bool has_lost;  /* there is a LOST record in front of it */
 };
 
 /*

@@ -11,7 +11,7 @@
 #define SOURCES_MAX 32 /* that drivers can limit, for one task */
 #define EARLY 50000    /* ns that a timer may be early by the perf clock */
 
-/* One call from the task; the work is done in a section, and again if that begins anew. */
+/* One call from the task; the work is done in a section, and again if that restarts. */
 struct round {
 	task_id task;
 	bool whole; /* it takes event_lock() */

@@ -326,7 +326,7 @@ u32 event_count(void);
  */
 #define EVENT_WITHIN(nr, table) ((nr) & (u32)(sizeof(event_space->table) / sizeof(event_space->table[0]) - 1))
 
-/* An address that is computed once, not anew at each use as GCC has it: five instructions. */
+/* An address that is computed once, not again at each use as GCC has it: five instructions. */
 READS void *once(void *p)
 {
 	__asm__("" : "+r"(p));

@@ -32,7 +32,7 @@ bool apart_needed(void);
 long apart_run(long (*fn)(void *arg), void *arg);
 
 /*
- * fn makes a descriptor, or -errno; its file becomes one of the guest's, opened anew with these flags, in one step and under the lowest free
+ * fn makes a descriptor, or -errno; its file becomes one of the guest's, opened again with these flags, in one step and under the lowest free
  * number. -ENOSYS: there is no such thread, or no /proc.
  */
 long apart_open(long (*fn)(void *arg), void *arg, u32 flags);

@@ -30,7 +30,7 @@ static u64 segment_base(u32 code)
 	return base;
 }
 
-/* CPUID leaf 0xd: the area for all that is enabled in XCR0. Asked once: under a hypervisor it is slow. */
+/* CPUID leaf 0xd: the area all the same is enabled in XCR0. Asked once: under a hypervisor it is slow. */
 static u32 xsave_size(void)
 {
 	static u32 size;

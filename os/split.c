@@ -132,7 +132,7 @@ static void unmap_rings(void)
 	vma_unlock();
 }
 
-/* ---- beginning anew ---- */
+/* ---- the new session ---- */
 
 /* The only task of the new session, as it is known in the old one. */
 static void fill_slot(struct task *to, const struct task *from)

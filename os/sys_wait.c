@@ -41,7 +41,7 @@ static long look(struct thread *t, s32 which, s32 id, u64 options, struct child_
 	return ret;
 }
 
-/* Another thread may have waited for the child in between: then it begins anew. */
+/* Another thread may have waited for the child in between: then it restarts. */
 long sys_wait4(struct thread *t, const u64 *a)
 {
 	s32 pid = (s32)a[0], which = pid == -1 ? P_ALL : pid > 0 ? P_PID : P_PGID;

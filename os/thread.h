@@ -108,7 +108,7 @@ struct thread {
 	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
 	struct {
 		u64 voluntary, involuntary; /* the host's counts when they were looked at last */
-		u64 told;		    /* when that was: perf clock */
+		u64 recorded;	    /* when that was: perf clock */
 		u32 known;
 	} switches;	      /* see perf_switches() */
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */

@@ -293,7 +293,7 @@ static void take_datagrams(struct thread *t, s32 fd)
 	event_ready_missed(t->cpu->slot, (u32)fd);
 }
 
-/* A datagram that is sent anew for those who wait is a signal too: where nothing shows that it is not the guest's, that would never end. */
+/* A datagram that is sent again for those who wait is a signal too: where nothing shows that it is not the guest's, that would never end. */
 static void take_if_not_missed(struct thread *t, s32 fd)
 {
 	if (!event_ready_needed(t->cpu->slot, (u32)fd))

@@ -141,7 +141,7 @@ bool perf_timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret
 
 /* New limits, if event_ctx.rearm is set. */
 void perf_rearm(struct thread *t);
-/* The thread's breakpoints anew, when event_ctx.hits_changed is set. */
+/* The thread's breakpoints again, when event_ctx.hits_changed is set. */
 void perf_load_breakpoints(struct thread *t);
 /* The instruction at cpu->rip has had its breakpoint hit: the processor's resume flag. It is to be executed by perf_step(). */
 bool perf_must_step(const struct thread *t);

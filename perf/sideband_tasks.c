@@ -209,7 +209,7 @@ void perf_switches_slowly(struct thread *t, u64 since)
 	if (sys2(__NR_getrusage, RUSAGE_THREAD, &ru))
 		return;
 	if (t->switches.known) {
-		since = MAX(since ? since : now, t->switches.told);
+		since = MAX(since ? since : now, t->switches.recorded);
 		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++, since = now)
 			tell_pair(t, false, since, now);
 		for (i = t->switches.involuntary; i < (u64)ru.involuntary; i++)
@@ -217,7 +217,7 @@ void perf_switches_slowly(struct thread *t, u64 since)
 	}
 	t->switches.voluntary = (u64)ru.voluntary;
 	t->switches.involuntary = (u64)ru.involuntary;
-	t->switches.told = now;
+	t->switches.recorded = now;
 	t->switches.known = 1;
 }
 

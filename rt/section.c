@@ -76,7 +76,7 @@ static void use_journal(struct section *s, u64 number)
 	s->journal = section_journal((u32)number);
 }
 
-/* The thread's last section was taken over, and is not ended yet. If this one is taken too, all begins anew behind section_save(). */
+/* The thread's last section was taken over, and is not ended yet. If this one is taken too, all restarts behind section_save(). */
 static void await_end_of_last(struct section *s)
 {
 	struct journal *j = s->journal;

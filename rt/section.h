@@ -4,7 +4,7 @@
  * A struct slock guards shared memory. What a thread does from its first slock_acquire() to the matching slock_release() is one
  * *section*. Before each store to noted memory the old value is written into the thread's *journal*, which is shared too. Whoever
  * needs a lock of a section whose thread is dead, stopped, traced or starved puts the old values back, newest first, and goes on: the
- * section has not happened. If its thread runs again, it begins the section anew. Nobody waits for a thread that does not run.
+ * section has not happened. If its thread runs again, it restarts the section. Nobody waits for a thread that does not run.
  *
  *   acquire   the first lock of a section: keep registers and stack (section_run(): registers only), state = BUSY
  *             each lock: owner = this section, by compare-and-swap
@@ -29,7 +29,7 @@
  *
  *   its thread                         another one
  *   lists the lock in its journal      bias |= REVOKING
- *   bias is still its own?             barrier: all see what the others have stored, and look anew
+ *   bias is still its own?             barrier: all see what the others have stored, and look again
  *   then it has the lock               a section that lists the lock is waited for
  *                                      bias = 0: the lock is taken as any other
  *
@@ -37,12 +37,12 @@
  * (DONE); whoever takes over then does it instead.
  *
  * Rules:
- *  1. A section stores only to its stack, to noted memory, and to private memory that beginning anew sets again.
+ *  1. A section stores only to its stack, to noted memory, and to private memory that a restart sets again.
  *  2. It makes no system call that changes anything.
  *  3. Locks are acquired in rising rank; a lock that the section holds may be acquired again. They are held to the section's end.
  *  4. A section may wait for others' sections in slock_acquire() and slock_hold() only.
  *  5. Locks of RANK_SMALL are taken in any order, by slock_hold(). A section that began with one of these does not wait while it holds
- *     anything: it puts its own notes back, waits for the other one's end, and begins anew. So whoever holds more, and waits, waits for
+ *     anything: it puts its own notes back, waits for the other one's end, and restarts. So whoever holds more, and waits, waits for
  *     sections that do not wait for it. Of those that hold more there is one at a time: RANK_EVENT's.
  */
 #ifndef RT_SECTION_H
@@ -120,14 +120,14 @@ struct section {
 	char *kept_stack;    /* SECTION_STACK bytes */
 	u64 kept;	     /* of them are in use */
 	struct section_regs begin;
-	u32 called;	     /* the next section begins anew where section_run() has called its function */
+	u32 called;	     /* the next section restarts where section_run() has called its function */
 	u32 restartable;
 	struct journal *journal; /* the one in use */
 	u64 number;	     /* of that */
 	u64 bias_number;     /* the same, if locks may be biased to this thread: section_host.barrier() reaches it; else 0 */
 	u64 name;	     /* of the present section */
 	u64 turn;
-	u64 serial;	     /* of the section, which stays when it begins anew */
+	u64 serial;	     /* of the section, which stays when it restarts */
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
 	u32 notes, afters, biased_n; /* as in the journal, where others may write */
 	u32 small;	     /* it began with a lock of RANK_SMALL */
@@ -149,7 +149,7 @@ struct section_host {
 	u64 noted_size;
 	/* Makes the thread with that number run its handler; see above. */
 	enum section_fence (*fence)(u32 number);
-	/* Returns once all that members' threads had stored before is visible, and they load anew. NULL: that cannot be; nothing is biased. */
+	/* Returns once all that members' threads had stored before is visible, and they load again. NULL: that cannot be; nothing is biased. */
 	void (*barrier)(void);
 	/* What was put off. committed: false if the section was put back: nothing happened, but what lies about may be tidied. */
 	void (*after)(u32 kind, u32 arg, u64 value, bool committed);
@@ -173,13 +173,13 @@ void slock_hold(struct slock *l);
 bool slock_is_held(const struct slock *l);
 
 /*
- * Outside of sections: work(arg). Its first section begins anew by calling it again, so that nothing of the stack needs to be kept for that. What the
- * section changes in other frames, *arg among them, it must set anew after slock_acquire().
+ * Outside of sections: work(arg). Its first section restarts by calling it again, so that nothing of the stack needs to be kept for that. What the
+ * section changes in other frames, *arg among them, it must set again after slock_acquire().
  */
 void section_run(void (*work)(void *arg), void *arg);
 
 /*
- * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the section begins anew. For what
+ * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the section restarts. For what
  * cannot be done in a section, and has to be known in it. Not while what was put off is done (section.after).
  */
 void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noreturn));
@@ -189,7 +189,7 @@ void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noretu
 /* A function that stores nothing: it becomes part of those that are noted, and of those that are not. */
 #define READS static inline __attribute__((always_inline))
 
-/* The present section's, unlike that of any earlier one of the thread; the same when it begins anew. */
+/* The present section's, unlike that of any earlier one of the thread; the same when it restarts. */
 static inline u64 section_serial(void)
 {
 	return section_self()->serial;

@@ -134,7 +134,7 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 			wait_for_taker(s, taker, round, deep + 1);
 		return;
 	}
-	/* A challenge is left to who made it: another one would begin the wait anew, for both. Unless that one is stopped too. */
+	/* A challenge is left to who made it: another one would restart the wait, for both. Unless that one is stopped too. */
 	if ((state & SECTION_CHALLENGED) && !stays(j, state, 2 * SECTION_GRACE_NS))
 		return;
 	if (round && challenge(j, (u32)(name >> SECTION_OWNER_SHIFT), state))

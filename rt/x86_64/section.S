@@ -1,4 +1,4 @@
-/* Where a section begins anew; see rt/section.h and struct section. */
+/* Where a section restarts; see rt/section.h and struct section. */
 #define REGS_RSP 48
 #define REGS_RIP 56
 #define KEPT_STACK 0 /* in struct section */

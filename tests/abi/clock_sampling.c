@@ -125,7 +125,7 @@ static u64 mono_ms(void)
 	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
 }
 
-/* All of these end with EINTR when a signal is handled, and some begin their time-out anew if they are made again. */
+/* All of these end with EINTR when a signal is handled, and some restart their time-out if they are made again. */
 static void sleep_in_all_ways(int pipe_end)
 {
 	struct timespec t = {0, 30000000}, left;

@@ -8,7 +8,7 @@
  * as ID    becomes that user first
  * names N  makes a user namespace for the calls: 0 names this user and some others, 1 not this one, 2 nobody
  * threads  the calls are the C library's, in a process with two threads, which changes the ids of both
- * execute  the calls are those of this program executed anew, by a child of vfork
+ * execute  the calls are those of this program executed again, by a child of vfork
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -54,7 +54,7 @@ static void after(u32 kind, u32 arg, u64 value, bool committed)
 		shared->shown = value;
 }
 
-/* What was stored before is visible to all, and they look anew. */
+/* What was stored before is visible to all, and they look again. */
 static void barrier(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0))
@@ -285,7 +285,7 @@ struct job {
 	u32 own, by;
 };
 
-/* As a sample: two words that always are the same, by a section that begins anew where it was called. */
+/* As a sample: two words that always are the same, by a section that restarts where it was called. */
 static void work_own(void *arg)
 {
 	const struct job *j = arg;
@@ -350,7 +350,7 @@ static void test_small(bool killing)
 	expect_long(sum, 0);
 }
 
-/* Stopped with the lock: others go on at once; and when it runs again, its section begins anew. */
+/* Stopped with the lock: others go on at once; and when it runs again, its section restarts. */
 static void stop_inside(u32 number)
 {
 	slock_acquire(&shared->first);
@@ -516,7 +516,7 @@ int main(void)
 	char *journals = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 #ifdef __SANITIZE_ADDRESS__
-	fprintf(stderr, "sections that begin anew put their stack back, which this sanitizer takes for an error\n");
+	fprintf(stderr, "sections that restart put their stack back, which this sanitizer takes for an error\n");
 	return 77;
 #endif
 	alarm(80);
