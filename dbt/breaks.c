@@ -97,9 +97,10 @@ void dbt_break_clear(void)
 {
 	u32 i = 0;
 
-	if (others)
+	if (others) { /* a child of a fork does not write to this page for nothing */
 		dbt_invalidate(0, ~0ul);
-	others = 0;
+		others = 0;
+	}
 	while (used && i < SLOTS) {
 		if (table[i].key) {
 			table[i].users = 1;

@@ -9,11 +9,17 @@
 #include "rt/sys.h"
 
 struct cache cache;
-struct lock dbt_lock;
+struct lock dbt_lock WRITTEN_BY_FORK;
 
 static u64 hash_pc(u64 pc)
 {
 	return pc * 0x9e3779b97f4a7c15ul;
+}
+
+/* Blocks that lie together are put together: a fork's child that translates a few writes to few pages, each of which costs it a copy. */
+static u32 index_of(u64 pc)
+{
+	return (u32)(hash_pc(pc >> 10) >> 32) + (u32)(pc >> 2 & 0xff);
 }
 
 static u64 slot_of(u64 hash, u32 entry)
@@ -23,14 +29,14 @@ static u64 slot_of(u64 hash, u32 entry)
 
 static void table_put(struct table *t, u32 entry)
 {
-	u64 hash = hash_pc(cache.entry[entry].pc);
-	u32 i = (u32)(hash >> 32) & t->mask;
+	u64 pc = cache.entry[entry].pc;
+	u32 i = index_of(pc) & t->mask;
 
 	/* The place of one that is gone will do: code that is rewritten again and again comes back to the same one. */
 	while ((u32)t->slot[i])
 		i = (i + 1) & t->mask;
 	t->used += !t->slot[i];
-	__atomic_store_n(&t->slot[i], slot_of(hash, entry), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->slot[i], slot_of(hash_pc(pc), entry), __ATOMIC_RELEASE);
 }
 
 /* An empty table of that size. */
@@ -96,9 +102,9 @@ u32 cache_variant_get(u32 want)
 u32 cache_find(const struct variant *v, u64 pc)
 {
 	const struct table *t = &v->table[__atomic_load_n(&v->level, __ATOMIC_ACQUIRE)];
-	u64 hash = hash_pc(pc), want = slot_of(hash, 0), slot;
+	u64 want = slot_of(hash_pc(pc), 0), slot;
 
-	for (u32 i = (u32)(hash >> 32) & t->mask;; i = (i + 1) & t->mask) {
+	for (u32 i = index_of(pc) & t->mask;; i = (i + 1) & t->mask) {
 		slot = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
 		if (!slot)
 			return 0;
@@ -117,7 +123,7 @@ void cache_publish(struct variant *v, u32 entry)
 void cache_unpublish(struct variant *v, u32 entry)
 {
 	struct table *t = &v->table[v->level];
-	u32 i = (u32)(hash_pc(cache.entry[entry].pc) >> 32) & t->mask;
+	u32 i = index_of(cache.entry[entry].pc) & t->mask;
 
 	for (; t->slot[i]; i = (i + 1) & t->mask)
 		if ((u32)t->slot[i] == entry) {

@@ -30,7 +30,7 @@
 #define QUIESCE_NS	50000000ul
 #define QUIESCE_STEP_NS 200000ul
 
-struct process the_process;
+struct process the_process WRITTEN_BY_FORK;
 
 void thread_leave(s32 status) __attribute__((noreturn)); /* os/x86_64/start.S */
 

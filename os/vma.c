@@ -45,7 +45,7 @@ static struct {
 		gva end; /* between here and `top` every free range is shorter than */
 		u64 len; /* that, so searches for so much or more begin here */
 	} hint;
-} mm;
+} mm WRITTEN_BY_FORK;
 
 static struct chunk *const pool = (struct chunk *)LAYOUT_MM;
 static u32 *const order = (u32 *)(LAYOUT_MM + CHUNKS * sizeof(struct chunk));

@@ -39,7 +39,7 @@ struct ksigevent {
 };
 
 /* While ids are chosen, no other thread may create a timer: the guest's would be taken for a choice too. */
-static struct lock create_lock = {.rank = RANK_TIMERS};
+static struct lock create_lock WRITTEN_BY_FORK = {.rank = RANK_TIMERS};
 
 static bool choose_ids(bool on)
 {

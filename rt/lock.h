@@ -23,6 +23,9 @@ enum lock_rank {
 	RANK_LOG,
 };
 
+/* For what the child of a fork writes to first of all, locks among it: together, since each page that is written to is copied. */
+#define WRITTEN_BY_FORK __attribute__((section(".data.fork")))
+
 struct lock {
 	u32 word; /* 0 free, 1 taken, 2 taken with waiters */
 	u32 rank;

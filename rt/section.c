@@ -30,7 +30,7 @@ void section_resume(const struct section_regs *regs) __attribute__((noreturn));
 
 _Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offsetof(struct section, kept) == 8 &&
 	       __builtin_offsetof(struct section, begin) == 16 && __builtin_offsetof(struct section, called) == 80, "section.S knows");
-_Static_assert(sizeof(struct journal) + SECTION_NOTES * sizeof(struct section_note) <= LAYOUT_JOURNAL_SIZE, "a journal has its place");
+_Static_assert(sizeof(struct journal) <= LAYOUT_JOURNAL_SIZE - SECTION_SPARE_SIZE, "a journal has its place");
 
 /* ---- a section's beginning and end ---- */
 

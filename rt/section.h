@@ -105,8 +105,8 @@ struct journal {
 	u32 notes, afters;
 	u64 biased_n;
 	const struct slock *biased[SECTION_BIASED]; /* locks that the section has by their bias, or tries to get */
+	struct section_note note[SECTION_NOTES]; /* the first ones on the same page: a new task touches no more */
 	struct section_after after[SECTION_AFTERS];
-	struct section_note note[];
 };
 
 /* Registers to go on with: rbx, rbp, r12 to r15, rsp, rip. */

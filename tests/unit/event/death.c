@@ -32,7 +32,7 @@ static void copy_journal(void)
 {
 	struct journal *to = (struct journal *)(journals_copy + LAYOUT_JOURNAL_SIZE), *from = (struct journal *)(journals + LAYOUT_JOURNAL_SIZE);
 
-	memcpy(to, from, offsetof(struct journal, after));
+	memcpy(to, from, offsetof(struct journal, note));
 	memcpy(to->after, from->after, from->afters * sizeof(from->after[0]));
 	memcpy(to->note, from->note, from->notes * sizeof(from->note[0]));
 	memcpy(rings_copy, rings_world, 8 * PAGE_SIZE);
