@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/find.h"
@@ -168,4 +169,19 @@ int find_program(const char *name, struct program *out)
 		return find_report(denied, EACCES);
 	fprintf(stderr, "pcl: %s: command not found\n", name);
 	return NOT_FOUND;
+}
+
+int find_self(struct program *out)
+{
+	ssize_t n = readlink("/proc/self/exe", out->path, sizeof(out->path) - 1);
+
+	out->by_shell = false;
+	if (n > 0)
+		out->path[n] = 0;
+	else
+		snprintf(out->path, sizeof(out->path), "%s", (const char *)getauxval(AT_EXECFN));
+	if (strchr(out->path, '/'))
+		return 0;
+	fprintf(stderr, "pcl: cannot find my own file\n");
+	return -1;
 }

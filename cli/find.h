@@ -13,6 +13,9 @@ struct program {
 /* Looks name up as execvp(3) does. Returns 0, or a status for exit (126, 127) after the message. */
 int find_program(const char *name, struct program *out);
 
+/* This program's own file. 0, or -1 after a message. */
+int find_self(struct program *out);
+
 /* Prints what a shell prints when executing path gives this error, and returns the exit status. */
 int find_report(const char *path, int err);
 

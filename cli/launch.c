@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -47,27 +46,21 @@ static int complain(const char *what)
 static int open_runtime(void)
 {
 	static const char *const places[] = {"/" RUNTIME_NAME, "/../lib/pcl/" RUNTIME_NAME};
-	char self[4000], path[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	struct program self;
+	char path[sizeof(self.path) + 32];
 
-	if (n > 0)
-		self[n] = 0;
-	else
-		snprintf(self, sizeof(self), "%s", (const char *)getauxval(AT_EXECFN));
-	slash = strrchr(self, '/');
-	if (!slash)
-		return complain("cannot find my own directory");
-	*slash = 0;
+	if (find_self(&self))
+		return -1;
+	*strrchr(self.path, '/') = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		int fd;
 
-		snprintf(path, sizeof(path), "%s%s", self, places[i]);
+		snprintf(path, sizeof(path), "%s%s", self.path, places[i]);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0 || errno != ENOENT)
 			return fd >= 0 ? fd : complain(path);
 	}
-	fprintf(stderr, "pcl: no " RUNTIME_NAME " in %s or %s/../lib/pcl\n", self, self);
+	fprintf(stderr, "pcl: no " RUNTIME_NAME " in %s or %s/../lib/pcl\n", self.path, self.path);
 	return -1;
 }
 

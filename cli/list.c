@@ -2,34 +2,20 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include "abi/types.h"
+#include "cli/event_names.h"
+#include "cli/launch.h"
 #include "cli/list.h"
 
-#define EXACT "exact"
-#define MODELLED "modelled"
-#define MEASURED "measured"
-
-struct row {
-	const char *name, *alias;
-	unsigned type;
-	const char *class, *text;
-};
-
-static const struct row rows[] = {
-#define EVENT(name, alias, type, config, class, source, text) {name, alias, type, class, text},
-#include "pmu/events.def"
-#undef EVENT
-};
-
 /* perf list tracepoint has every NAME. */
-static const struct row tracepoints[] = {
-	{"syscalls:sys_enter_NAME", NULL, PERF_TYPE_TRACEPOINT, EXACT, "a system call begins, with its arguments"},
-	{"syscalls:sys_exit_NAME", NULL, PERF_TYPE_TRACEPOINT, EXACT, "it is done, with its result"},
-	{"raw_syscalls:sys_enter", NULL, PERF_TYPE_TRACEPOINT, EXACT, "any system call begins"},
-	{"raw_syscalls:sys_exit", NULL, PERF_TYPE_TRACEPOINT, EXACT, "it is done"},
+static const struct event_row tracepoints[] = {
+	{"syscalls:sys_enter_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a system call begins, with its arguments", false},
+	{"syscalls:sys_exit_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done, with its result", false},
+	{"raw_syscalls:sys_enter", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "any system call begins", false},
+	{"raw_syscalls:sys_exit", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done", false},
 };
 
 /* Events that have no generic name are those of the cpu PMU. */
-static void print_row(const struct row *r)
+static void print_row(const struct event_row *r)
 {
 	char name[64];
 
@@ -43,13 +29,17 @@ static void print_row(const struct row *r)
 static void print_type(unsigned type, const char *title)
 {
 	printf("%s\n", title);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].type == type)
-			print_row(&rows[i]);
+	for (size_t i = 0; i < event_nr_rows; i++)
+		if (event_rows[i].type == type)
+			print_row(&event_rows[i]);
 }
 
-int list_events(void)
+int list_main(int argc, char **argv)
 {
+	if (argc > 1) {
+		fprintf(stderr, "pcl list: takes no arguments: %s (see pcl --help)\n", argv[1]);
+		return LAUNCH_FAILED;
+	}
 	print_type(PERF_TYPE_HARDWARE, "hardware events");
 	print_type(PERF_TYPE_RAW, "events of the cpu PMU");
 	print_type(PERF_TYPE_SOFTWARE, "software events");
@@ -57,5 +47,5 @@ int list_events(void)
 	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)
 		print_row(&tracepoints[i]);
 	printf("exact: counted one by one; modelled: computed from the instructions executed; measured: read from the host.\n");
-	return fflush(stdout) ? 125 : 0;
+	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }

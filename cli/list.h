@@ -2,6 +2,6 @@
 #ifndef CLI_LIST_H
 #define CLI_LIST_H
 
-int list_events(void); /* prints them; returns the exit status */
+int list_main(int argc, char **argv); /* argv[0] is "list"; returns the exit status */
 
 #endif

@@ -1,16 +1,19 @@
 /*
- * pcl [options] [--] program [args...]: makes a session and becomes its first guest.
+ * pcl [options] [--] program [args...]: makes a session and becomes its first guest. pcl COMMAND ...: see cli/commands.def.
  *
  * The process itself turns into the guest, so that process id, parent, terminal, job control, signals and exit status
  * are the guest's own. Only --stats keeps pcl as a parent. In a guest the command runs its program in the session that is there;
  * its options are the outer session's affair then and are not used.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/find.h"
+#include "cli/help.h"
 #include "cli/launch.h"
-#include "cli/list.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/stay.h"
 #include "os/arena.h"
@@ -45,31 +48,61 @@ static int run(const struct options *options, char **argv)
 	return launch_guest(&program, argv);
 }
 
+/*
+ * A command that opens events is a client of pcl like any other, so it has to be a guest: what is none yet makes a session in which it is run
+ * again with the same arguments.
+ */
+static int as_guest(const struct command *command, const struct options *options, int argc, char **argv, int first)
+{
+	struct program self;
+	int status = launch_session(options);
+
+	if (status == LAUNCH_INSIDE)
+		return command->run(argc - first, argv + first);
+	if (status || find_self(&self))
+		return LAUNCH_FAILED;
+	if (options->stats && stay_as_parent(print_stats))
+		return LAUNCH_FAILED;
+	return launch_guest(&self, argv);
+}
+
+/* The command that the first word behind the options names. NULL: it is a program. */
+static const struct command *find_command(const char *word)
+{
+	for (size_t i = 0; i < commands_nr; i++)
+		if (!strcmp(word, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+static int help(const struct options *o)
+{
+	if (o->help)
+		return help_print();
+	if (o->version)
+		return help_version();
+	return o->manual ? manual_print(o->manual) : completion_print(o->completion);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
-	int first;
+	const struct command *command = NULL;
+	int first = options_parse(argc, argv, &options);
 
-	options_defaults(&options);
-	first = options_parse(argc, argv, &options);
 	if (first < 0)
 		return LAUNCH_FAILED;
-	if (options.help || options.version) {
-		if (options.help)
-			options_help();
-		else
-			printf("pcl " PCL_VERSION "\n");
-		return 0;
-	}
-	if (options.manual) {
-		options_manual();
-		return 0;
-	}
+	if (options.help || options.version || options.manual || options.completion)
+		return help(&options);
 	if (first == argc) {
 		fprintf(stderr, "pcl: no program given (see pcl --help)\n");
 		return LAUNCH_FAILED;
 	}
-	if (!strcmp(argv[first], "list") && strcmp(argv[first - 1], "--"))
-		return list_events();
-	return run(&options, argv + first);
+	if (strcmp(argv[first - 1], "--"))
+		command = find_command(argv[first]);
+	if (!command)
+		return run(&options, argv + first);
+	if (command->is_client)
+		return as_guest(command, &options, argc, argv, first);
+	return command->run(argc - first, argv + first);
 }

@@ -1,37 +1,35 @@
-/* The command line of pcl; see options.h. */
+/* See options.h. */
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/options.h"
 #include "abi/types.h"
+#include "cli/nearest.h"
+#include "cli/options.h"
 
-enum kind { FLAG, NUMBER, WHY, WORD };
+#define NAME_MAX_LEN 64
 
-struct option {
-	enum kind kind;
-	const char *name;
-	size_t offset; /* of an int in struct options */
-	const char *argument, *help;
-};
-
-static const struct option table[] = {
-#define OPTION(kind, name, field, argument, help) {kind, name, offsetof(struct options, field), argument, help},
+static const struct option_row rows[] = {
+#define OPTION(kind, name, field, argument, help) OPTION_ROW(options, kind, 0, name, field, argument, help)
 #include "cli/options.def"
 #undef OPTION
 };
 
-void options_defaults(struct options *out)
+const struct option_table options_table = {"pcl", rows, ARRAY_SIZE(rows), false};
+
+static const struct option_row *find(const struct option_table *t, const char *name, size_t len)
 {
-	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE};
+	for (size_t i = 0; i < t->nr; i++)
+		if (strlen(t->rows[i].name) == len && !memcmp(t->rows[i].name, name, len))
+			return &t->rows[i];
+	return NULL;
 }
 
-static const struct option *find(const char *name, size_t len)
+static const struct option_row *find_letter(const struct option_table *t, char letter)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (strlen(table[i].name) == len && !memcmp(table[i].name, name, len))
-			return &table[i];
+	for (size_t i = 0; i < t->nr; i++)
+		if (t->rows[i].letter == letter)
+			return &t->rows[i];
 	return NULL;
 }
 
@@ -61,109 +59,109 @@ static int parse_word(const char *text, const char *words, int *out)
 	}
 }
 
-/* value: text after '=', NULL if there is none. Returns 0 or -1. */
-static int apply(const struct option *o, const char *value, struct options *out)
+/* value: NULL if there is none. Returns 0 or -1. */
+static int apply(const struct option_row *o, const char *value, void *out)
 {
-	int *field = (int *)((char *)out + o->offset);
+	void *field = (char *)out + o->offset;
 
 	switch (o->kind) {
 	case FLAG:
-		*field = 1;
+		*(int *)field = 1;
 		return value ? -1 : 0;
 	case NUMBER:
 		return value ? parse_number(value, field) : -1;
-	case WHY:
-		*field = value ? 2 : 1;
-		return value && strcmp(value, "why") ? -1 : 0;
 	case WORD:
 		return value ? parse_word(value, o->argument, field) : -1;
+	case WHY:
+		*(int *)field = value ? 2 : 1;
+		return value && strcmp(value, "why") ? -1 : 0;
+	case TEXT:
+		*(const char **)field = value;
+		return value && *value ? 0 : -1;
+	case MAYBE:
+		*(const char **)field = value ? value : "";
+		return value && !*value ? -1 : 0;
 	}
 	return -1;
 }
 
-static int parse_one(const char *text, struct options *out)
+static bool takes_argument(const struct option_row *o)
 {
-	size_t len = strcspn(text, "=");
-	const struct option *o = find(text, len);
+	return o->kind == NUMBER || o->kind == WORD || o->kind == TEXT;
+}
 
-	if (!o) {
-		fprintf(stderr, "pcl: unknown option --%s (see pcl --help)\n", text);
-		return -1;
+static int complain_unknown(const struct option_table *t, const char *word)
+{
+	size_t len = strcspn(word, "=");
+	char name[NAME_MAX_LEN] = "";
+	struct nearest nearest = {.word = name};
+
+	if (!strncmp(word, "--", 2) && len - 2 < sizeof(name))
+		memcpy(name, word + 2, len - 2);
+	for (size_t i = 0; i < t->nr; i++)
+		nearest_try(&nearest, t->rows[i].name);
+	if (*name && nearest.best)
+		fprintf(stderr, "%s: unknown option %s; is --%s meant? (see pcl --help)\n", t->command, word, nearest.best);
+	else
+		fprintf(stderr, "%s: unknown option %s (see pcl --help)\n", t->command, word);
+	return -1;
+}
+
+static int complain_form(const struct option_table *t, const struct option_row *o, const char *word)
+{
+	fprintf(stderr, "%s: wrong option %s: the form is --%s%s\n", t->command, word, o->name, o->argument);
+	return -1;
+}
+
+/* The argument of the option in argv[i], which stands at `value`, or in the next word. Returns the index of the last word used. */
+static int read_value(const struct option_table *t, const struct option_row *o, int argc, char **argv, int i, const char *value, void *out)
+{
+	const char *word = argv[i];
+
+	if (!value && t->separate && takes_argument(o) && i + 1 < argc && strcmp(argv[i + 1], "--"))
+		value = argv[++i];
+	return apply(o, value, out) ? complain_form(t, o, word) : i;
+}
+
+int options_read(const struct option_table *t, int argc, char **argv, void *out)
+{
+	int i;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		char *word = argv[i];
+		bool is_long = word[1] == '-';
+		size_t len = is_long ? strcspn(word + 2, "=") : 1;
+		const struct option_row *o = is_long ? find(t, word + 2, len) : word[1] ? find_letter(t, word[1]) : NULL;
+
+		if (!strcmp(word, "--"))
+			return i + 1;
+		if (!o)
+			return complain_unknown(t, word);
+		word += 2 + (is_long ? len : 0);
+		i = read_value(t, o, argc, argv, i, !*word ? NULL : is_long ? word + 1 : word, out);
+		if (i < 0)
+			return -1;
 	}
-	if (apply(o, text[len] ? text + len + 1 : NULL, out)) {
-		fprintf(stderr, "pcl: wrong option --%s: the form is --%s%s\n", text, o->name, o->argument);
-		return -1;
-	}
-	return 0;
+	return i;
 }
 
 int options_parse(int argc, char **argv, struct options *out)
 {
 	int i;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "--"))
-			return i + 1;
-		if (!strcmp(argv[i], "-h"))
-			out->help = 1;
-		else if (argv[i][1] != '-') {
-			fprintf(stderr, "pcl: unknown option %s (see pcl --help)\n", argv[i]);
-			return -1;
-		} else if (parse_one(argv[i] + 2, out))
-			return -1;
+	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE};
+	if (argc > 1 && !strcmp(argv[1], "-h")) {
+		out->help = 1;
+		return 2;
 	}
-	if (out->paranoid > 4) {
+	i = options_read(&options_table, argc, argv, out);
+	if (i >= 0 && out->paranoid > 4) {
 		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
 		return -1;
 	}
-	if (out->max_sample_rate != OPTIONS_NO_RATE && out->max_sample_rate < 1) {
+	if (i >= 0 && out->max_sample_rate != OPTIONS_NO_RATE && out->max_sample_rate < 1) {
 		fprintf(stderr, "pcl: --max-sample-rate takes a number above 0\n");
 		return -1;
 	}
 	return i;
-}
-
-void options_help(void)
-{
-	printf("usage: pcl [options] [--] program [arguments...]\n"
-	       "       pcl list\n\n"
-	       "Runs a program with its own perf_event_open(2), for machines whose kernel has no hardware counters.\n"
-	       "pcl list prints the events that can be counted.\n\n");
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		char left[40];
-
-		snprintf(left, sizeof(left), "--%s%s", table[i].name, table[i].argument);
-		printf("  %-20s %s\n", left, table[i].help);
-	}
-}
-
-/* In man(7) a hyphen that is to stay one is written \-. */
-static void print_roff(const char *text)
-{
-	for (; *text; text++)
-		printf(*text == '-' ? "\\-" : "%c", *text);
-}
-
-void options_manual(void)
-{
-	printf(".TH PCL 1 \"\" \"pcl " PCL_VERSION "\"\n"
-	       ".SH NAME\npcl \\- perf_event_open(2) in user space\n"
-	       ".SH SYNOPSIS\n.B pcl\n[options] [\\-\\-]\n.I program\n[arguments...]\n.br\n.B pcl list\n"
-	       ".SH DESCRIPTION\n"
-	       "Runs a program, and all programs that it starts, with a perf_event_open(2) that needs no hardware counters and\n"
-	       "no privilege. Instructions and branches are counted exactly.\n"
-	       ".B pcl list\nprints the events and whether each is exact, modelled or measured.\n"
-	       ".SH OPTIONS\n");
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		printf(".TP\n.B \\-\\-");
-		print_roff(table[i].name);
-		print_roff(table[i].argument);
-		printf("\n");
-		print_roff(table[i].help);
-		printf("\n");
-	}
-	printf(".SH EXIT STATUS\n"
-	       "That of the program, also if a signal ended it. 127: the program was not found. 126: it cannot be executed.\n"
-	       "125: pcl itself failed or was given a wrong option.\n"
-	       ".SH EXAMPLE\n.nf\npcl perf stat \\-e instructions:u,branches:u \\-\\- xz \\-9kc file\n.fi\n");
 }

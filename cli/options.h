@@ -1,23 +1,66 @@
-/* The command line of pcl: pcl [options] [--] program [args...]. The table is cli/options.def. */
+/*
+ * Command lines: pcl [options] [--] program [args...], whose table is cli/options.def, and pcl COMMAND [options] [--] ..., whose commands
+ * are in cli/commands.def and have a table each.
+ */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * FLAG    no argument, sets the int to 1
+ * NUMBER  an int, may be negative
+ * WORD    one of the words of `argument`, stores which, 0 the first
+ * WHY     none, or "=why": stores 1 or 2
+ * TEXT    any text, stores a pointer to it
+ * MAYBE   none, or any text: stores "" or a pointer to it
+ */
+enum option_kind { FLAG, NUMBER, WORD, WHY, TEXT, MAYBE };
+
+#define OPTION_TYPE_FLAG int
+#define OPTION_TYPE_NUMBER int
+#define OPTION_TYPE_WORD int
+#define OPTION_TYPE_WHY int
+#define OPTION_TYPE_TEXT const char *
+#define OPTION_TYPE_MAYBE const char *
+
+struct option_row {
+	enum option_kind kind;
+	char letter; /* 0: it has none */
+	const char *name;
+	size_t offset; /* of its field */
+	const char *argument, *help;
+};
+
+struct option_table {
+	const char *command; /* as messages name it: "pcl", "pcl count" */
+	const struct option_row *rows;
+	size_t nr;
+	bool separate; /* an argument may also be the next word: --runs 3 */
+};
+
+/* For a table's .def: its fields, and its rows for struct `of`. */
+#define OPTION_FIELD(kind, field) OPTION_TYPE_##kind field;
+#define OPTION_ROW(of, kind, letter, name, field, argument, help) {kind, letter, name, offsetof(struct of, field), argument, help},
+
 struct options {
-#define OPTION(kind, name, field, argument, help) int field;
+#define OPTION(kind, name, field, argument, help) OPTION_FIELD(kind, field)
 #include "cli/options.def"
 #undef OPTION
 };
 
 #define OPTIONS_NO_RATE (-2) /* max_sample_rate: not given */
 
-/*
- * Parses up to the program's name. Returns the index of the first argument that is not ours (argc if there is none), or -1 after
- * a message about a wrong option. Options that are not given keep the defaults that options_defaults() set.
- */
-int options_parse(int argc, char **argv, struct options *out);
-void options_defaults(struct options *out);
+extern const struct option_table options_table;
 
-void options_help(void);   /* to standard output */
-void options_manual(void); /* the manual page in man(7) form, to standard output */
+/*
+ * Parses from argv[1] up to the first word that is no option, or behind "--". Returns that word's index (argc if there is none), or -1
+ * after a message about a wrong option. Fields of options that are not given stay as they are.
+ */
+int options_read(const struct option_table *table, int argc, char **argv, void *out);
+
+/* The same for pcl itself, with its defaults first. */
+int options_parse(int argc, char **argv, struct options *out);
 
 #endif

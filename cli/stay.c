@@ -12,17 +12,20 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "cli/stay.h"
-#include "cli/launch.h"
 
-/* Ends this process as status says, without a core file of its own. */
-static void __attribute__((noreturn)) end_as(int status)
+/* What is taken; what was blocked and what was ignored when this process began. */
+static sigset_t all, before, ignored;
+
+void stay_end_as(int status)
 {
 	sigset_t set;
 	int sig;
@@ -48,54 +51,91 @@ static int is_continued(void)
 	return sigismember(&pending, SIGCONT);
 }
 
-/* SIGCHLDs coalesce, so each one means: look at everything that happened. */
-static void look_at_child(pid_t child, void (*at_end)(void))
+/* SIGCHLDs coalesce, so each one means: look at everything that happened. True: the child has ended. */
+static bool look_at_child(pid_t child, int *status)
 {
-	int status;
-
-	while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
-		if (WIFSTOPPED(status)) {
-			if (!is_continued())
-				raise(SIGSTOP);
-			continue;
-		}
-		at_end();
-		end_as(status);
+	while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
+		if (!WIFSTOPPED(*status))
+			return true;
+		if (!is_continued())
+			raise(SIGSTOP);
 	}
+	return false;
 }
 
-static void __attribute__((noreturn)) serve(pid_t child, const sigset_t *all, void (*at_end)(void))
+/* Of the first fork: the parent takes ignored signals too from then on. */
+static void remember_signals(void)
 {
-	for (;;) {
-		siginfo_t info;
-		int sig = sigwaitinfo(all, &info);
+	static bool remembered;
+	struct sigaction action;
 
-		if (sig == SIGCHLD)
-			look_at_child(child, at_end);
-		else if (sig > 0 && info.si_code != SI_KERNEL)
+	if (remembered)
+		return;
+	remembered = true;
+	sigemptyset(&ignored);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (!sigaction(sig, NULL, &action) && action.sa_handler == SIG_IGN)
+			sigaddset(&ignored, sig);
+	sigprocmask(SIG_SETMASK, NULL, &before);
+}
+
+static void restore_signals(void)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&ignored, sig) > 0)
+			signal(sig, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Ignored signals would not be taken by sigwaitinfo(), and with SIGCHLD ignored a child would leave no status. */
+static void take_all_signals(void)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+}
+
+pid_t stay_fork(void)
+{
+	pid_t child;
+
+	remember_signals();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	child = fork();
+	if (child < 0)
+		fprintf(stderr, "pcl: cannot fork: %s\n", strerror(errno));
+	if (child <= 0)
+		restore_signals();
+	return child;
+}
+
+int stay_wait(pid_t child, void (*now_and_then)(void *), void *arg)
+{
+	static const struct timespec interval = {.tv_nsec = 20000000};
+	int status;
+
+	take_all_signals();
+	while (!look_at_child(child, &status)) {
+		siginfo_t info;
+		int sig = now_and_then ? sigtimedwait(&all, &info, &interval) : sigwaitinfo(&all, &info);
+
+		if (sig > 0 && sig != SIGCHLD && info.si_code != SI_KERNEL)
 			kill(child, sig);
+		if (now_and_then)
+			now_and_then(arg);
 	}
+	return status;
 }
 
 int stay_as_parent(void (*at_end)(void))
 {
-	void (*on_child)(int) = signal(SIGCHLD, SIG_DFL); /* ignored, the child would leave no status */
-	sigset_t all, before;
-	pid_t child;
+	pid_t child = stay_fork();
+	int status;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	child = fork();
-	if (child < 0)
-		fprintf(stderr, "pcl: cannot fork: %s\n", strerror(errno));
-	if (child <= 0) {
-		signal(SIGCHLD, on_child);
-		sigprocmask(SIG_SETMASK, &before, NULL);
+	if (child <= 0)
 		return (int)child;
-	}
-	/* Ignored signals would not be taken by sigwaitinfo(). */
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	look_at_child(child, at_end);
-	serve(child, &all, at_end);
+	status = stay_wait(child, NULL, NULL);
+	at_end();
+	stay_end_as(status);
 }

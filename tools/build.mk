@@ -93,7 +93,7 @@ $(O)/libplain.a: $(CMD_OBJ)
 
 # Static where the sanitizers allow it: starts faster.
 $(O)/pcl: $(CLI_OBJ) $(CMD_LIB)
-	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB)
+	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB) -ljson-c
 
 clean:
 	rm -rf build pcl

@@ -32,16 +32,34 @@ shows --max-sample-rate=250 ${sysctl}_max_sample_rate 250
 shows --call-stacks ${sysctl}_max_sample_rate 100000
 for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x --max-sample-rate --max-sample-rate= --max-sample-rate=0 \
 	--max-sample-rate=-1 --max-sample-rate=many --max-sample-rate=99999999999 --call-stacks=1 \
-	--users --users= --users=an --users=anyone --users=own,any --strace=how --no-such-option; do
+	--users --users= --users=an --users=anyone --users=own,any --strace=how --manual=none --completion --completion=tcsh --no-such-option; do
 	refused "$wrong"
 done
 [ "$("$PCL" --call-stacks -- echo --call-stacks)" = --call-stacks ] || fail "an argument of the program was taken for an option"
 
 "$PCL" --help >help || fail "--help: status $?"
 "$PCL" --manual >manual || fail "--manual: status $?"
-for name in $(sed -n 's/^OPTION([A-Z]*, "\([^"]*\)".*/\1/p' "$ROOT/cli/options.def"); do
-	grep -q -- "^  --$name[ =[]" help || fail "--help does not name --$name"
-	grep -qF -- "\\-\\-${name//-/\\-}" manual || fail "--manual does not name --$name"
+for table in "$ROOT"/cli/*.def; do
+	for name in $(sed -n 's/^OPTION([A-Z]*, [^"]*"\([^"]*\)".*/\1/p' "$table"); do
+		grep -q -- "^  \(-[a-z], \)*--$name[ =[]" help || fail "--help does not name --$name"
+		grep -qF -- "\\-\\-${name//-/\\-}" manual || fail "--manual does not name --$name"
+		"$PCL" --completion=bash | grep -q -- "--$name" || fail "bash's completion does not name --$name"
+		"$PCL" --completion=zsh | grep -q -- "--$name" || fail "zsh's completion does not name --$name"
+		"$PCL" --completion=fish | grep -q -- "-l $name" || fail "fish's completion does not name --$name"
+	done
 done
+case $("$PCL" --straec true 2>&1) in
+*"is --strace meant?"*) ;;
+*) fail "the nearest option is not named" ;;
+esac
+for name in $(sed -n 's/^EVENT("\([^"]*\)".*/\1/p' "$ROOT/pmu/events.def"); do
+	"$PCL" --manual=events | grep -qF -- "${name//-/\\-}" || fail "pcl-events(7) does not name $name"
+done
+if command -v man >/dev/null; then
+	for page in --manual --manual=events; do
+		said=$("$PCL" $page | LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l - 2>&1 >/dev/null)
+		[ -z "$said" ] || fail "man of $page: $said"
+	done
+fi
 [ "$(grep -c '^  --' help)" -ge 10 ] || fail "--help names few options"
 exit $failed

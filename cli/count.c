@@ -1,0 +1,157 @@
+/* See count.h. The process is a guest: cli/main.c has seen to that. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/count.h"
+#include "cli/launch.h"
+#include "cli/print.h"
+#include "cli/stay.h"
+
+static const struct option_row rows[] = {
+#define OPTION(kind, letter, name, field, argument, help) OPTION_ROW(count_options, kind, letter, name, field, argument, help)
+#include "cli/count.def"
+#undef OPTION
+};
+
+const struct option_table count_table = {"pcl count", rows, ARRAY_SIZE(rows), true};
+
+static int by_value(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int summarize(struct counts *c)
+{
+	c->summary = calloc((size_t)c->specs.nr, sizeof(*c->summary));
+	for (int e = 0; c->summary && e < c->specs.nr; e++) {
+		struct summary *s = &c->summary[e];
+
+		s->value = malloc((size_t)c->runs * sizeof(*s->value));
+		if (!s->value)
+			return LAUNCH_FAILED;
+		for (int r = 0; r < c->runs; r++)
+			s->value[r] = c->run[r].reading[e].count;
+		qsort(s->value, (size_t)c->runs, sizeof(*s->value), by_value);
+		s->min = s->value[0];
+		s->median = s->value[(c->runs - 1) / 2];
+		s->max = s->value[c->runs - 1];
+	}
+	return c->summary ? 0 : LAUNCH_FAILED;
+}
+
+static void finish_shares(struct counts *c)
+{
+	struct run *run = &c->run[0];
+	u64 *total = calloc((size_t)c->specs.nr, sizeof(*total));
+
+	for (int e = 0; total && e < c->specs.nr; e++)
+		total[e] = run->reading[e].count;
+	if (total)
+		tasks_finish(&run->tasks, total, c->per_process);
+	free(total);
+}
+
+int count_runs(const char *events, int runs, char **argv, bool per_process, bool per_thread, struct counts *out)
+{
+	int status = 0;
+
+	*out = (struct counts){.argv = argv, .wanted = runs, .per_process = per_process, .per_thread = per_thread};
+	if (specs_parse(events, &out->specs))
+		return LAUNCH_FAILED;
+	out->run = calloc((size_t)runs, sizeof(*out->run));
+	while (out->run && !status && out->runs < runs) {
+		status = counting_run(&out->specs, argv, per_process || per_thread, &out->run[out->runs]);
+		if (!status && out->run[out->runs++].status)
+			break;
+	}
+	if (!out->run || status)
+		return status ? status : LAUNCH_FAILED;
+	if (per_process || per_thread)
+		finish_shares(out);
+	return summarize(out);
+}
+
+void count_free(struct counts *c)
+{
+	for (int e = 0; e < c->specs.nr; e++) {
+		free(c->specs.spec[e].name);
+		if (c->summary)
+			free(c->summary[e].value);
+	}
+	for (int r = 0; r < c->runs; r++) {
+		for (int i = 0; i < c->run[r].tasks.nr; i++)
+			free(c->run[r].tasks.task[i].count);
+		free(c->run[r].tasks.task);
+		free(c->run[r].reading);
+	}
+	free(c->specs.spec);
+	free(c->summary);
+	free(c->run);
+}
+
+static int check_options(const struct count_options *o, bool no_program)
+{
+	const char *wrong = NULL;
+
+	if (no_program)
+		wrong = "no program given";
+	else if (o->runs < 1)
+		wrong = "--runs takes a number above 0";
+	else if (o->json && o->csv)
+		wrong = "--json and --csv are two forms";
+	else if (o->per_process && o->per_thread)
+		wrong = "--per-process and --per-thread are two forms";
+	else if ((o->per_process || o->per_thread) && o->runs > 1)
+		wrong = "--per-process and --per-thread are of one run";
+	if (wrong)
+		fprintf(stderr, "pcl count: %s (see pcl --help)\n", wrong);
+	return wrong ? LAUNCH_FAILED : 0;
+}
+
+static FILE *open_output(const char *path)
+{
+	FILE *f = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "we");
+
+	if (!f)
+		fprintf(stderr, "pcl count: %s: %s\n", path, strerror(errno));
+	return f;
+}
+
+static int print(const struct counts *c, const struct count_options *o, FILE *f)
+{
+	if (o->json)
+		print_json(c, f);
+	else if (o->csv)
+		print_csv(c, f);
+	else
+		print_table(c, f);
+	if (!fflush(f) && !ferror(f))
+		return 0;
+	fprintf(stderr, "pcl count: cannot write: %s\n", strerror(errno));
+	return LAUNCH_FAILED;
+}
+
+int count_main(int argc, char **argv)
+{
+	struct count_options o = {.events = COUNT_DEFAULT, .runs = 1};
+	int first = options_read(&count_table, argc, argv, &o), status;
+	struct counts c;
+	FILE *f;
+
+	if (first < 0 || check_options(&o, first == argc))
+		return LAUNCH_FAILED;
+	f = open_output(o.output);
+	if (!f)
+		return LAUNCH_FAILED;
+	status = count_runs(o.events, o.runs, argv + first, o.per_process, o.per_thread, &c);
+	if (status)
+		return status;
+	if (print(&c, &o, f))
+		return LAUNCH_FAILED;
+	status = c.run[c.runs - 1].status;
+	count_free(&c);
+	stay_end_as(status);
+}

@@ -1,0 +1,169 @@
+/* See counting.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "cli/counting.h"
+#include "cli/find.h"
+#include "cli/launch.h"
+#include "cli/stay.h"
+
+/* The child waits at `go` and tells at `failed` with which status its execve failed. */
+struct start {
+	int go[2], failed[2];
+};
+
+static u64 monotonic(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ul + (u64)ts.tv_nsec;
+}
+
+static void __attribute__((noreturn)) become_program(const struct start *s, const struct program *program, char **argv)
+{
+	int status;
+	char c;
+
+	close(s->go[1]);
+	if (read(s->go[0], &c, 1) != 1)
+		_exit(LAUNCH_FAILED);
+	status = launch_inside(program, argv);
+	_exit(write(s->failed[1], &status, sizeof(status)) == sizeof(status) ? status : LAUNCH_FAILED);
+}
+
+static pid_t start_program(struct start *s, const struct program *program, char **argv)
+{
+	pid_t pid;
+
+	if (pipe2(s->go, O_CLOEXEC) || pipe2(s->failed, O_CLOEXEC)) {
+		fprintf(stderr, "pcl: cannot make a pipe: %s\n", strerror(errno));
+		return -1;
+	}
+	pid = stay_fork();
+	if (!pid)
+		become_program(s, program, argv);
+	close(s->go[0]);
+	close(s->failed[1]);
+	return pid;
+}
+
+/* What the user did not say is user mode where more may not be counted, as perf does it. */
+static int open_event(struct spec *s, pid_t pid, int group)
+{
+	int fd;
+
+	s->attr.disabled = s->attr.enable_on_exec = group < 0;
+	s->attr.inherit = 1;
+	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	for (;;) {
+		fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC);
+		if (fd >= 0 || errno != EACCES || s->has_mode || s->attr.exclude_kernel)
+			return fd;
+		s->attr.exclude_kernel = 1;
+	}
+}
+
+static int open_all(struct specs *specs, pid_t pid, int *fd, int *refused)
+{
+	for (int i = 0; i < specs->nr; i++) {
+		struct spec *s = &specs->spec[i];
+
+		fd[i] = open_event(s, pid, s->leader >= 0 && s->leader != i ? fd[s->leader] : -1);
+		if (fd[i] < 0) {
+			*refused = i;
+			return errno;
+		}
+	}
+	return 0;
+}
+
+static int read_all(struct specs *specs, const int *fd, struct run *out, bool shares)
+{
+	for (int i = 0; i < specs->nr; i++) {
+		u64 value[3];
+
+		if (shares ? tasks_read(&out->tasks, i, value) : read(fd[i], value, sizeof(value)) != sizeof(value)) {
+			fprintf(stderr, "pcl: cannot read %s: %s\n", specs->spec[i].name, strerror(errno));
+			return LAUNCH_FAILED;
+		}
+		out->reading[i] = (struct reading){value[0], value[1], value[2]};
+	}
+	return 0;
+}
+
+static void drain(void *tasks)
+{
+	tasks_drain(tasks);
+}
+
+/* The program has its events: it goes, and ends. Returns 0 or the status of one that could not be executed. */
+static int let_run(const struct start *s, pid_t pid, bool shares, struct run *out)
+{
+	u64 begin = monotonic();
+	int failed;
+
+	if (write(s->go[1], "", 1) != 1)
+		return LAUNCH_FAILED;
+	out->status = stay_wait(pid, shares ? drain : NULL, &out->tasks);
+	out->elapsed = monotonic() - begin;
+	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
+}
+
+static void end_unstarted(const struct start *s, pid_t pid)
+{
+	close(s->go[1]);
+	stay_wait(pid, NULL, NULL);
+	close(s->failed[0]);
+}
+
+static int complain_refused(const struct spec *s, int err)
+{
+	fprintf(stderr, "pcl: %s: %s\n", s->name, spec_refusal(s, err));
+	return LAUNCH_FAILED;
+}
+
+static int run_opened(struct specs *specs, const struct start *s, pid_t pid, int *fd, bool shares, struct run *out)
+{
+	int refused = 0, err;
+
+	err = shares ? tasks_open(&out->tasks, specs, pid, &refused) : open_all(specs, pid, fd, &refused);
+	if (err) {
+		end_unstarted(s, pid);
+		return complain_refused(&specs->spec[refused], err);
+	}
+	err = let_run(s, pid, shares, out);
+	close(s->go[1]);
+	close(s->failed[0]);
+	if (shares)
+		tasks_drain(&out->tasks);
+	return err ? err : read_all(specs, fd, out, shares);
+}
+
+int counting_run(struct specs *specs, char **argv, bool shares, struct run *out)
+{
+	struct program program;
+	struct start s;
+	pid_t pid;
+	int status = find_program(argv[0], &program), *fd;
+
+	*out = (struct run){.reading = calloc((size_t)specs->nr, sizeof(*out->reading))};
+	fd = malloc((size_t)specs->nr * sizeof(*fd));
+	if (status || !fd || !out->reading)
+		return status ? status : LAUNCH_FAILED;
+	memset(fd, -1, (size_t)specs->nr * sizeof(*fd));
+	pid = start_program(&s, &program, argv);
+	status = pid < 0 ? LAUNCH_FAILED : run_opened(specs, &s, pid, fd, shares, out);
+	for (int i = 0; i < specs->nr; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	if (shares)
+		tasks_close(&out->tasks);
+	free(fd);
+	return status;
+}

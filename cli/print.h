@@ -1,0 +1,16 @@
+/* What pcl count says, for people and for programs. */
+#ifndef CLI_PRINT_H
+#define CLI_PRINT_H
+
+#include <stdio.h>
+#include "cli/count.h"
+
+void print_table(const struct counts *c, FILE *f);
+void print_csv(const struct counts *c, FILE *f);
+void print_json(const struct counts *c, FILE *f);
+
+#define PRINT_COUNT 40
+/* A count with commas, a time in ms. */
+const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time);
+
+#endif

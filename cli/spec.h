@@ -1,0 +1,39 @@
+/*
+ * Lists of events as perf's -e takes them:
+ *
+ *   list      = item {"," item}
+ *   item      = "{" list "}" [":" modifiers] | event
+ *   event     = NAME [":" modifiers] | "cpu/" term {"," term} "/" [modifiers] | "r" HEX [":" modifiers]
+ *             | SUBSYSTEM ":" TRACEPOINT [":" modifiers] | "mem:" ADDRESS ["/" LENGTH] [":" rwx] [":" modifiers]
+ *   term      = NAME | KEY "=" NUMBER | "name=" TEXT
+ *   modifiers = letters of "ukhpPGHDeS"; u: user mode, k: kernel mode, D: pinned, e: exclusive
+ *
+ * A tracepoint's name may have the wildcards of a shell. Files of tracefs are read, so this is done by a guest.
+ */
+#ifndef CLI_SPEC_H
+#define CLI_SPEC_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+
+struct spec {
+	char *name;	   /* as it was given, without the group's modifiers */
+	const char *class; /* "exact", "modelled", "measured" */
+	bool is_time;	   /* in ns */
+	bool has_mode;	   /* modifiers say which modes count */
+	int leader;	   /* index of the group's leader, its own if it is one, -1 without a group */
+	struct perf_event_attr attr;
+};
+
+struct specs {
+	struct spec *spec;
+	int nr;
+};
+
+/* Returns 0, or -1 after a message in words. */
+int specs_parse(const char *text, struct specs *out);
+
+/* Why perf_event_open gives this errno for the event, in words. */
+const char *spec_refusal(const struct spec *s, int err);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Each task's share of what inherited events count. A task that ends leaves a READ record of each event (attr.inherit_stat), and its name a COMM
+ * record; the first task's share is what is left of the whole. Records are in one ring for each CPU, so the events are bound to CPUs.
+ */
+#ifndef CLI_TASKS_H
+#define CLI_TASKS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "abi/types.h"
+#include "cli/spec.h"
+
+struct task_share {
+	pid_t pid, tid;
+	char comm[16];
+	u64 *count; /* one for each event */
+	pid_t parent; /* thread id, 0: the first */
+	bool ended;
+};
+
+struct tasks {
+	struct task_share *task; /* [0] is the program's first */
+	int nr;
+	u64 lost;    /* records that found no room: their tasks' shares stand with the first task */
+	int running; /* tasks that had not ended when the program had: theirs too */
+
+	/* private */
+	int events, cpus;
+	int *fd;	    /* [cpu * events + event] */
+	u64 *id;	    /* of the same */
+	void **ring;	    /* [cpu] */
+};
+
+/* Opens the events on the process, not yet enabled. Returns 0, or an errno with *refused set to the event. */
+int tasks_open(struct tasks *t, struct specs *specs, pid_t pid, int *refused);
+
+/* Reads what has been written; from time to time while the program runs, and once when it has ended. */
+void tasks_drain(struct tasks *t);
+
+/* The sum over CPUs of one event: count, times enabled and running. 0 or -1. */
+int tasks_read(struct tasks *t, int event, u64 value[3]);
+
+/* All has been read: the first task gets what is left of total[], and each process the counts of its threads if `processes`. */
+void tasks_finish(struct tasks *t, const u64 *total, bool processes);
+
+void tasks_close(struct tasks *t);
+
+#endif

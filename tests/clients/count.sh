@@ -1,0 +1,138 @@
+#!/bin/bash
+# pcl count: the same numbers as perf stat's, the forms of its output, what it is given, what it refuses and in which words.
+set -u
+status=0
+fail() { echo "$*"; status=1; }
+programs=$BUILD/tests/count
+
+# counted EVENTS PROGRAM...: the counts, one a line.
+counted()
+{
+	events=$1
+	shift
+	"$PCL" count --csv -o csv -e "$events" -- "$@" >/dev/null || fail "count $*: $?"
+	awk -F, 'NR > 1 { print $5 }' csv
+}
+
+# perf gives its program other environment variables; with the same ones the counts are the same, to the unit.
+equals_perf()
+{
+	events=instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/mem_loads/u,syscalls:sys_enter_write
+	"$PCL" perf stat -x, -o perf_csv -e $events -- "$@" >/dev/null || fail "perf stat $*: $?"
+	mapfile -d '' environment < <("$PCL" perf stat -x, -o /dev/null -e instructions:u -- env -0)
+	env -i "${environment[@]}" "$PCL" count --csv -o csv -e $events -- "$@" >/dev/null || fail "count $*: $?"
+	want=$(awk -F, '$1 ~ /^[0-9]+$/ { print $1 }' perf_csv)
+	got=$(awk -F, 'NR > 1 { print $5 }' csv)
+	[ "$want" = "$got" ] && [ "$(wc -l <<<"$got")" = 6 ] || fail "$*: perf stat says" $want ", pcl count" $got
+}
+
+if command -v perf >/dev/null; then
+	equals_perf "$programs/hello_static"
+	equals_perf "$programs/threads_total"
+	equals_perf "$BUILD/tests/clients/runner" 20 "$programs/hello_static"
+	equals_perf ls /
+fi
+
+# Nothing of the client is counted: it costs the same under another one, and in a session that is there already.
+alone=$(counted instructions,branches "$programs/hello_static")
+[ "$(counted instructions,branches "$programs/hello_static")" = "$alone" ] || fail "the second run differs"
+"$PCL" sh -c '"$0" count --csv -o csv -e instructions,branches -- "$1" >/dev/null' "$PCL" "$programs/hello_static"
+[ -n "$alone" ] && [ "$(awk -F, 'NR > 1 { print $5 }' csv)" = "$alone" ] || fail "other counts inside of a session: $(cat csv)"
+
+# The grammar.
+rows() { awk -F, 'NR > 1 { print $1 }' csv | tr '\n' ' '; }
+counted '{instructions,branches}:u,r12,cpu/calls/u,cpu/event=0x12,name=mine/,calls' "$programs/hello_static" >values
+[ "$(rows)" = "instructions branches r12 cpu/calls/ mine calls " ] || fail "names: $(rows)"
+[ "$(sed -n 3,6p values | sort -u | wc -l)" = 1 ] && [ "$(sed -n 1,2p values)" = "$alone" ] || fail "four names of one event: $(cat values)"
+counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
+[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] || fail "tracepoints: $(cat csv)"
+main=0x$(nm "$programs/hello_static" | awk '$3 == "main" { print $1 }')
+[ "$(counted "mem:$main:x" "$programs/hello_static")" = 1 ] || fail "main was not executed once: $(cat csv)"
+
+# The forms: table, JSON, standard output, several runs.
+"$PCL" count -- "$programs/hello_static" 2>table >/dev/null || fail "table: $?"
+for row in 'instructions +exact$' 'branches +exact +[0-9.]+ % of instructions$' 'cycles +modelled +[0-9.]+ instructions per cycle$' \
+	'task-clock +measured +[0-9.]+ CPUs used$' 'page-faults +measured$' 'elapsed; all threads and child processes counted$'; do
+	grep -qE "$row" table || { fail "no row like $row"; cat table; }
+done
+"$PCL" count -j -o - -r 3 -e instructions,page-faults -- "$programs/hello_static" >json || fail "JSON: $?"
+sed -i '/^hello/s/^[^{]*//' json # the program's own output
+python3 - json <<-'END' || { fail "JSON"; cat json; }
+	import json, sys
+	text = open(sys.argv[1]).read()
+	d = json.loads(text[text.index("{"):])
+	first = d["events"][0]
+	assert d["runs"] == 3 and d["status"] == 0 and d["elapsed_ns"] > 0 and len(d["command"]) == 1
+	assert first["event"] == "instructions" and first["class"] == "exact" and first["same"] is True
+	assert len(first["values"]) == 3 and first["values"] == [first["count"]] * 3 and first["count"] > 10000
+	assert d["events"][1]["class"] == "measured"
+END
+"$PCL" count -r 4 -e instructions,task-clock -o table -- "$programs/hello_static" >/dev/null || fail "runs: $?"
+grep -qE 'instructions +exact +the same in all runs' table && grep -qE 'ms +[0-9.]+ ms +[0-9.]+ ms +task-clock +measured +differs by' table ||
+	{ fail "runs"; cat table; }
+# A program that is not the same twice.
+"$PCL" count -r 3 -e instructions -o table -- bash -c 'echo x >>grown; while read -r l; do :; done <grown' || fail "growing: $?"
+grep -qE 'instructions +exact +differs by 0*[0-9.]*[1-9]' table || { fail "growing"; cat table; }
+
+# Shares: they add up to what is counted together, processes and threads.
+"$PCL" count --per-process --csv -o csv -e instructions,branches -- bash -c "$programs/hello_static; $programs/threads_total; :" >/dev/null || fail "shares: $?"
+awk -F, '/^instructions/ { i = $5 } /^branches/ { b = $5 } /^pid/ { on = 1; next } on { n++; si += $4; sb += $5; names = names $3 " " }
+	END { exit !(n == 3 && i == si && b == sb && names == "bash hello_static threads_total ") }' csv || { fail "processes"; cat csv; }
+[ "$(awk -F, '$3 == "hello_static" { print $4 }' csv)" -gt 5000 ] || { fail "hello_static"; cat csv; }
+"$PCL" count --per-thread --csv -o csv -e instructions -- "$programs/threads_total" >/dev/null || fail "threads: $?"
+awk -F, '/^instructions/ { i = $5 } /^pid/ { on = 1; next } on { n++; s += $4; pid[$1] = 1 } END { exit !(n > 2 && i == s && length(pid) == 1) }' csv ||
+	{ fail "threads"; cat csv; }
+
+# The status is the program's, also of the run that fails; standard input is too.
+ends() { want=$1; shift; "$PCL" count -o table "$@" 2>err; got=$?; [ $got = "$want" ] || fail "$*: status $got, not $want: $(cat err)"; }
+ends 0 -- true
+ends 7 -- sh -c 'exit 7'
+grep -q 'ended with status 7' table || fail "the status is not said"
+ends 3 -r 5 -- sh -c 'exit 3'
+ends 143 -- sh -c 'kill -TERM $$' 2>/dev/null
+grep -q 'ended by signal 15' table || fail "the signal is not said"
+ends 127 -- no-such-program
+ends 126 -- /tmp
+[ "$(echo text | "$PCL" count -o table -- cat)" = text ] || fail "standard input"
+"$PCL" count -o table -- sleep 30 & # a signal to pcl is one to the program
+sleep 1
+kill -TERM $!
+wait $! 2>/dev/null
+[ $? = 143 ] && grep -q 'ended by signal 15' table || fail "SIGTERM"
+
+# refused 'WORDS' OPTION...: nothing is run, and that is why.
+refused()
+{
+	want=$1
+	shift
+	got=$("$PCL" count "$@" -- echo was run 2>&1)
+	[ $? = 125 ] || fail "$*: status is not 125"
+	case $got in
+	*"was run"*) fail "$* was run" ;;
+	*"$want"*) ;;
+	*) fail "$*: says $got" ;;
+	esac
+}
+refused 'is instructions meant?' -e instuctions
+refused 'is page-faults meant?' -e page-fualts
+refused 'no event is called qwertyuiop (see' -e qwertyuiop
+refused 'kernel mode is invisible' -e instructions:k
+refused 'no model of TLBs' -e dTLB-loads
+refused 'is syscalls:sys_enter_openat meant?' -e syscalls:sys_enter_opneat
+refused 'tracepoints of system calls only' -e sched:sched_switch
+refused 'there is no PMU uncore' -e uncore/clockticks/
+refused 'not a term' -e cpu/depth=3/
+refused 'pcl does not count it' -e cpu/event=0xfe/
+refused 'not a breakpoint' -e mem:0x401000/3:w
+refused '} is missing' -e '{instructions'
+refused 'a group inside' -e '{instructions,{branches}}'
+refused "event's name is missing" -e instructions,
+refused 'not one of' -e instructions:z
+refused 'above 0' -r 0
+refused 'the form is --runs=N' -r many
+refused 'the form is --events=LIST' -e
+refused 'is --json meant?' --jsn
+refused 'two forms' --json --csv
+refused 'of one run' --per-thread -r 2
+refused 'No such file' -o /no/such/place
+exit $status
