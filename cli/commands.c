@@ -1,5 +1,6 @@
 /* See commands.h. */
 #include "abi/types.h"
+#include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/count.h"
 #include "cli/list.h"

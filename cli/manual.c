@@ -77,9 +77,12 @@ static int print_pcl(void)
 	       "That of the program, also if a signal ended it, which a shell shows as 128 and the signal's number.\n"
 	       "127: the program was not found. 126: it cannot be executed.\n"
 	       "125: pcl itself failed, was given a wrong option, or an event that it cannot count.\n"
+	       "120, of pcl check: the program ended well, but there is a regression.\n"
 	       ".SH EXAMPLES\n.nf\n"
 	       "pcl count \\-\\- ls /\n"
 	       "pcl count \\-e instructions,branches \\-r 5 \\-\\-json \\-o counts.json \\-\\- xz \\-9kc file\n"
+	       "pcl check \\-\\-baseline=counts.json \\-\\-name=compress \\-\\-update \\-\\- xz \\-9kc file\n"
+	       "pcl check \\-\\-baseline=counts.json \\-\\-name=compress \\-\\- xz \\-9kc file\n"
 	       "pcl perf stat \\-e instructions:u,branches:u \\-\\- xz \\-9kc file\n"
 	       "pcl perf record \\-e instructions:u \\-c 100003 \\-g \\-\\- ./prog\n"
 	       ".fi\n.SH SEE ALSO\n.BR pcl\\-events (7),\n.BR perf\\-stat (1),\n.BR perf_event_open (2)\n");

@@ -1,0 +1,214 @@
+/* See check.h. The process is a guest: cli/main.c has seen to that. */
+#include <cpuid.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "cli/baseline.h"
+#include "cli/check.h"
+#include "cli/count.h"
+#include "cli/event_names.h"
+#include "cli/launch.h"
+#include "cli/stay.h"
+
+#define DEFAULT_EVENTS "instructions,branches"
+#define DEFAULT_TOLERANCE "0.1%"
+#define SUMMARY "GITHUB_STEP_SUMMARY"
+
+static const struct option_row rows[] = {
+#define OPTION(kind, letter, name, field, argument, help) OPTION_ROW(check_options, kind, letter, name, field, argument, help)
+#include "cli/check.def"
+#undef OPTION
+};
+
+const struct option_table check_table = {"pcl check", rows, ARRAY_SIZE(rows), true};
+
+/* The processor's own name for itself: libraries choose their code by it. */
+static const char *cpu_name(void)
+{
+	static union {
+		u32 word[12];
+		char text[49];
+	} name;
+	u32 a, b, c, d;
+	char *start = name.text;
+
+	if (!__get_cpuid(0x80000000u, &a, &b, &c, &d) || a < 0x80000004u)
+		return "unknown";
+	for (u32 i = 0; i < 3; i++)
+		__get_cpuid(0x80000002u + i, &name.word[4 * i], &name.word[4 * i + 1], &name.word[4 * i + 2], &name.word[4 * i + 3]);
+	while (*start == ' ')
+		start++;
+	for (size_t n = strlen(start); n && start[n - 1] == ' '; n--)
+		start[n - 1] = 0;
+	return start;
+}
+
+/* "0.1%" or "0.1", in per cent. Negative: neither. */
+static double parse_tolerance(const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (*end == '%')
+		end++;
+	return end == text || *end || !(v >= 0 && v < 1e6) ? -1 : v;
+}
+
+static char *join(char **argv)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (char **word = argv; f && *word; word++)
+		fprintf(f, "%s%s", word > argv ? " " : "", *word);
+	return f && !fclose(f) ? text : NULL;
+}
+
+double check_change(const struct comparison *c)
+{
+	double before = (double)c->before, now = (double)c->now;
+
+	return c->before == c->now ? 0 : c->before ? 100 * (now - before) / before : 100;
+}
+
+static enum verdict judge(const struct comparison *c, double tolerance)
+{
+	if (!strcmp(c->class, MEASURED))
+		return VERDICT_NOT_JUDGED;
+	if (c->now == c->before)
+		return VERDICT_SAME;
+	if (check_change(c) > tolerance)
+		return VERDICT_REGRESSION;
+	return check_change(c) < -tolerance ? VERDICT_BETTER : VERDICT_WITHIN;
+}
+
+static int compare(struct check *check, const struct baseline *b, const struct counts *counts)
+{
+	check->event = calloc((size_t)counts->specs.nr, sizeof(*check->event));
+	if (!check->event)
+		return LAUNCH_FAILED;
+	check->nr = counts->specs.nr;
+	for (int e = 0; e < check->nr; e++) {
+		const struct spec *s = &counts->specs.spec[e];
+		struct comparison *c = &check->event[e];
+
+		*c = (struct comparison){.event = s->name, .class = s->class, .is_time = s->is_time, .now = counts->summary[e].median};
+		c->verdict = baseline_count(b, s->name, &c->before) ? judge(c, check->tolerance) : VERDICT_NEW;
+		check->regressions += c->verdict == VERDICT_REGRESSION;
+		check->better += c->verdict == VERDICT_BETTER;
+	}
+	return 0;
+}
+
+static int update(struct check *check, struct baseline *b, const struct counts *counts)
+{
+	baseline_begin(b, check->name, counts->argv, cpu_name());
+	for (int e = 0; e < check->nr; e++)
+		baseline_put(b, check->event[e].event, check->event[e].now);
+	check->updated = true;
+	return baseline_write(b) ? LAUNCH_FAILED : 0;
+}
+
+static int print(const struct check *c, const struct check_options *o)
+{
+	FILE *f = !o->output ? stderr : !strcmp(o->output, "-") ? stdout : fopen(o->output, "we");
+	const char *summary = getenv(SUMMARY);
+
+	if (!f) {
+		fprintf(stderr, "pcl check: %s: %s\n", o->output, strerror(errno));
+		return LAUNCH_FAILED;
+	}
+	if (o->json)
+		check_print_json(c, f);
+	else
+		check_print_table(c, f);
+	if (o->github)
+		check_print_github(c, o->json ? stderr : f);
+	if (fflush(f) || ferror(f)) {
+		fprintf(stderr, "pcl check: cannot write: %s\n", strerror(errno));
+		return LAUNCH_FAILED;
+	}
+	if (o->github && summary && *summary && check_append_summary(c, summary)) {
+		fprintf(stderr, "pcl check: %s: %s\n", summary, strerror(errno));
+		return LAUNCH_FAILED;
+	}
+	return 0;
+}
+
+/* Counts, compares, writes, prints. */
+static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv)
+{
+	bool known = baseline_choose(b, check->name);
+	char *events = known && !o->events ? baseline_events(b) : strdup(o->events ? o->events : DEFAULT_EVENTS);
+	const char *cpu = known ? baseline_cpu(b) : NULL;
+	struct counts counts;
+	int status;
+
+	if (!known && !o->update) {
+		const char *nearest = baseline_nearest(b, check->name);
+
+		fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s%s%s (--update adds it)\n", o->baseline, check->name,
+			nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+		return LAUNCH_FAILED;
+	}
+	status = events ? count_runs(events, o->runs, argv, false, false, &counts) : LAUNCH_FAILED;
+	if (status)
+		return status;
+	status = counts.run[counts.runs - 1].status;
+	if (status) {
+		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->name);
+		stay_end_as(status);
+	}
+	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
+	status = compare(check, b, &counts);
+	if (!status && o->update)
+		status = update(check, b, &counts);
+	if (!status)
+		status = print(check, o);
+	count_free(&counts);
+	free(check->event);
+	free(events);
+	return status ? status : check->regressions && !o->update ? CHECK_REGRESSION : 0;
+}
+
+static int check_options_given(const struct check_options *o, bool no_program)
+{
+	const char *wrong = NULL;
+
+	if (!o->baseline)
+		wrong = "--baseline=FILE must be given";
+	else if (no_program)
+		wrong = "no program given";
+	else if (o->runs < 1)
+		wrong = "--runs takes a number above 0";
+	else if (parse_tolerance(o->tolerance) < 0)
+		wrong = "--tolerance takes a percentage that is not negative, as 0.1%";
+	if (wrong)
+		fprintf(stderr, "pcl check: %s (see pcl --help)\n", wrong);
+	return wrong ? LAUNCH_FAILED : 0;
+}
+
+int check_main(int argc, char **argv)
+{
+	struct check_options o = {.runs = 1, .tolerance = DEFAULT_TOLERANCE};
+	int first = options_read(&check_table, argc, argv, &o), status;
+	struct check check = {0};
+	struct baseline *b;
+	char *command;
+
+	if (first < 0 || check_options_given(&o, first == argc))
+		return LAUNCH_FAILED;
+	b = baseline_read(o.baseline, o.update);
+	command = join(argv + first);
+	if (!b || !command)
+		return LAUNCH_FAILED;
+	check.name = o.name ? o.name : command;
+	check.file = o.baseline;
+	check.tolerance = parse_tolerance(o.tolerance);
+	status = check_benchmark(&o, &check, b, argv + first);
+	baseline_free(b);
+	free(command);
+	return status;
+}

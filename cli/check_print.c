@@ -1,0 +1,154 @@
+/* See check.h: what pcl check says, to people, programs and GitHub. */
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+#include "cli/check.h"
+#include "cli/print.h"
+
+static const struct { const char *word, *text; } verdicts[] = {
+	[VERDICT_SAME] = {"same", "the same"},
+	[VERDICT_WITHIN] = {"within", "within the tolerance"},
+	[VERDICT_BETTER] = {"better", "fewer"},
+	[VERDICT_REGRESSION] = {"regression", "REGRESSION"},
+	[VERDICT_NEW] = {"new", "not in the baseline"},
+	[VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured"},
+};
+
+static const char *conclude(const struct check *c)
+{
+	return c->updated ? "updated" : c->regressions ? "regression" : c->better ? "better" : "same";
+}
+
+static void print_before(const struct comparison *e, char *before, char *change, size_t size)
+{
+	if (e->verdict == VERDICT_NEW)
+		*before = *change = 0;
+	else if (e->before == e->now)
+		snprintf(change, size, "0");
+	else
+		snprintf(change, size, "%+.*f %%", check_change(e) > -0.01 && check_change(e) < 0.01 ? 5 : 2, check_change(e));
+	if (e->verdict != VERDICT_NEW)
+		print_count(before, e->before, e->is_time);
+}
+
+void check_print_table(const struct check *c, FILE *f)
+{
+	fprintf(f, "\n pcl check: %s\n\n%18s %18s %12s\n", c->name, "baseline", "now", "change");
+	for (int i = 0; i < c->nr; i++) {
+		const struct comparison *e = &c->event[i];
+		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];
+
+		print_before(e, before, change, sizeof(change));
+		fprintf(f, "%18s %18s %12s  %-20s %s\n", before, print_count(now, e->now, e->is_time), change, e->event, verdicts[e->verdict].text);
+	}
+	if (c->other_cpu)
+		fprintf(f, "\n the baseline was made on another processor (%s): libraries may choose other code there\n", c->other_cpu);
+	if (c->updated)
+		fprintf(f, "\n %s has these counts now\n\n", c->file);
+	else if (c->regressions)
+		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n\n", c->regressions, c->nr, c->file, c->tolerance);
+	else if (c->better)
+		fprintf(f, "\n fewer by more than %g %% than %s says; --update writes the new counts there\n\n", c->tolerance, c->file);
+	else
+		fprintf(f, "\n no regression (tolerance %g %%)\n\n", c->tolerance);
+}
+
+void check_print_json(const struct check *c, FILE *f)
+{
+	struct json_object *o = json_object_new_object(), *events = json_object_new_array();
+
+	json_object_object_add(o, "name", json_object_new_string(c->name));
+	json_object_object_add(o, "baseline", json_object_new_string(c->file));
+	json_object_object_add(o, "tolerance_percent", json_object_new_double(c->tolerance));
+	json_object_object_add(o, "result", json_object_new_string(conclude(c)));
+	if (c->other_cpu)
+		json_object_object_add(o, "baseline_cpu", json_object_new_string(c->other_cpu));
+	for (int i = 0; i < c->nr; i++) {
+		const struct comparison *e = &c->event[i];
+		struct json_object *row = json_object_new_object();
+
+		json_object_object_add(row, "event", json_object_new_string(e->event));
+		json_object_object_add(row, "class", json_object_new_string(e->class));
+		json_object_object_add(row, "count", json_object_new_uint64(e->now));
+		if (e->verdict != VERDICT_NEW) {
+			json_object_object_add(row, "baseline", json_object_new_uint64(e->before));
+			json_object_object_add(row, "change_percent", json_object_new_double(check_change(e)));
+		}
+		json_object_object_add(row, "verdict", json_object_new_string(verdicts[e->verdict].word));
+		json_object_array_add(events, row);
+	}
+	json_object_object_add(o, "events", events);
+	fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+/* A workflow command's text; in a property, commas and colons are written otherwise too. */
+static void print_escaped(const char *text, bool property, FILE *f)
+{
+	for (; *text; text++)
+		if (*text == '%' || *text == '\n' || *text == '\r' || (property && (*text == ':' || *text == ',')))
+			fprintf(f, "%%%02X", (unsigned)*text);
+		else
+			fputc(*text, f);
+}
+
+static void annotate(const struct check *c, const char *kind, const char *text, FILE *f)
+{
+	fprintf(f, "::%s title=", kind);
+	print_escaped("pcl check ", true, f);
+	print_escaped(c->name, true, f);
+	fprintf(f, "::");
+	print_escaped(text, false, f);
+	fputc('\n', f);
+}
+
+void check_print_github(const struct check *c, FILE *f)
+{
+	for (int i = 0; i < c->nr; i++) {
+		const struct comparison *e = &c->event[i];
+		char before[PRINT_COUNT], now[PRINT_COUNT], change[32], text[256];
+
+		if ((e->verdict != VERDICT_REGRESSION && e->verdict != VERDICT_BETTER) || c->updated)
+			continue;
+		print_before(e, before, change, sizeof(change));
+		snprintf(text, sizeof(text), "%s: %s -> %s (%s, tolerance %g %%)", e->event, before, print_count(now, e->now, e->is_time), change,
+			 c->tolerance);
+		annotate(c, e->verdict == VERDICT_REGRESSION ? "error" : "notice", text, f);
+	}
+	if (c->other_cpu) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "the baseline was made on another processor (%s)", c->other_cpu);
+		annotate(c, "warning", text, f);
+	}
+}
+
+/* In a table's cell of Markdown. */
+static void print_cell(const char *text, FILE *f)
+{
+	for (; *text; text++)
+		fprintf(f, strchr("|\\`*_<>[]", *text) ? "\\%c" : "%c", *text == '\n' ? ' ' : *text);
+}
+
+int check_append_summary(const struct check *c, const char *path)
+{
+	FILE *f = fopen(path, "ae");
+
+	if (!f)
+		return -1;
+	fprintf(f, "### pcl check: ");
+	print_cell(c->name, f);
+	fprintf(f, "\n\n%s\n\n| event | baseline | now | change | |\n|---|---:|---:|---:|---|\n",
+		c->updated ? "Baseline updated." : c->regressions ? "**Regression.**" : "No regression.");
+	for (int i = 0; i < c->nr; i++) {
+		const struct comparison *e = &c->event[i];
+		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];
+
+		print_before(e, before, change, sizeof(change));
+		fprintf(f, "| ");
+		print_cell(e->event, f);
+		fprintf(f, " | %s | %s | %s | %s |\n", before, print_count(now, e->now, e->is_time), change, verdicts[e->verdict].text);
+	}
+	fputc('\n', f);
+	return fclose(f);
+}

@@ -1,0 +1,114 @@
+#!/bin/bash
+# pcl check: a baseline is written, kept to, and broken; what it says then to people, programs and GitHub; files that are none.
+set -u
+status=0
+fail() { echo "$*"; status=1; }
+hello=$BUILD/tests/count/hello_static
+unset GITHUB_STEP_SUMMARY
+
+# A program whose work is a number: some 4 instructions for each unit.
+cat >work.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv) { for (volatile long i = argc > 1 ? atol(argv[1]) : 0; i > 0; i--); return argc > 2 ? 9 : 0; }
+END
+gcc -O1 -static -o work work.c || { echo "no static programs here"; exit 77; }
+
+# check WANTED OPTION... -- PROGRAM...: the status, with the text in `said`.
+check()
+{
+	want=$1
+	shift
+	"$PCL" check --baseline base.json "$@" >out 2>said
+	got=$?
+	[ $got = "$want" ] || { fail "check $*: status $got, not $want"; cat said; }
+}
+says() { grep -qE -- "$1" said || { fail "does not say $1:"; cat said; }; }
+
+check 125 -- ./work 1000000
+says 'base.json: No such file or directory \(--update makes it\)'
+check 0 --name w --update -- ./work 1000000
+check 0 --name w -- ./work 1000000
+says '^ +[0-9,]+ +[0-9,]+ +0  instructions +the same$'
+says 'no regression \(tolerance 0.1 %\)'
+check 120 --name w -- ./work 1002000
+says '^ +[0-9,]+ +[0-9,]+ +\+0\.[0-9]+ %  instructions +REGRESSION$'
+says 'regression: 2 of 2 counts above base.json by more than 0.1 %'
+check 0 --name w --tolerance 1% -- ./work 1002000
+says 'within the tolerance'
+check 120 --name w -t 0 -- ./work 1000001
+check 0 --name w -- ./work 500000
+says 'instructions +fewer$'
+check 0 --name w --update -- ./work 1002000
+check 0 --name w -t 0 -- ./work 1002000
+
+# Several in a file, by the command line without a name. The others stay.
+check 0 -u -e instructions,branches,cycles,task-clock -- "$hello"
+check 0 -- "$hello"
+says 'cycles +the same$'
+says 'task-clock +not judged: measured$'
+check 0 -e instructions,cpu/calls/ -- "$hello"
+says 'cpu/calls/ +not in the baseline$'
+check 0 --name w -t 0 -r 3 -- ./work 1002000
+check 125 --name x -- ./work 1
+says 'has no benchmark "x"'
+check 0 -u --name compress -- ./work 1
+check 125 --name compres -- ./work 1
+says 'is "compress" meant\?'
+python3 - <<'END' || fail "the file"
+import json
+d = json.load(open("base.json"))
+assert d["pcl-baseline"] == 1 and list(d["benchmarks"])[0] == "w" and len(d["benchmarks"]) == 3
+w = d["benchmarks"]["w"]
+assert w["command"] == ["./work", "1002000"] and w["counts"]["instructions"] > 3000000 and w["cpu"] and w["pcl"]
+END
+
+# A program that fails is not compared, and its status is the result; nor is the file changed.
+cp base.json before.json
+check 9 --name w --update -- ./work 1 x
+says 'did not end well'
+check 127 --name w --update -- ./no-such-program
+check 125 --name w --update -e nothing -- ./work 1
+cmp base.json before.json || fail "the file was changed"
+
+# JSON, annotations, summary.
+check 120 --name w --json -- ./work 2000000
+python3 -c 'import json
+d = json.load(open("said"))
+assert d["result"] == "regression" and d["name"] == "w" and d["events"][0]["verdict"] == "regression"
+assert 80 < d["events"][0]["change_percent"] < 110' || { fail "JSON"; cat said; }
+GITHUB_STEP_SUMMARY=$PWD/summary.md check 120 --name w --github -- ./work 2000000
+says '^::error title=pcl check w::instructions: [0-9,]+ -> [0-9,]+ \(\+[0-9.]+ %25, tolerance 0.1 %25\)$'
+grep -qE '^\| instructions \| [0-9,]+ \| [0-9,]+ \| \+[0-9.]+ % \| REGRESSION \|$' summary.md && grep -q '^\*\*Regression' summary.md || { fail "summary"; cat summary.md; }
+GITHUB_STEP_SUMMARY=$PWD/summary.md check 0 --name w --github -- ./work 1002000
+grep -q '^No regression' summary.md && [ "$(grep -c '^###' summary.md)" = 2 ] || { fail "second summary"; cat summary.md; }
+grep -q '^::' said && fail "an annotation without a reason"
+sed -i 's/"cpu":"[^"]*"/"cpu":"Other, 100%"/' base.json
+check 0 --name w --github -- ./work 1002000
+says '^::warning title=pcl check w::the baseline was made on another processor \(Other, 100%25\)$'
+says 'libraries may choose other code'
+check 0 -u --name 'a:b,c' -- ./work 1
+check 120 --github --name 'a:b,c' -- ./work 1000
+says '^::error title=pcl check a%3Ab%2Cc::'
+
+# Files that are none, options that are wrong.
+for text in '' '{' '[]' '{}' '{"pcl-baseline":1}' '{"pcl-baseline":2,"benchmarks":{}}' '{"pcl-baseline":1,"benchmarks":{"w":{}}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":1}}' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":"many"}}}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":-1}}}}' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":1.5}}}}'; do
+	echo "$text" >base.json
+	check 125 --name w --update -- ./work 1
+	says '^pcl check: base.json (is|has)'
+	[ "$(cat base.json)" = "$text" ] || fail "$text was changed"
+done
+for wrong in --tolerance=-1 --tolerance=x --tolerance=1%% --tolerance=nan --runs=0 --nothing; do
+	check 125 $wrong -- ./work 1
+done
+"$PCL" check -- ./work 1 2>said && fail "no baseline: accepted"
+says '--baseline=FILE must be given'
+mkdir directory && chmod 555 directory
+if [ "$(id -u)" != 0 ]; then
+	"$PCL" check -b directory/base.json -u -- ./work 1 2>said
+	[ $? = 125 ] || fail "written to a directory that cannot be"
+fi
+"$PCL" check -b no/such/base.json -u -- ./work 1 2>said
+[ $? = 125 ] || fail "written to nowhere"
+exit $status
