@@ -1,10 +1,15 @@
 # pcl: perf_event_open(2) in user space.
 #
 #   make            builds ./pcl (runs from the tree)
+#   make help       these lines
 #   make demo       installs what is missing, builds, runs the main job and explains it
 #   make check      installs what is missing, builds, runs all tests
 #   make bench      speed against native
 #   make install    PREFIX=/usr/local DESTDIR=
+#   make uninstall  takes away what make install put there, with the same PREFIX and DESTDIR
+#   make tarball    a static pcl for any x86-64 Linux, the same bytes each time
+#   make deb        a Debian package, by debhelper
+#   make clean      removes build/
 #   MODE=rel|dbg|asan|ubsan|tsan|cov   the sanitizers and cov apply to what runs hosted
 
 MODE ?= rel

@@ -171,16 +171,20 @@ int find_program(const char *name, struct program *out)
 	return NOT_FOUND;
 }
 
+/* Where there is no /proc, as it was executed; what a relative name is relative to is known only here. */
 int find_self(struct program *out)
 {
 	ssize_t n = readlink("/proc/self/exe", out->path, sizeof(out->path) - 1);
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	char here[sizeof(out->path)] = "";
 
 	out->by_shell = false;
-	if (n > 0)
+	if (n > 0) {
 		out->path[n] = 0;
-	else
-		snprintf(out->path, sizeof(out->path), "%s", (const char *)getauxval(AT_EXECFN));
-	if (strchr(out->path, '/'))
+		return 0;
+	}
+	if (name && (*name == '/' || getcwd(here, sizeof(here))) &&
+	    snprintf(out->path, sizeof(out->path), "%s%s%s", here, *here ? "/" : "", name) < (int)sizeof(out->path))
 		return 0;
 	fprintf(stderr, "pcl: cannot find my own file\n");
 	return -1;

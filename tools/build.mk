@@ -4,7 +4,8 @@ ROOMS_RT := rt isa cpu dbt model event pmu show perf os
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
 DEFS := -I. -I$(O)/gen -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 
-OPT_rel := -O2 -g
+# The same source gives the same programs, whatever directory it is in.
+OPT_rel := -O2 -g -ffile-prefix-map=$(CURDIR)=.
 OPT_dbg := -O1 -g -DPCL_DEBUG
 OPT_asan := -O1 -g -DPCL_DEBUG
 OPT_ubsan := -O1 -g -DPCL_DEBUG
