@@ -3,6 +3,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/count.h"
+#include "cli/doctor.h"
 #include "cli/list.h"
 
 const struct command commands[] = {

@@ -123,7 +123,7 @@ static int make_spare(int runtime)
 }
 
 /* Only in a guest is the arena's place taken: this program has nothing there of its own. */
-static bool is_inside(void)
+bool launch_is_inside(void)
 {
 	void *at = mmap((void *)LAYOUT_ARENA, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
@@ -243,7 +243,7 @@ int launch_session(const struct options *options)
 	struct session_config limits = {0};
 	int runtime, memory, waker, proc, spare, number;
 
-	if (is_inside())
+	if (launch_is_inside())
 		return LAUNCH_INSIDE;
 	if (limits_lift(&limits))
 		return -1;

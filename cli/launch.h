@@ -14,6 +14,9 @@
 #define LAUNCH_INSIDE 1
 int launch_session(const struct options *options);
 
+/* This process is a guest. */
+bool launch_is_inside(void);
+
 /*
  * The calling process becomes the guest: same process, same parent, descriptors, signal mask and terminal. argv is the
  * guest's own. launch_inside() does it for a process that is a guest already. They return only if that fails, with an exit
