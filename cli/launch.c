@@ -216,6 +216,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.size_of_arena = sizeof(struct arena),
 		.strace = (u32)o->strace,
 		.stats = (u32)o->stats,
+		.why = o->why != NULL,
 		.aslr = (u32)o->aslr,
 		.paranoid = o->paranoid,
 		.max_sample_rate = MAX(o->max_sample_rate, 0),

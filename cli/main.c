@@ -2,7 +2,7 @@
  * pcl [options] [--] program [args...]: makes a session and becomes its first guest. pcl COMMAND ...: see cli/commands.def.
  *
  * The process itself turns into the guest, so that process id, parent, terminal, job control, signals and exit status
- * are the guest's own. Only --stats keeps pcl as a parent. In a guest the command runs its program in the session that is there;
+ * are the guest's own. Only --stats and --why keep pcl as a parent. In a guest the command runs its program in the session that is there;
  * its options are the outer session's affair then and are not used.
  */
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/stay.h"
+#include "cli/why.h"
 #include "os/arena.h"
 
 static void print_stats(void)
@@ -31,6 +32,25 @@ static void print_stats(void)
 	fprintf(stderr, "pcl: statistics of the session\n%.*s", (int)n, text);
 }
 
+static const struct options *the_options;
+
+static void at_end(void)
+{
+	if (the_options->stats)
+		print_stats();
+	if (the_options->why)
+		why_print();
+}
+
+/* The session is there; what has to be said after its end needs a parent that stays. Returns 0, in what is to become the guest, or -1. */
+static int stay_if_asked(const struct options *o)
+{
+	the_options = o;
+	if (o->why && why_open(o->why))
+		return -1;
+	return o->stats || o->why ? stay_as_parent(at_end) : 0;
+}
+
 static int run(const struct options *options, char **argv)
 {
 	struct program program;
@@ -43,7 +63,7 @@ static int run(const struct options *options, char **argv)
 		return launch_inside(&program, argv);
 	if (status)
 		return LAUNCH_FAILED;
-	if (options->stats && stay_as_parent(print_stats))
+	if (stay_if_asked(options))
 		return LAUNCH_FAILED;
 	return launch_guest(&program, argv);
 }
@@ -61,7 +81,7 @@ static int as_guest(const struct command *command, const struct options *options
 		return command->run(argc - first, argv + first);
 	if (status || find_self(&self))
 		return LAUNCH_FAILED;
-	if (options->stats && stay_as_parent(print_stats))
+	if (stay_if_asked(options))
 		return LAUNCH_FAILED;
 	return launch_guest(&self, argv);
 }

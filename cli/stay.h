@@ -1,4 +1,4 @@
-/* Staying as the parent of a program, for what has to be said after its end (--stats, pcl count). */
+/* Staying as the parent of a program, for what has to be said after its end (--stats, --why, pcl count). */
 #ifndef CLI_STAY_H
 #define CLI_STAY_H
 

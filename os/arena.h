@@ -13,6 +13,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/clock.h"
+#include "os/refusals.h"
 #include "rt/layout.h"
 #include "rt/lock.h"
 #include "rt/section.h"
@@ -87,6 +88,7 @@ struct session_config {
 	u32 magic, size_of_arena; /* both must match the program's own */
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
 	u32 stats;	   /* print statistics at exit */
+	u32 why;	   /* keep refusals for the launcher */
 	u32 aslr;
 	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
 	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
@@ -116,6 +118,7 @@ struct arena {
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;
+	struct refusals refusals;
 	struct slock lock;	  /* what follows changes in sections (rt/section.h) */
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */

@@ -5,6 +5,7 @@
 #include "event/task.h"
 #include "isa/insn.h"
 #include "os/process.h"
+#include "os/refusals.h"
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
@@ -185,6 +186,8 @@ void syscall_dispatch(struct thread *t)
 	t->serving = 0;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
+	if (unlikely(the_process.config.why) && ret < 0 && t->refusal.why)
+		refusals_add(t, ret);
 	if (ret == SYSCALL_AGAIN) {
 		perf_call_exit(t, ret);
 		go_back(t);

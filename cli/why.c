@@ -1,0 +1,85 @@
+/* See why.h. The rows are os/refusals.h's. Whatever stands there, lines stay lines. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "abi/types.h"
+#include "cli/why.h"
+#include "os/arena.h"
+
+static FILE *out;
+
+static const char *const call_names[] = {
+#define SYSCALL(nr, name, handler, level, formats) [nr] = #name,
+#include "os/syscalls.def"
+#undef SYSCALL
+};
+
+int why_open(const char *path)
+{
+	out = *path ? fopen(path, "we") : stderr;
+	if (out)
+		return 0;
+	fprintf(stderr, "pcl: %s: %s\n", path, strerror(errno));
+	return -1;
+}
+
+static void print_text(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size && text[i]; i++)
+		fputc(text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?', out);
+}
+
+static void print_row(const struct refusals_row *r)
+{
+	const char *err = strerrorname_np(r->err), *name = r->nr < ARRAY_SIZE(call_names) ? call_names[r->nr] : NULL;
+
+	fprintf(out, "%8lu  ", r->count);
+	print_text(r->comm, sizeof(r->comm));
+	if (name)
+		fprintf(out, ": %s: ", name);
+	else
+		fprintf(out, ": system call %u: ", r->nr);
+	fprintf(out, "%s: ", err ? err : "error");
+	print_text(r->why, sizeof(r->why));
+	fputc('\n', out);
+}
+
+/* The most frequent first. */
+static int by_count(const void *a, const void *b)
+{
+	const struct refusals_row *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strncmp(x->comm, y->comm, sizeof(x->comm));
+}
+
+void why_print(void)
+{
+	static struct refusals_row row[REFUSALS];
+	const struct refusals *all = &arena()->refusals;
+	u64 sum = all->others;
+	size_t n = 0;
+	bool kernel = false;
+
+	for (size_t i = 0; i < REFUSALS; i++)
+		if (__atomic_load_n(&all->row[i].count, __ATOMIC_RELAXED))
+			row[n++] = all->row[i];
+	qsort(row, n, sizeof(*row), by_count);
+	for (size_t i = 0; i < n; i++) {
+		sum += row[i].count;
+		kernel |= memmem(row[i].why, sizeof(row[i].why), "exclude_kernel", strlen("exclude_kernel")) != NULL;
+	}
+	if (!sum)
+		fprintf(out, "pcl: nothing was refused\n");
+	else
+		fprintf(out, "pcl: refused, %lu in all (count, program, system call, errno, reason):\n", sum);
+	for (size_t i = 0; i < n; i++)
+		print_row(&row[i]);
+	if (all->others)
+		fprintf(out, "%8lu  others\n", all->others);
+	if (kernel)
+		fprintf(out, "pcl: who asks for kernel mode and does not ask again for user mode only (:u) is served with --paranoid=1, by counts of user mode\n");
+	fflush(out);
+}

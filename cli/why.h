@@ -1,0 +1,11 @@
+/* pcl --why: what was refused to programs, and why. */
+#ifndef CLI_WHY_H
+#define CLI_WHY_H
+
+/* path: where why_print() shall write, "" for standard error. 0, or -1 after a message. */
+int why_open(const char *path);
+
+/* Prints the refusals of the session that this process has made, each kind once. */
+void why_print(void);
+
+#endif
