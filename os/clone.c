@@ -32,7 +32,7 @@
 #include "rt/sys.h"
 
 /* Members of different pid namespaces find each other by it. */
-#define EXIT_FAILED 126
+#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
 #define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* os/x86_64/start.S */

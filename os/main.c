@@ -33,7 +33,7 @@
 #include "show/syscall.h"
 
 #define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
-#define EXIT_FAILED 126
+#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
 #define FD_PREFIX   "/dev/fd/"
 
 u64 main_prepare(const u64 *kernel_sp);
