@@ -41,7 +41,7 @@ done
 "$PCL" --manual >manual || fail "--manual: status $?"
 for table in "$ROOT"/cli/*.def; do
 	for name in $(sed -n 's/^OPTION([A-Z]*, [^"]*"\([^"]*\)".*/\1/p' "$table"); do
-		grep -q -- "^  \(-[a-z], \)*--$name[ =[]" help || fail "--help does not name --$name"
+		grep -q -- "^  \(-[a-z], \)*--${name}[ =[]" help || fail "--help does not name --$name"
 		grep -qF -- "\\-\\-${name//-/\\-}" manual || fail "--manual does not name --$name"
 		"$PCL" --completion=bash | grep -q -- "--$name" || fail "bash's completion does not name --$name"
 		"$PCL" --completion=zsh | grep -q -- "--$name" || fail "zsh's completion does not name --$name"

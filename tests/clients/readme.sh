@@ -1,0 +1,61 @@
+#!/bin/bash
+# Every command of README.md, doc/ci.md and CONTRIBUTING.md does what it is there for: lines of pcl are run, targets are known to make, and the steps of the
+# recipes are run with the tarball.
+set -u
+status=0
+fail() { echo "$*"; status=1; }
+command -v xz >/dev/null || { echo "no xz"; exit 77; }
+unset MAKEFLAGS MAKELEVEL GITHUB_STEP_SUMMARY
+path=$PATH
+mkdir bin && ln -s "$(readlink -f "$PCL")" bin/pcl
+cp "$ROOT/doc/tour.md" FILE
+cp "$BUILD/tests/count/hello_static" prog
+
+# The commands of a document: indented lines that are not in a fence, without what follows two blanks or a #.
+commands() { awk '/^```/ { fenced = !fenced } !fenced && /^    [a-z]/' "$1" | sed 's/^    //; s/  .*//; s/ *#.*//'; }
+
+# runs WHERE LINE: as a user types it.
+runs() { PATH=$PWD/bin:$path bash -eo pipefail -c "$2" >out 2>err </dev/null || { fail "$1: $2: status $?"; tail -n 5 err; }; }
+
+n=0
+for document in README.md doc/ci.md CONTRIBUTING.md; do
+	while read -r line; do
+		n=$((n + 1))
+		case $line in
+		'pcl perf '*) command -v perf >/dev/null && runs "$document" "$line" ;;
+		'pcl '*) runs "$document" "$line" ;;
+		make | 'make '*)
+			# shellcheck disable=SC2086 # options and targets
+			make -n -C "$ROOT" ${line#make} >/dev/null 2>err || fail "$document: $line: $(cat err)" ;;
+		'tools/install-deps'* | 'tests/run '*) [ -x "$ROOT/${line%% *}" ] || fail "$document: no ${line%% *}" ;;
+		*) fail "$document: nobody has tried $line" ;;
+		esac
+	done < <(commands "$ROOT/$document")
+done
+[ $n -gt 20 ] || fail "only $n commands were found"
+
+# What README shows is what pcl count prints, but for the numbers.
+words() { sed 's/[0-9][0-9,.]*/N/g' | tr -s ' '; }
+want=$(awk '/^```/ { if (on) exit; on = 1; next } on' "$ROOT/README.md" | words)
+got=$(PATH=$PWD/bin:$path pcl count -- xz -9kc FILE 2>&1 >/dev/null | sed '/^$/d' | words)
+[ "$(sed '/^$/d' <<<"$want")" = "$got" ] || fail "README shows $want, pcl count prints $got"
+
+# The recipes.
+[ "${BUILD##*/}" = rel ] || exit $status
+make --no-print-directory -s -C "$ROOT" tarball >made 2>&1 || { fail "make tarball"; cat made; }
+cp "$BUILD"/pcl-*-x86_64.tar.gz .
+runs baseline 'pcl check --baseline counts.json --name compress --update -- xz -9kc FILE'
+tarball=$(sed -n 's/^ *PCL_TARBALL: *//p' "$ROOT/doc/ci.md" | sort -u)
+[ -f "$tarball" ] || fail "doc/ci.md names $tarball, not $(echo pcl-*.gz)"
+
+# The lines of a recipe's commands.
+github() { awk '/run: \|/ { on = 1; next } on && !/^          / { on = 0 } on' "$ROOT/doc/ci.md" | sed 's/^ *//'; }
+gitlab() { awk '/^  script:/ { on = 1; next } on && !/^    - / { on = 0 } on' "$ROOT/doc/ci.md" | sed 's/^ *- //'; }
+for recipe in github gitlab; do
+	[ "$($recipe | wc -l)" -ge 3 ] || fail "$recipe: no steps"
+	GITHUB_PATH=$PWD/added GITHUB_STEP_SUMMARY=$PWD/summary PCL_TARBALL=$tarball runs $recipe "$($recipe | sed 's|^pcl |./bin/pcl |')"
+done
+grep -q '^| instructions |' summary || fail "no summary"
+grep -q '"result":"same"' work.json || fail "no JSON"
+[ -x "$(cat added)/pcl" ] || fail "the path that is added has no pcl"
+exit $status
