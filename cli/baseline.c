@@ -10,9 +10,9 @@
 #include "cli/nearest.h"
 
 #define VERSION_KEY "pcl-baseline"
-#define VERSION 1
-#define BENCHMARKS "benchmarks"
-#define COUNTS "counts"
+#define VERSION	    1
+#define BENCHMARKS  "benchmarks"
+#define COUNTS	    "counts"
 
 struct baseline {
 	char *path;
@@ -23,7 +23,10 @@ static struct json_object *member(struct json_object *o, const char *key, enum j
 {
 	struct json_object *value;
 
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value) && json_object_is_type(value, type) ? value : NULL;
+	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value) &&
+			       json_object_is_type(value, type)
+		       ? value
+		       : NULL;
 }
 
 static struct json_object *make_empty(void)
@@ -38,7 +41,8 @@ static struct json_object *make_empty(void)
 /* Each benchmark is an object with counts that are whole numbers. */
 static const char *find_fault(struct json_object *root)
 {
-	struct json_object *version = member(root, VERSION_KEY, json_type_int), *all = member(root, BENCHMARKS, json_type_object);
+	struct json_object *version = member(root, VERSION_KEY, json_type_int),
+			   *all = member(root, BENCHMARKS, json_type_object);
 
 	if (!version || !all)
 		return "is not a baseline of pcl check";
@@ -67,7 +71,8 @@ static struct json_object *read_file(const char *path, bool may_be_missing)
 	if (access(path, F_OK) && errno == ENOENT && may_be_missing)
 		return make_empty();
 	if (access(path, R_OK)) {
-		fprintf(stderr, "pcl check: %s: %s%s\n", path, strerror(errno), errno == ENOENT ? " (--update makes it)" : "");
+		fprintf(stderr, "pcl check: %s: %s%s\n", path, strerror(errno),
+			errno == ENOENT ? " (--update makes it)" : "");
 		return NULL;
 	}
 	root = json_object_from_file(path);

@@ -11,12 +11,13 @@
 #include "cli/launch.h"
 #include "cli/stay.h"
 
-#define DEFAULT_EVENTS "instructions,branches"
+#define DEFAULT_EVENTS	  "instructions,branches"
 #define DEFAULT_TOLERANCE "0.1%"
-#define SUMMARY "GITHUB_STEP_SUMMARY"
+#define SUMMARY		  "GITHUB_STEP_SUMMARY"
 
 static const struct option_row rows[] = {
-#define OPTION(kind, letter, name, field, argument, help) OPTION_ROW(check_options, kind, letter, name, field, argument, help)
+#define OPTION(kind, letter, name, field, argument, help)                                                              \
+	OPTION_ROW(check_options, kind, letter, name, field, argument, help)
 #include "cli/check.def"
 #undef OPTION
 };
@@ -36,7 +37,8 @@ static const char *cpu_name(void)
 	if (!__get_cpuid(0x80000000u, &a, &b, &c, &d) || a < 0x80000004u)
 		return "unknown";
 	for (u32 i = 0; i < 3; i++)
-		__get_cpuid(0x80000002u + i, &name.word[4 * i], &name.word[4 * i + 1], &name.word[4 * i + 2], &name.word[4 * i + 3]);
+		__get_cpuid(0x80000002u + i, &name.word[4 * i], &name.word[4 * i + 1], &name.word[4 * i + 2],
+			    &name.word[4 * i + 3]);
 	while (*start == ' ')
 		start++;
 	for (size_t n = strlen(start); n && start[n - 1] == ' '; n--)
@@ -94,7 +96,8 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 		const struct spec *s = &counts->specs.spec[e];
 		struct comparison *c = &check->event[e];
 
-		*c = (struct comparison){.event = s->name, .class = s->class, .is_time = s->is_time, .now = counts->summary[e].median};
+		*c = (struct comparison){
+			.event = s->name, .class = s->class, .is_time = s->is_time, .now = counts->summary[e].median};
 		c->verdict = baseline_count(b, s->name, &c->before) ? judge(c, check->tolerance) : VERDICT_NEW;
 		check->regressions += c->verdict == VERDICT_REGRESSION;
 		check->better += c->verdict == VERDICT_BETTER;
@@ -149,8 +152,8 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	if (!known && !o->update) {
 		const char *nearest = baseline_nearest(b, check->name);
 
-		fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s%s%s (--update adds it)\n", o->baseline, check->name,
-			nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+		fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s%s%s (--update adds it)\n", o->baseline,
+			check->name, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
 		return LAUNCH_FAILED;
 	}
 	status = events ? count_runs(events, o->runs, argv, false, false, &counts) : LAUNCH_FAILED;

@@ -17,12 +17,12 @@ struct check_options {
 extern const struct option_table check_table;
 
 enum verdict {
-	VERDICT_SAME,	     /* to the unit */
-	VERDICT_WITHIN,	     /* other, within the tolerance */
-	VERDICT_BETTER,	     /* fewer by more than that */
+	VERDICT_SAME,	/* to the unit */
+	VERDICT_WITHIN, /* other, within the tolerance */
+	VERDICT_BETTER, /* fewer by more than that */
 	VERDICT_REGRESSION,
-	VERDICT_NEW,	     /* the baseline does not have it */
-	VERDICT_NOT_JUDGED,  /* it is a measured one */
+	VERDICT_NEW,	    /* the baseline does not have it */
+	VERDICT_NOT_JUDGED, /* it is a measured one */
 };
 
 struct comparison {

@@ -5,13 +5,12 @@
 #include "cli/check.h"
 #include "cli/print.h"
 
-static const struct { const char *word, *text; } verdicts[] = {
-	[VERDICT_SAME] = {"same", "the same"},
-	[VERDICT_WITHIN] = {"within", "within the tolerance"},
-	[VERDICT_BETTER] = {"better", "fewer"},
-	[VERDICT_REGRESSION] = {"regression", "REGRESSION"},
-	[VERDICT_NEW] = {"new", "not in the baseline"},
-	[VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured"},
+static const struct {
+	const char *word, *text;
+} verdicts[] = {
+	[VERDICT_SAME] = {"same", "the same"},		[VERDICT_WITHIN] = {"within", "within the tolerance"},
+	[VERDICT_BETTER] = {"better", "fewer"},		[VERDICT_REGRESSION] = {"regression", "REGRESSION"},
+	[VERDICT_NEW] = {"new", "not in the baseline"}, [VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured"},
 };
 
 static const char *conclude(const struct check *c)
@@ -26,7 +25,8 @@ static void print_before(const struct comparison *e, char *before, char *change,
 	else if (e->before == e->now)
 		snprintf(change, size, "0");
 	else
-		snprintf(change, size, "%+.*f %%", check_change(e) > -0.01 && check_change(e) < 0.01 ? 5 : 2, check_change(e));
+		snprintf(change, size, "%+.*f %%", check_change(e) > -0.01 && check_change(e) < 0.01 ? 5 : 2,
+			 check_change(e));
 	if (e->verdict != VERDICT_NEW)
 		print_count(before, e->before, e->is_time);
 }
@@ -39,16 +39,21 @@ void check_print_table(const struct check *c, FILE *f)
 		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];
 
 		print_before(e, before, change, sizeof(change));
-		fprintf(f, "%18s %18s %12s  %-20s %s\n", before, print_count(now, e->now, e->is_time), change, e->event, verdicts[e->verdict].text);
+		fprintf(f, "%18s %18s %12s  %-20s %s\n", before, print_count(now, e->now, e->is_time), change, e->event,
+			verdicts[e->verdict].text);
 	}
 	if (c->other_cpu)
-		fprintf(f, "\n the baseline was made on another processor (%s): libraries may choose other code there\n", c->other_cpu);
+		fprintf(f,
+			"\n the baseline was made on another processor (%s): libraries may choose other code there\n",
+			c->other_cpu);
 	if (c->updated)
 		fprintf(f, "\n %s has these counts now\n\n", c->file);
 	else if (c->regressions)
-		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n\n", c->regressions, c->nr, c->file, c->tolerance);
+		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n\n", c->regressions, c->nr,
+			c->file, c->tolerance);
 	else if (c->better)
-		fprintf(f, "\n fewer by more than %g %% than %s says; --update writes the new counts there\n\n", c->tolerance, c->file);
+		fprintf(f, "\n fewer by more than %g %% than %s says; --update writes the new counts there\n\n",
+			c->tolerance, c->file);
 	else
 		fprintf(f, "\n no regression (tolerance %g %%)\n\n", c->tolerance);
 }
@@ -111,8 +116,8 @@ void check_print_github(const struct check *c, FILE *f)
 		if ((e->verdict != VERDICT_REGRESSION && e->verdict != VERDICT_BETTER) || c->updated)
 			continue;
 		print_before(e, before, change, sizeof(change));
-		snprintf(text, sizeof(text), "%s: %s -> %s (%s, tolerance %g %%)", e->event, before, print_count(now, e->now, e->is_time), change,
-			 c->tolerance);
+		snprintf(text, sizeof(text), "%s: %s -> %s (%s, tolerance %g %%)", e->event, before,
+			 print_count(now, e->now, e->is_time), change, c->tolerance);
 		annotate(c, e->verdict == VERDICT_REGRESSION ? "error" : "notice", text, f);
 	}
 	if (c->other_cpu) {
@@ -139,7 +144,9 @@ int check_append_summary(const struct check *c, const char *path)
 	fprintf(f, "### pcl check: ");
 	print_cell(c->name, f);
 	fprintf(f, "\n\n%s\n\n| event | baseline | now | change | |\n|---|---:|---:|---:|---|\n",
-		c->updated ? "Baseline updated." : c->regressions ? "**Regression.**" : "No regression.");
+		c->updated	 ? "Baseline updated."
+		: c->regressions ? "**Regression.**"
+				 : "No regression.");
 	for (int i = 0; i < c->nr; i++) {
 		const struct comparison *e = &c->event[i];
 		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];
@@ -147,7 +154,8 @@ int check_append_summary(const struct check *c, const char *path)
 		print_before(e, before, change, sizeof(change));
 		fprintf(f, "| ");
 		print_cell(e->event, f);
-		fprintf(f, " | %s | %s | %s | %s |\n", before, print_count(now, e->now, e->is_time), change, verdicts[e->verdict].text);
+		fprintf(f, " | %s | %s | %s | %s |\n", before, print_count(now, e->now, e->is_time), change,
+			verdicts[e->verdict].text);
 	}
 	fputc('\n', f);
 	return fclose(f);

@@ -1,6 +1,7 @@
 /*
- * See completion.h. Each script is a frame with words from the tables: the options of pcl and the commands while neither a command nor a
- * program has come, then the options of that command, then whatever the shell completes for the program itself.
+ * See completion.h. Each script is a frame with words from the tables: the options of pcl and the commands while
+ * neither a command nor a program has come, then the options of that command, then whatever the shell completes for the
+ * program itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static void print_bash(void)
 	printf("' == *\" $w \"* ]]; then command=$w\n"
 	       "\t\t\telse _command_offset \"$i\" 2>/dev/null || COMPREPLY=($(compgen -f -- \"$cur\")); return; fi ;;\n"
 	       "\t\tesac\n\tdone\n"
-	       "\tcase $prev in --output|-o|--baseline|-b|=) COMPREPLY=($(compgen -f -- \"${cur#=}\")); return ;; esac\n"
+	       "\tcase $prev in --output|-o|--baseline|-b|=) COMPREPLY=($(compgen -f -- \"${cur#=}\")); return ;; "
+	       "esac\n"
 	       "\tcase $command in\n\t'') words='");
 	print_words(&options_table);
 	printf("' ;;\n");
@@ -206,7 +208,9 @@ int completion_print(const char *shell)
 	else if (!strcmp(shell, "fish"))
 		print_fish();
 	else {
-		fprintf(stderr, "pcl: wrong option --completion=%s: the form is --completion=SHELL, of bash, zsh and fish\n", shell);
+		fprintf(stderr,
+			"pcl: wrong option --completion=%s: the form is --completion=SHELL, of bash, zsh and fish\n",
+			shell);
 		return LAUNCH_FAILED;
 	}
 	return fflush(stdout) ? LAUNCH_FAILED : 0;

@@ -9,7 +9,8 @@
 #include "cli/stay.h"
 
 static const struct option_row rows[] = {
-#define OPTION(kind, letter, name, field, argument, help) OPTION_ROW(count_options, kind, letter, name, field, argument, help)
+#define OPTION(kind, letter, name, field, argument, help)                                                              \
+	OPTION_ROW(count_options, kind, letter, name, field, argument, help)
 #include "cli/count.def"
 #undef OPTION
 };

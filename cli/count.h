@@ -27,14 +27,14 @@ struct counts {
 	char **argv;
 	struct specs specs;
 	struct run *run;
-	int runs, wanted; /* made; asked for */
+	int runs, wanted;	 /* made; asked for */
 	struct summary *summary; /* one for each event */
 	bool per_process, per_thread;
 };
 
 /*
- * Counts that many runs of a program, for a process that is a guest. A run that does not end with status 0 is the last. Returns 0 or an exit
- * status after a message; what a run ended with is in its status.
+ * Counts that many runs of a program, for a process that is a guest. A run that does not end with status 0 is the last.
+ * Returns 0 or an exit status after a message; what a run ended with is in its status.
  */
 int count_runs(const char *events, int runs, char **argv, bool per_process, bool per_thread, struct counts *out);
 void count_free(struct counts *c);

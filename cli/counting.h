@@ -1,6 +1,7 @@
 /*
- * Running a program with counters on it, for a process that is a guest itself: it is a client like any other, and what it does is not counted.
- * The events begin with the program's first instruction and include all threads and processes that it starts.
+ * Running a program with counters on it, for a process that is a guest itself: it is a client like any other, and what
+ * it does is not counted. The events begin with the program's first instruction and include all threads and processes
+ * that it starts.
  */
 #ifndef CLI_COUNTING_H
 #define CLI_COUNTING_H
@@ -21,8 +22,8 @@ struct run {
 };
 
 /*
- * Runs argv once. Returns 0, or an exit status after a message: 125 if an event is refused (nothing was run then), 126 or 127 if the program
- * cannot be run.
+ * Runs argv once. Returns 0, or an exit status after a message: 125 if an event is refused (nothing was run then), 126
+ * or 127 if the program cannot be run.
  */
 int counting_run(struct specs *specs, char **argv, bool shares, struct run *out);
 

@@ -24,9 +24,9 @@
 #ifndef PR_GET_MDWE /* Linux 6.3 */
 #define PR_GET_MDWE 66
 #endif
-#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define PARANOID   "/proc/sys/kernel/perf_event_paranoid"
 #define OVERCOMMIT "/proc/sys/vm/overcommit_memory"
-#define TEXT 4096
+#define TEXT	   4096
 
 static bool is_bad;
 
@@ -59,7 +59,8 @@ static int read_number(const char *path)
 /* Opens the event on this process. A descriptor or -errno. */
 static int try_event(u32 type, u64 config)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config, .exclude_kernel = 1, .exclude_hv = 1};
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = type, .config = config, .exclude_kernel = 1, .exclude_hv = 1};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
@@ -106,18 +107,27 @@ static void probe_kernel(void)
 
 	if (paranoid > -100)
 		doctor_say(paranoid > 2 ? DOCTOR_NOTE : DOCTOR_GOOD, "perf_event_paranoid", "%d%s", paranoid,
-			   paranoid > 2 ? ": no perf_event_open at all without CAP_PERFMON" : paranoid > 1 ? ": user mode of one's own processes" : "");
+			   paranoid > 2	  ? ": no perf_event_open at all without CAP_PERFMON"
+			   : paranoid > 1 ? ": user mode of one's own processes"
+					  : "");
 	else
 		doctor_say(DOCTOR_NOTE, "perf_event_paranoid", "cannot be read: %s", strerror(errno));
-	doctor_say(seccomp ? DOCTOR_NOTE : DOCTOR_GOOD, "seccomp", seccomp == 2 ? "a filter is in force" : seccomp ? "not known" : "no filter");
+	doctor_say(seccomp ? DOCTOR_NOTE : DOCTOR_GOOD, "seccomp",
+		   seccomp == 2 ? "a filter is in force"
+		   : seccomp	? "not known"
+				: "no filter");
 	probe_event("software events", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
 	probe_event("hardware events", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 }
 
-/* ulimit -v and -d count addresses that pcl only reserves. What limits_lift() would say is the guest's to read in a session. */
+/* ulimit -v and -d count addresses that pcl only reserves. What limits_lift() would say is the guest's to read in a
+ * session. */
 static void probe_limits(void)
 {
-	static const struct { int resource; const char *subject; } limits[] = {{RLIMIT_AS, "ulimit -v"}, {RLIMIT_DATA, "ulimit -d"}};
+	static const struct {
+		int resource;
+		const char *subject;
+	} limits[] = {{RLIMIT_AS, "ulimit -v"}, {RLIMIT_DATA, "ulimit -d"}};
 	struct session_config config = {0};
 	pid_t pid;
 	int status;
@@ -139,7 +149,9 @@ static void probe_limits(void)
 		_exit(limits_lift(&config) ? 1 : 0);
 	}
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status)
-		doctor_say(DOCTOR_BAD, "limits", "a hard limit leaves no room for pcl's reservations of addresses; ulimit -S sets a soft one");
+		doctor_say(
+			DOCTOR_BAD, "limits",
+			"a hard limit leaves no room for pcl's reservations of addresses; ulimit -S sets a soft one");
 }
 
 /* Anonymous memory that becomes executable after it was written, as a translator's does. */
@@ -150,13 +162,16 @@ static void probe_memory(void)
 	int mdwe = prctl(PR_GET_MDWE, 0, 0, 0, 0), overcommit = read_number(OVERCOMMIT);
 
 	if (err)
-		doctor_say(DOCTOR_NOTE, "executable memory", "refused (%s%s): pcl maps its code twice then", strerrorname_np(err), mdwe > 0 ? ", PR_SET_MDWE" : "");
+		doctor_say(DOCTOR_NOTE, "executable memory", "refused (%s%s): pcl maps its code twice then",
+			   strerrorname_np(err), mdwe > 0 ? ", PR_SET_MDWE" : "");
 	else
 		doctor_say(DOCTOR_GOOD, "executable memory", "written memory may be executed");
 	if (page != MAP_FAILED)
 		munmap(page, PAGE_SIZE);
 	if (overcommit == 2)
-		doctor_say(DOCTOR_NOTE, "overcommit_memory", "2: the kernel promises no more memory than it has; pcl's tables become writable as they fill");
+		doctor_say(
+			DOCTOR_NOTE, "overcommit_memory",
+			"2: the kernel promises no more memory than it has; pcl's tables become writable as they fill");
 	else if (overcommit > -100)
 		doctor_say(DOCTOR_GOOD, "overcommit_memory", "%d", overcommit);
 }
@@ -168,7 +183,10 @@ static void probe_proc(void)
 	if (readlink("/proc/self/exe", path, sizeof(path)) > 0)
 		doctor_say(DOCTOR_GOOD, "/proc", "is mounted");
 	else
-		doctor_say(DOCTOR_NOTE, "/proc", "not there (%s): symbols of running programs, other tasks' memory maps and cgroups are not found", strerror(errno));
+		doctor_say(DOCTOR_NOTE, "/proc",
+			   "not there (%s): symbols of running programs, other tasks' memory maps and cgroups are not "
+			   "found",
+			   strerror(errno));
 }
 
 /* The first "instructions,exact,,1,N" of CSV. -1: there is none. */
@@ -198,7 +216,8 @@ static void probe_session(char *self)
 	if (count[0] == count[1])
 		doctor_say(DOCTOR_GOOD, "counting", "pcl --version takes %ld instructions, the same twice", count[0]);
 	else
-		doctor_say(DOCTOR_NOTE, "counting", "pcl --version takes %ld instructions, then %ld", count[0], count[1]);
+		doctor_say(DOCTOR_NOTE, "counting", "pcl --version takes %ld instructions, then %ld", count[0],
+			   count[1]);
 }
 
 static void print_head(void)
@@ -212,10 +231,12 @@ static void print_head(void)
 
 	if (__get_cpuid(0x80000000u, &a, &b, &c, &d) && a >= 0x80000004u)
 		for (u32 i = 0; i < 3; i++)
-			__get_cpuid(0x80000002u + i, &cpu.word[4 * i], &cpu.word[4 * i + 1], &cpu.word[4 * i + 2], &cpu.word[4 * i + 3]);
+			__get_cpuid(0x80000002u + i, &cpu.word[4 * i], &cpu.word[4 * i + 1], &cpu.word[4 * i + 2],
+				    &cpu.word[4 * i + 3]);
 	cpu.text[48] = 0;
 	uname(&u);
-	printf("pcl " PCL_VERSION ", %s %s, %s, %ld processors\n", u.sysname, u.release, cpu.text, sysconf(_SC_NPROCESSORS_ONLN));
+	printf("pcl " PCL_VERSION ", %s %s, %s, %ld processors\n", u.sysname, u.release, cpu.text,
+	       sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 int doctor_main(int argc, char **argv)

@@ -1,4 +1,5 @@
-/* pcl doctor: what this machine gives, what pcl adds, and what would fail and why. Each line is what a probe has just seen. */
+/* pcl doctor: what this machine gives, what pcl adds, and what would fail and why. Each line is what a probe has just
+ * seen. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
@@ -9,7 +10,8 @@ enum doctor_mark {
 };
 
 /* Prints a line, and remembers whether one was bad. */
-void doctor_say(enum doctor_mark mark, const char *subject, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void doctor_say(enum doctor_mark mark, const char *subject, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Which perf there is, and whether it runs on this kernel and under pcl. self: the path of pcl. */
 void doctor_perf(char *self);

@@ -1,6 +1,7 @@
 /*
- * See doctor.h. On Ubuntu /usr/bin/perf is a script that runs the perf of the running kernel's version, from linux-tools-VERSION; where that package is not
- * there or the kernel is another one's (containers, WSL), it only says so. Under pcl the kernel's version does not matter: any perf will do.
+ * See doctor.h. On Ubuntu /usr/bin/perf is a script that runs the perf of the running kernel's version, from
+ * linux-tools-VERSION; where that package is not there or the kernel is another one's (containers, WSL), it only says
+ * so. Under pcl the kernel's version does not matter: any perf will do.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -19,7 +20,7 @@ static bool find_perf(char *path, size_t size)
 {
 	const char *dir = getenv("PATH"), *end;
 
-	for (dir = dir ? dir : "/bin:/usr/bin"; ; dir = end + 1) {
+	for (dir = dir ? dir : "/bin:/usr/bin";; dir = end + 1) {
 		end = strchrnul(dir, ':');
 		snprintf(path, size, "%.*s/perf", (int)(end - dir), dir);
 		if (end > dir && !access(path, X_OK))
@@ -58,7 +59,8 @@ static void try_under_pcl(char *self, char *perf)
 	if (status || !count || *count < '0' || *count > '9')
 		doctor_say(DOCTOR_NOTE, "perf under pcl", "perf stat ends with status %d: %s", status, text);
 	else
-		doctor_say(DOCTOR_GOOD, "perf under pcl", "perf stat counts %ld instructions of pcl --version", atol(count));
+		doctor_say(DOCTOR_GOOD, "perf under pcl", "perf stat counts %ld instructions of pcl --version",
+			   atol(count));
 }
 
 /* False: it does not run. */
@@ -70,7 +72,8 @@ static bool try_perf(char *self, char *perf)
 
 	cut_line(text);
 	if (status || strncmp(text, "perf version", strlen("perf version"))) {
-		doctor_say(DOCTOR_NOTE, perf, "%sdoes not run here, status %d: %s", is_script(perf) ? "is a script and " : "", status, text);
+		doctor_say(DOCTOR_NOTE, perf, "%sdoes not run here, status %d: %s",
+			   is_script(perf) ? "is a script and " : "", status, text);
 		return false;
 	}
 	doctor_say(DOCTOR_GOOD, perf, "%s%s", text, is_script(perf) ? ", by a script" : "");
@@ -102,5 +105,7 @@ void doctor_perf(char *self)
 	if (!there)
 		doctor_say(DOCTOR_NOTE, "perf", "not in PATH");
 	if (!try_ubuntu(self))
-		doctor_say(DOCTOR_NOTE, "linux-tools", "no perf below /usr/lib/linux-tools either; on Debian apt-get install linux-perf, on Ubuntu linux-tools-generic");
+		doctor_say(DOCTOR_NOTE, "linux-tools",
+			   "no perf below /usr/lib/linux-tools either; on Debian apt-get install linux-perf, on Ubuntu "
+			   "linux-tools-generic");
 }

@@ -4,9 +4,15 @@
 #include "cli/event_names.h"
 
 const struct event_row event_rows[] = {
-#define EVENT(name, alias, type, config, class, source, text) \
-	{name, alias, type, config, class, text, \
-	 (u32)type == PERF_TYPE_SOFTWARE && ((u64)config == PERF_COUNT_SW_CPU_CLOCK || (u64)config == PERF_COUNT_SW_TASK_CLOCK)},
+#define EVENT(name, alias, type, config, class, source, text)                                                          \
+	{name,                                                                                                         \
+	 alias,                                                                                                        \
+	 type,                                                                                                         \
+	 config,                                                                                                       \
+	 class,                                                                                                        \
+	 text,                                                                                                         \
+	 (u32)type == PERF_TYPE_SOFTWARE &&                                                                            \
+		 ((u64)config == PERF_COUNT_SW_CPU_CLOCK || (u64)config == PERF_COUNT_SW_TASK_CLOCK)},
 #include "pmu/events.def"
 #undef EVENT
 };
@@ -18,7 +24,8 @@ const struct event_row *event_name_find(const char *name, bool raw)
 	for (size_t i = 0; i < event_nr_rows; i++) {
 		const struct event_row *r = &event_rows[i];
 
-		if ((!raw || r->type == PERF_TYPE_RAW) && (!strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name))))
+		if ((!raw || r->type == PERF_TYPE_RAW) &&
+		    (!strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name))))
 			return r;
 	}
 	return NULL;
@@ -33,10 +40,12 @@ const struct event_row *event_name_of(u32 type, u64 config)
 }
 
 #define NO_CACHES "pcl has no model of caches"
-#define NO_TLB "pcl has no model of TLBs"
+#define NO_TLB	  "pcl has no model of TLBs"
 
 /* perf's generic names, by how they begin. Those that pmu/events.def has are found there first. */
-static const struct { const char *prefix, *why; } missing[] = {
+static const struct {
+	const char *prefix, *why;
+} missing[] = {
 	{"branch-misses", "pcl has no model of branch prediction"},
 	{"branch-load", "pcl has no model of branch prediction"},
 	{"cache-references", NO_CACHES},

@@ -23,8 +23,10 @@ int help_print(void)
 {
 	printf("usage: pcl [options] [--] program [arguments...]\n");
 	for (size_t i = 0; i < commands_nr; i++)
-		printf("       pcl %s%s%s\n", commands[i].name, *commands[i].arguments ? " " : "", commands[i].arguments);
-	printf("\nRuns a program with its own perf_event_open(2), for machines whose kernel has no hardware counters.\n\n");
+		printf("       pcl %s%s%s\n", commands[i].name, *commands[i].arguments ? " " : "",
+		       commands[i].arguments);
+	printf("\nRuns a program with its own perf_event_open(2), for machines whose kernel has no hardware "
+	       "counters.\n\n");
 	for (size_t i = 0; i < commands_nr; i++)
 		printf("  pcl %-8s %s\n", commands[i].name, commands[i].help);
 	printf("\noptions:\n");

@@ -57,7 +57,8 @@ static int print_pcl(void)
 	printf(".SH NAME\npcl \\- perf_event_open(2) in user space\n");
 	synopsis();
 	printf(".SH DESCRIPTION\n"
-	       "Runs a program, and all programs that it starts, with a perf_event_open(2) that needs no hardware counters and\n"
+	       "Runs a program, and all programs that it starts, with a perf_event_open(2) that needs no hardware "
+	       "counters and\n"
 	       "no privilege. Instructions and branches are counted exactly.\n"
 	       "A program that has the name of one of the commands is run by\n.BI \"pcl \\-\\- \" name\\fR.\n"
 	       ".SH COMMANDS\n");
@@ -119,19 +120,24 @@ static int print_events(void)
 	printf(".SH NAME\npcl\\-events \\- the events that pcl counts\n"
 	       ".SH DESCRIPTION\n"
 	       "Each event is exact (counted one by one, the same in every run of a program that does the same),\n"
-	       "modelled (computed from the instructions executed, by a documented model), or measured (read from the host).\n"
+	       "modelled (computed from the instructions executed, by a documented model), or measured (read from the "
+	       "host).\n"
 	       "Kernel mode is invisible: all counts are of user mode.\n"
 	       ".SS Grammar of \\-e\n"
 	       ".TP\n.I NAME\nan event by its name\n"
-	       ".TP\n.BI cpu/ NAME /\\fR,\\ \\fBcpu/event=\\fIN\\fB,umask=\\fIN\\fB,name=\\fITEXT\\fB/\nan event of the cpu PMU\n"
+	       ".TP\n.BI cpu/ NAME /\\fR,\\ \\fBcpu/event=\\fIN\\fB,umask=\\fIN\\fB,name=\\fITEXT\\fB/\nan event of "
+	       "the cpu PMU\n"
 	       ".TP\n.BI r HEX\nthe same by its number\n"
-	       ".TP\n.BI syscalls:sys_enter_ NAME\na tracepoint (exact): a system call begins; the wildcards of a shell are allowed in such names\n"
+	       ".TP\n.BI syscalls:sys_enter_ NAME\na tracepoint (exact): a system call begins; the wildcards of a "
+	       "shell are allowed in such names\n"
 	       ".TP\n.BI syscalls:sys_exit_ NAME\nit is done\n"
 	       ".TP\n.B raw_syscalls:sys_enter\nany system call begins\n"
 	       ".TP\n.B raw_syscalls:sys_exit\nit is done\n"
-	       ".TP\n.BI mem: ADDRESS\\fR[\\fB/\\fILENGTH\\fR][\\fB:rwx\\fR]\nhow often an address is read, written or executed (exact)\n"
+	       ".TP\n.BI mem: ADDRESS\\fR[\\fB/\\fILENGTH\\fR][\\fB:rwx\\fR]\nhow often an address is read, written or "
+	       "executed (exact)\n"
 	       ".TP\n.BI { EVENT , EVENT\\fR...\\fB}\na group, which is counted together\n"
-	       ".PP\nBehind an event or a group, after a colon: u user mode, k kernel mode (which is refused), D pinned, e exclusive.\n");
+	       ".PP\nBehind an event or a group, after a colon: u user mode, k kernel mode (which is refused), D "
+	       "pinned, e exclusive.\n");
 	events_of(PERF_TYPE_HARDWARE, "HARDWARE EVENTS");
 	events_of(PERF_TYPE_RAW, "EVENTS OF THE CPU PMU");
 	events_of(PERF_TYPE_SOFTWARE, "SOFTWARE EVENTS");

@@ -1,4 +1,5 @@
-/* See nearest.h. Distance: letters put in, left out, exchanged for others, and neighbours that changed places (Damerau, restricted). */
+/* See nearest.h. Distance: letters put in, left out, exchanged for others, and neighbours that changed places (Damerau,
+ * restricted). */
 #include <string.h>
 #include "abi/types.h"
 #include "cli/nearest.h"

@@ -50,7 +50,7 @@ static int parse_word(const char *text, const char *words, int *out)
 	size_t len;
 
 	*out = 0;
-	for (words++; ; words += len + 1, ++*out) {
+	for (words++;; words += len + 1, ++*out) {
 		len = strcspn(words, "|");
 		if (strlen(text) == len && !memcmp(text, words, len))
 			return 0;
@@ -101,7 +101,8 @@ static int complain_unknown(const struct option_table *t, const char *word)
 	for (size_t i = 0; i < t->nr; i++)
 		nearest_try(&nearest, t->rows[i].name);
 	if (*name && nearest.best)
-		fprintf(stderr, "%s: unknown option %s; is --%s meant? (see pcl --help)\n", t->command, word, nearest.best);
+		fprintf(stderr, "%s: unknown option %s; is --%s meant? (see pcl --help)\n", t->command, word,
+			nearest.best);
 	else
 		fprintf(stderr, "%s: unknown option %s (see pcl --help)\n", t->command, word);
 	return -1;
@@ -113,8 +114,10 @@ static int complain_form(const struct option_table *t, const struct option_row *
 	return -1;
 }
 
-/* The argument of the option in argv[i], which stands at `value`, or in the next word. Returns the index of the last word used. */
-static int read_value(const struct option_table *t, const struct option_row *o, int argc, char **argv, int i, const char *value, void *out)
+/* The argument of the option in argv[i], which stands at `value`, or in the next word. Returns the index of the last
+ * word used. */
+static int read_value(const struct option_table *t, const struct option_row *o, int argc, char **argv, int i,
+		      const char *value, void *out)
 {
 	const char *word = argv[i];
 
@@ -131,7 +134,9 @@ int options_read(const struct option_table *t, int argc, char **argv, void *out)
 		char *word = argv[i];
 		bool is_long = word[1] == '-';
 		size_t len = is_long ? strcspn(word + 2, "=") : 1;
-		const struct option_row *o = is_long ? find(t, word + 2, len) : word[1] ? find_letter(t, word[1]) : NULL;
+		const struct option_row *o = is_long   ? find(t, word + 2, len)
+					     : word[1] ? find_letter(t, word[1])
+						       : NULL;
 
 		if (!strcmp(word, "--"))
 			return i + 1;

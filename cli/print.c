@@ -37,7 +37,8 @@ static double value_of(const struct counts *c, u32 type, u64 config)
 static void make_share(const struct counts *c, int e, char *text, size_t size)
 {
 	const struct perf_event_attr *a = &c->specs.spec[e].attr;
-	double instructions = value_of(c, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), v = (double)c->summary[e].median;
+	double instructions = value_of(c, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS),
+	       v = (double)c->summary[e].median;
 	double elapsed = (double)c->run[(c->runs - 1) / 2].elapsed;
 
 	*text = 0;
@@ -94,13 +95,15 @@ static void print_one_run(const struct counts *c, FILE *f)
 		char text[PRINT_COUNT], share[64];
 
 		make_share(c, e, share, sizeof(share));
-		fprintf(f, "%20s  %-*s  %-*s", print_count(text, c->summary[e].median, s->is_time), width, s->name, *share ? 10 : 0, s->class);
+		fprintf(f, "%20s  %-*s  %-*s", print_count(text, c->summary[e].median, s->is_time), width, s->name,
+			*share ? 10 : 0, s->class);
 		fputs(share, f);
 		if (!shares(c)) /* each CPU's events run only while the program is there */
 			print_scaled(&c->run[0].reading[e], f);
 		fprintf(f, "\n");
 	}
-	fprintf(f, "\n%17.3f ms  elapsed; all threads and child processes counted\n", (double)c->run[0].elapsed / NS_PER_MS);
+	fprintf(f, "\n%17.3f ms  elapsed; all threads and child processes counted\n",
+		(double)c->run[0].elapsed / NS_PER_MS);
 }
 
 static void print_runs(const struct counts *c, FILE *f)
@@ -117,11 +120,13 @@ static void print_runs(const struct counts *c, FILE *f)
 		print_count(text[0], sum->min, s->is_time);
 		print_count(text[1], sum->median, s->is_time);
 		print_count(text[2], sum->max, s->is_time);
-		fprintf(f, "%20s %18s %18s  %-*s  %-9s ", same ? "" : text[0], text[1], same ? "" : text[2], width, s->name, s->class);
+		fprintf(f, "%20s %18s %18s  %-*s  %-9s ", same ? "" : text[0], text[1], same ? "" : text[2], width,
+			s->name, s->class);
 		if (same)
 			fprintf(f, "the same in all runs\n");
 		else
-			fprintf(f, "differs by %.4f %%\n", sum->median ? 100.0 * (double)(sum->max - sum->min) / (double)sum->median : 100.0);
+			fprintf(f, "differs by %.4f %%\n",
+				sum->median ? 100.0 * (double)(sum->max - sum->min) / (double)sum->median : 100.0);
 	}
 	fprintf(f, "\n all threads and child processes counted\n");
 }
@@ -144,7 +149,8 @@ static void print_shares(const struct counts *c, FILE *f)
 		fprintf(f, "  %s\n", t->task[i].comm);
 	}
 	if (t->running)
-		fprintf(f, "\n %d tasks went on when the program had ended: their counts stand with the first\n", t->running);
+		fprintf(f, "\n %d tasks went on when the program had ended: their counts stand with the first\n",
+			t->running);
 	if (t->lost)
 		fprintf(f, "\n %lu records found no room: the counts of their tasks stand with the first\n", t->lost);
 }

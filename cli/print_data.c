@@ -44,8 +44,8 @@ void print_csv(const struct counts *c, FILE *f)
 		const struct summary *sum = &c->summary[e];
 
 		print_field(s->name, f);
-		fprintf(f, ",%s,%s,%d,%lu,%lu,%lu,%s\n", s->class, s->is_time ? "ns" : "", c->runs, sum->median, sum->min, sum->max,
-			sum->min == sum->max ? "yes" : "no");
+		fprintf(f, ",%s,%s,%d,%lu,%lu,%lu,%s\n", s->class, s->is_time ? "ns" : "", c->runs, sum->median,
+			sum->min, sum->max, sum->min == sum->max ? "yes" : "no");
 	}
 	if (c->per_process || c->per_thread)
 		print_csv_shares(c, f);
@@ -100,7 +100,8 @@ static struct json_object *make_share(const struct counts *c, const struct task_
 
 void print_json(const struct counts *c, FILE *f)
 {
-	struct json_object *o = json_object_new_object(), *command = json_object_new_array(), *events = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *command = json_object_new_array(),
+			   *events = json_object_new_array();
 	int status = c->run[c->runs - 1].status;
 
 	put(o, "pcl", json_object_new_string(PCL_VERSION));

@@ -9,7 +9,7 @@
 #include "abi/types.h"
 #include "cli/probe.h"
 
-#define LATE 124
+#define LATE	124
 #define NOT_RUN 127
 
 static void __attribute__((noreturn)) become(char *const *argv, int out)

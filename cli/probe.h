@@ -7,8 +7,9 @@
 #define PROBE_SECONDS 20
 
 /*
- * Runs argv[0], a path, with nothing on its standard input; text gets what it writes to standard output and error, cut off at size - 1, without the
- * last newline. Returns its status as a shell has it; 124: it was killed after PROBE_SECONDS; 127: it could not be run.
+ * Runs argv[0], a path, with nothing on its standard input; text gets what it writes to standard output and error, cut
+ * off at size - 1, without the last newline. Returns its status as a shell has it; 124: it was killed after
+ * PROBE_SECONDS; 127: it could not be run.
  */
 int probe_run(char *const *argv, char *text, size_t size);
 

@@ -1,4 +1,5 @@
-/* See spec.h. Numbers and names come from pmu/events.def and from tracefs; a parser with one position and no look back. */
+/* See spec.h. Numbers and names come from pmu/events.def and from tracefs; a parser with one position and no look back.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,16 +13,16 @@
 #include "cli/nearest.h"
 #include "cli/spec.h"
 
-#define TRACEFS "/sys/kernel/tracing/events"
-#define MODIFIERS "ukhpPGHDeS"
+#define TRACEFS	    "/sys/kernel/tracing/events"
+#define MODIFIERS   "ukhpPGHDeS"
 #define END_OF_NAME ",:/{}"
-#define NAME_LEN 256 /* NAME_MAX + 1, as dirent has it */
+#define NAME_LEN    256 /* NAME_MAX + 1, as dirent has it */
 
 struct parser {
 	const char *text, *at;
 	struct specs *out;
-	int leader;	  /* of the group that is open, -1: none is */
-	bool first;	  /* the next event is its leader */
+	int leader; /* of the group that is open, -1: none is */
+	bool first; /* the next event is its leader */
 };
 
 static int complain_at(const struct parser *p, const char *what)
@@ -151,8 +152,13 @@ static int parse_name(struct parser *p)
 /* Where a term's number goes: the format of the cpu PMU. */
 static bool set_term(struct spec *s, const char *key, u64 v)
 {
-	static const struct { const char *key; u32 shift; u64 mask; } formats[] = {
-		{"event", 0, 0xff}, {"umask", 8, 0xff}, {"edge", 18, 1}, {"inv", 23, 1}, {"cmask", 24, 0xff}, {"config", 0, ~0ul},
+	static const struct {
+		const char *key;
+		u32 shift;
+		u64 mask;
+	} formats[] = {
+		{"event", 0, 0xff}, {"umask", 8, 0xff},	 {"edge", 18, 1},
+		{"inv", 23, 1},	    {"cmask", 24, 0xff}, {"config", 0, ~0ul},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
@@ -226,7 +232,10 @@ static bool parse_access(const char *text, size_t len, u32 *type)
 {
 	*type = 0;
 	for (size_t i = 0; i < len; i++) {
-		u32 bit = text[i] == 'r' ? HW_BREAKPOINT_R : text[i] == 'w' ? HW_BREAKPOINT_W : text[i] == 'x' ? HW_BREAKPOINT_X : 0;
+		u32 bit = text[i] == 'r'   ? HW_BREAKPOINT_R
+			  : text[i] == 'w' ? HW_BREAKPOINT_W
+			  : text[i] == 'x' ? HW_BREAKPOINT_X
+					   : 0;
 
 		if (!bit || (*type & bit))
 			return false;
@@ -332,9 +341,13 @@ static int parse_tracepoint(struct parser *p)
 		return complain_at(p, "the name is too long");
 	snprintf(system, sizeof(system), "%.*s", (int)system_len, p->at);
 	snprintf(name, sizeof(name), "%.*s", (int)len, p->at + system_len + 1);
-	err = strcmp(system, "syscalls") && strcmp(system, "raw_syscalls") ? -1 : add_tracepoints(p, system, name, &nearest);
+	err = strcmp(system, "syscalls") && strcmp(system, "raw_syscalls") ? -1
+									   : add_tracepoints(p, system, name, &nearest);
 	if (err)
-		fprintf(stderr, "pcl: %s:%s is not supported: pcl has the tracepoints of system calls only, syscalls:* and raw_syscalls:*\n", system, name);
+		fprintf(stderr,
+			"pcl: %s:%s is not supported: pcl has the tracepoints of system calls only, syscalls:* and "
+			"raw_syscalls:*\n",
+			system, name);
 	else if (p->out->nr == first && nearest.best)
 		fprintf(stderr, "pcl: %s has no tracepoint %s; is %s:%s meant?\n", system, name, system, nearest.best);
 	else if (p->out->nr == first)
@@ -416,9 +429,10 @@ const char *spec_refusal(const struct spec *s, int err)
 	case EOPNOTSUPP:
 		return "pcl does not count it (see pcl list)";
 	case EINVAL:
-		return s->attr.type == PERF_TYPE_BREAKPOINT ?
-			"not a breakpoint: lengths are 1, 2, 4 and 8, x takes 8 or none and stands alone, and the address must be one of user mode" :
-			"it has a bit that the PMU does not know";
+		return s->attr.type == PERF_TYPE_BREAKPOINT
+			       ? "not a breakpoint: lengths are 1, 2, 4 and 8, x takes 8 or none and stands alone, and "
+				 "the address must be one of user mode"
+			       : "it has a bit that the PMU does not know";
 	default:
 		return strerror(err);
 	}

@@ -1,6 +1,7 @@
 /*
- * Each task's share of what inherited events count. A task that ends leaves a READ record of each event (attr.inherit_stat), and its name a COMM
- * record; the first task's share is what is left of the whole. Records are in one ring for each CPU, so the events are bound to CPUs.
+ * Each task's share of what inherited events count. A task that ends leaves a READ record of each event
+ * (attr.inherit_stat), and its name a COMM record; the first task's share is what is left of the whole. Records are in
+ * one ring for each CPU, so the events are bound to CPUs.
  */
 #ifndef CLI_TASKS_H
 #define CLI_TASKS_H
@@ -13,7 +14,7 @@
 struct task_share {
 	pid_t pid, tid;
 	char comm[16];
-	u64 *count; /* one for each event */
+	u64 *count;   /* one for each event */
 	pid_t parent; /* thread id, 0: the first */
 	bool ended;
 };
@@ -26,9 +27,9 @@ struct tasks {
 
 	/* private */
 	int events, cpus;
-	int *fd;	    /* [cpu * events + event] */
-	u64 *id;	    /* of the same */
-	void **ring;	    /* [cpu] */
+	int *fd;     /* [cpu * events + event] */
+	u64 *id;     /* of the same */
+	void **ring; /* [cpu] */
 };
 
 /* Opens the events on the process, not yet enabled. Returns 0, or an errno with *refused set to the event. */
@@ -40,7 +41,8 @@ void tasks_drain(struct tasks *t);
 /* The sum over CPUs of one event: count, times enabled and running. 0 or -1. */
 int tasks_read(struct tasks *t, int event, u64 value[3]);
 
-/* All has been read: the first task gets what is left of total[], and each process the counts of its threads if `processes`. */
+/* All has been read: the first task gets what is left of total[], and each process the counts of its threads if
+ * `processes`. */
 void tasks_finish(struct tasks *t, const u64 *total, bool processes);
 
 void tasks_close(struct tasks *t);

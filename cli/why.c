@@ -80,6 +80,7 @@ void why_print(void)
 	if (all->others)
 		fprintf(out, "%8lu  others\n", all->others);
 	if (kernel)
-		fprintf(out, "pcl: who asks for kernel mode and does not ask again for user mode only (:u) is served with --paranoid=1, by counts of user mode\n");
+		fprintf(out, "pcl: who asks for kernel mode and does not ask again for user mode only (:u) is served "
+			     "with --paranoid=1, by counts of user mode\n");
 	fflush(out);
 }
