@@ -13,6 +13,11 @@ static const struct {
 	[VERDICT_NEW] = {"new", "not in the baseline"}, [VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured"},
 };
 
+static const char *text_of(const struct check *c, const struct comparison *e)
+{
+	return e->verdict == VERDICT_NEW && c->updated ? "new" : verdicts[e->verdict].text;
+}
+
 static const char *conclude(const struct check *c)
 {
 	return c->updated ? "updated" : c->regressions ? "regression" : c->better ? "better" : "same";
@@ -40,7 +45,7 @@ void check_print_table(const struct check *c, FILE *f)
 
 		print_before(e, before, change, sizeof(change));
 		fprintf(f, "%18s %18s %12s  %-20s %s\n", before, print_count(now, e->now, e->is_time), change, e->event,
-			verdicts[e->verdict].text);
+			text_of(c, e));
 	}
 	if (c->other_cpu)
 		fprintf(f,
@@ -155,7 +160,7 @@ int check_append_summary(const struct check *c, const char *path)
 		fprintf(f, "| ");
 		print_cell(e->event, f);
 		fprintf(f, " | %s | %s | %s | %s |\n", before, print_count(now, e->now, e->is_time), change,
-			verdicts[e->verdict].text);
+			text_of(c, e));
 	}
 	fputc('\n', f);
 	return fclose(f);

@@ -33,6 +33,18 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && !S_ISDIR(st.st_mode);
 }
 
+/* An ELF file of 32 bits, which the kernel would execute. */
+static bool is_32_bit(const char *path)
+{
+	unsigned char head[EI_NIDENT] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return n == sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) && head[EI_CLASS] == ELFCLASS32;
+}
+
 int find_report(const char *path, int err)
 {
 	struct stat st;
@@ -41,7 +53,9 @@ int find_report(const char *path, int err)
 		fprintf(stderr, "pcl: %s: cannot execute: required file not found\n", path);
 		return NOT_FOUND;
 	}
-	if (err == ENOEXEC)
+	if (err == ENOEXEC && is_32_bit(path))
+		fprintf(stderr, "pcl: %s: cannot execute binary file: pcl runs no 32-bit programs\n", path);
+	else if (err == ENOEXEC)
 		fprintf(stderr, "pcl: %s: cannot execute binary file: Exec format error\n", path);
 	else if (err == EACCES && is_directory(path))
 		fprintf(stderr, "pcl: %s: Is a directory\n", path);
@@ -82,8 +96,8 @@ static int check_script(char *line)
 /* The program is for this processor and its dynamic linker, if it names one, exists. */
 static int check_elf(int fd, const Elf64_Ehdr *elf)
 {
-	if (elf->e_machine != EM_X86_64 || (elf->e_type != ET_EXEC && elf->e_type != ET_DYN) ||
-	    elf->e_phentsize != sizeof(Elf64_Phdr))
+	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64 ||
+	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN) || elf->e_phentsize != sizeof(Elf64_Phdr))
 		return ENOEXEC;
 	for (unsigned i = 0; i < elf->e_phnum; i++) {
 		char name[256] = {0};

@@ -27,6 +27,7 @@ says() { grep -qE -- "$1" said || { fail "does not say $1:"; cat said; }; }
 check 125 -- ./work 1000000
 says 'base.json: No such file or directory \(--update makes it\)'
 check 0 --name w --update -- ./work 1000000
+says 'instructions +new$'
 check 0 --name w -- ./work 1000000
 says '^ +[0-9,]+ +[0-9,]+ +0  instructions +the same$'
 says 'no regression \(tolerance 0.1 %\)'
