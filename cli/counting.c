@@ -53,20 +53,12 @@ static pid_t start_program(struct start *s, const struct program *program, char 
 	return pid;
 }
 
-/* What the user did not say is user mode where more may not be counted, as perf does it. */
 static int open_event(struct spec *s, pid_t pid, int group)
 {
-	int fd;
-
 	s->attr.disabled = s->attr.enable_on_exec = group < 0;
 	s->attr.inherit = 1;
 	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	for (;;) {
-		fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || errno != EACCES || s->has_mode || s->attr.exclude_kernel)
-			return fd;
-		s->attr.exclude_kernel = 1;
-	}
+	return (int)syscall(SYS_perf_event_open, &s->attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_all(struct specs *specs, pid_t pid, int *fd, int *refused)

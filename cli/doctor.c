@@ -2,6 +2,7 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,6 +24,9 @@
 
 #ifndef PR_GET_MDWE /* Linux 6.3 */
 #define PR_GET_MDWE 66
+#endif
+#ifndef MFD_EXEC /* Linux 6.3 */
+#define MFD_EXEC 0x10u
 #endif
 #define PARANOID   "/proc/sys/kernel/perf_event_paranoid"
 #define OVERCOMMIT "/proc/sys/vm/overcommit_memory"
@@ -176,6 +180,27 @@ static void probe_memory(void)
 		doctor_say(DOCTOR_GOOD, "overcommit_memory", "%d", overcommit);
 }
 
+/* A guest that restricts itself goes on by a memfd, which the kernel must let it execute. */
+static void probe_landlock(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int err = errno, fd = (int)syscall(SYS_memfd_create, "pcl doctor", MFD_CLOEXEC | MFD_EXEC);
+
+	if (fd < 0 && errno == EINVAL) /* Linux before 6.3, where each may be executed */
+		fd = (int)syscall(SYS_memfd_create, "pcl doctor", MFD_CLOEXEC);
+	if (abi < 0)
+		doctor_say(DOCTOR_NOTE, "Landlock", "the kernel has none (%s)", strerrorname_np(err));
+	else if (fd < 0)
+		doctor_say(DOCTOR_NOTE, "Landlock",
+			   "programs that restrict themselves cannot execute others: a memfd may not be executed (%s)",
+			   strerrorname_np(errno));
+	else
+		doctor_say(DOCTOR_GOOD, "Landlock", "version %ld; programs that restrict themselves can execute others",
+			   abi);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void probe_proc(void)
 {
 	char path[64];
@@ -256,6 +281,7 @@ int doctor_main(int argc, char **argv)
 	probe_proc();
 	probe_limits();
 	probe_memory();
+	probe_landlock();
 	printf("\npcl\n");
 	probe_session(self.path);
 	printf("\nperf, which pcl count and pcl check do without\n");

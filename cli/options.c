@@ -100,7 +100,10 @@ static int complain_unknown(const struct option_table *t, const char *word)
 		memcpy(name, word + 2, len - 2);
 	for (size_t i = 0; i < t->nr; i++)
 		nearest_try(&nearest, t->rows[i].name);
-	if (*name && nearest.best)
+	if (t != &options_table && find(&options_table, name, strlen(name)))
+		fprintf(stderr, "%s: --%s is an option of pcl itself: it stands in front of the command\n", t->command,
+			name);
+	else if (*name && nearest.best)
 		fprintf(stderr, "%s: unknown option %s; is --%s meant? (see pcl --help)\n", t->command, word,
 			nearest.best);
 	else

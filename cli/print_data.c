@@ -100,8 +100,8 @@ static struct json_object *make_share(const struct counts *c, const struct task_
 
 void print_json(const struct counts *c, FILE *f)
 {
-	struct json_object *o = json_object_new_object(), *command = json_object_new_array(),
-			   *events = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *command = json_object_new_array();
+	struct json_object *events = json_object_new_array(), *elapsed = json_object_new_array();
 	int status = c->run[c->runs - 1].status;
 
 	put(o, "pcl", json_object_new_string(PCL_VERSION));
@@ -110,7 +110,9 @@ void print_json(const struct counts *c, FILE *f)
 	put(o, "command", command);
 	put(o, "runs", json_object_new_int(c->runs));
 	put(o, "status", json_object_new_int(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
-	put(o, "elapsed_ns", number(c->run[c->runs - 1].elapsed));
+	for (int r = 0; r < c->runs; r++)
+		json_object_array_add(elapsed, number(c->run[r].elapsed));
+	put(o, "elapsed_ns", elapsed);
 	for (int e = 0; e < c->specs.nr; e++)
 		json_object_array_add(events, make_event(c, e));
 	put(o, "events", events);

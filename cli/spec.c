@@ -411,23 +411,48 @@ static int parse_list(struct parser *p)
 	}
 }
 
+/* Happens in kernel mode only: with exclude_kernel it is never counted. */
+static bool is_of_kernel(const struct spec *s)
+{
+	if (s->attr.type == PERF_TYPE_TRACEPOINT)
+		return !strncmp(s->name, "raw_syscalls:", strlen("raw_syscalls:"));
+	return s->attr.type == PERF_TYPE_SOFTWARE &&
+	       (s->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES || s->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
+
+/* Who did not say which modes count means user mode, as pcl sees no other, but for these. perf asks for both, is
+ * refused, and asks again. */
+static void take_user_mode(struct specs *out)
+{
+	for (int i = 0; i < out->nr; i++)
+		if (!out->spec[i].has_mode && !is_of_kernel(&out->spec[i]))
+			out->spec[i].attr.exclude_kernel = out->spec[i].attr.exclude_hv = 1;
+}
+
 int specs_parse(const char *text, struct specs *out)
 {
 	struct parser p = {.text = text, .at = text, .out = out, .leader = -1};
 
 	if (parse_list(&p))
 		return -1;
-	return *p.at ? complain_at(&p, "what is this") : 0;
+	if (*p.at)
+		return complain_at(&p, "what is this");
+	take_user_mode(out);
+	return 0;
 }
 
 const char *spec_refusal(const struct spec *s, int err)
 {
-	if (s->attr.exclude_user)
+	if (s->attr.exclude_user || (err == EACCES && s->has_mode && !s->attr.exclude_kernel))
 		return "kernel mode is invisible to pcl, which counts user mode only (:u)";
 	switch (err) {
 	case ENOENT:
 	case EOPNOTSUPP:
 		return "pcl does not count it (see pcl list)";
+	case EACCES:
+		return is_of_kernel(s) ? "it happens in kernel mode, of which an ordinary user is told only with pcl "
+					 "--paranoid=1"
+				       : "perf_event_paranoid of the session refuses it";
 	case EINVAL:
 		return s->attr.type == PERF_TYPE_BREAKPOINT
 			       ? "not a breakpoint: lengths are 1, 2, 4 and 8, x takes 8 or none and stands alone, and "

@@ -35,18 +35,11 @@ struct record_lost {
 
 static int open_one(struct spec *s, pid_t pid, int cpu, int group, bool first)
 {
-	int fd;
-
 	s->attr.disabled = s->attr.enable_on_exec = group < 0;
 	s->attr.inherit = s->attr.inherit_stat = 1;
 	s->attr.comm = s->attr.task = first;
 	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
-	for (;;) {
-		fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || errno != EACCES || s->has_mode || s->attr.exclude_kernel)
-			return fd;
-		s->attr.exclude_kernel = 1;
-	}
+	return (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* The events of one CPU. ENODEV: it is offline, and there are none. */

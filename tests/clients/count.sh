@@ -49,6 +49,9 @@ counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
 main=0x$(nm "$programs/hello_static" | awk '$3 == "main" { print $1 }')
 [ "$(counted "mem:$main:x" "$programs/hello_static")" = 1 ] || fail "main was not executed once: $(cat csv)"
 
+"$PCL" --why=why count -e instructions,mem:$main:x -- "$programs/hello_static" >/dev/null 2>&1
+grep -q perf_event_open why && { fail "pcl count was refused something"; cat why; }
+
 # The forms: table, JSON, standard output, several runs.
 "$PCL" count -- "$programs/hello_static" 2>table >/dev/null || fail "table: $?"
 for row in 'instructions +exact$' 'branches +exact +[0-9.]+ % of instructions$' 'cycles +modelled +[0-9.]+ instructions per cycle$' \
@@ -62,7 +65,7 @@ python3 - json <<-'END' || { fail "JSON"; cat json; }
 	text = open(sys.argv[1]).read()
 	d = json.loads(text[text.index("{"):])
 	first = d["events"][0]
-	assert d["runs"] == 3 and d["status"] == 0 and d["elapsed_ns"] > 0 and len(d["command"]) == 1
+	assert d["runs"] == 3 and d["status"] == 0 and len(d["elapsed_ns"]) == 3 and min(d["elapsed_ns"]) > 0 and len(d["command"]) == 1
 	assert first["event"] == "instructions" and first["class"] == "exact" and first["same"] is True
 	assert len(first["values"]) == 3 and first["values"] == [first["count"]] * 3 and first["count"] > 10000
 	assert d["events"][1]["class"] == "measured"
@@ -132,7 +135,20 @@ refused 'above 0' -r 0
 refused 'the form is --runs=N' -r many
 refused 'the form is --events=LIST' -e
 refused 'is --json meant?' --jsn
+refused 'stands in front of the command' --aslr
 refused 'two forms' --json --csv
 refused 'of one run' --per-thread -r 2
 refused 'No such file' -o /no/such/place
+
+# An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where that is allowed.
+ordinary() { "$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" "$@"; }
+ordinary count -e instructions,branches,cycles,task-clock,page-faults,mem:$main:x,syscalls:sys_enter_write --csv -o - -- "$programs/hello_static" >csv ||
+	fail "ordinary user: $?"
+awk -F, '$2 ~ /exact|modelled|measured/ { n++; if (!$5) exit 1 } END { exit n != 7 }' csv || { fail "ordinary user"; cat csv; }
+for event in context-switches raw_syscalls:sys_enter instructions:uk; do
+	ordinary count -e $event -- echo was run >out 2>err
+	[ $? = 125 ] && grep -q 'kernel mode' err && [ ! -s out ] || fail "ordinary user, $event: $(cat out err)"
+done
+[ "$(ordinary --paranoid=1 count --csv -o - -e raw_syscalls:sys_enter,context-switches -- true | awk -F, '/^raw/ { print ($5 > 5) }')" = 1 ] ||
+	fail "--paranoid=1"
 exit $status

@@ -21,6 +21,7 @@ doctor 0 "$pcl" doctor
 says '^pcl [0-9.]+, Linux '
 says '^this machine, without pcl$'
 says '^  ok     counting  .*pcl --version takes [0-9]+ instructions, the same twice$'
+says '^  (ok   |-    )  Landlock '
 says '^pcl works here.$'
 # Natively and in a session perf_event_open has other answers.
 doctor 0 "$pcl" "$pcl" doctor
