@@ -134,7 +134,7 @@ static void print_zsh_rows(const struct option_table *t)
 static void print_zsh(void)
 {
 	printf("#compdef pcl\n# zsh completion for pcl; made by pcl --completion=zsh\n"
-	       "_pcl() {\n\tlocal curcontext=$curcontext state line\n\tlocal -a commands\n\tcommands=(\n");
+	       "_pcl() {\n\tlocal curcontext=$curcontext state line\n\tlocal -a pcl_commands\n\tpcl_commands=(\n");
 	for (size_t i = 0; i < commands_nr; i++) {
 		printf("\t\t'%s:", commands[i].name);
 		print_quoted(commands[i].help, ":");
@@ -144,7 +144,7 @@ static void print_zsh(void)
 	print_zsh_rows(&options_table);
 	printf("\t\t'1:command:->command' '*::argument:->argument' && return 0\n"
 	       "\tcase $state in\n"
-	       "\tcommand) _describe command commands; _command_names -e ;;\n"
+	       "\tcommand) _describe command pcl_commands; _command_names -e ;;\n"
 	       "\targument)\n\t\tcase $words[1] in\n");
 	for (size_t i = 0; i < commands_nr; i++) {
 		if (!commands[i].table)

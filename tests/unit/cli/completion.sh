@@ -41,5 +41,25 @@ fi
 if command -v zsh >/dev/null; then
 	zsh -f -c 'fpath=($PWD $fpath); cp script.zsh _pcl; autoload -U compinit; compinit -u -D; (( $+_comps[pcl] )) && [[ $_comps[pcl] = _pcl ]] && autoload +X _pcl' ||
 		fail "zsh does not take the script"
+	# In a terminal: what the line becomes when there is one way to go on.
+	cat >ask.zsh <<-'END'
+		zmodload zsh/zpty
+		zpty z zsh -f -i
+		zpty -w z "PS1=; fpath=($PWD \$fpath); autoload -U compinit; compinit -u -D; stty -echo; echo 'RE''ADY'"
+		zpty -r z out '*READY*'
+		zpty -w -n z "$1"$'\t\t'
+		sleep ${2:-0.5}
+		zpty -w -n z $'\x15echo EN""DED\n'
+		zpty -r z out '*ENDED*'
+		print -r -- "$out"
+	END
+	zsh_makes() {
+		local said
+		said=$(timeout -k 5 20 zsh -f ask.zsh "$1" "${3:-0.5}" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g')
+		[[ $said = *"$2"* && $said != *events\\\ of* ]] || { [ -z "${3:-}" ] && zsh_makes "$1" "$2" 3; } || { fail "zsh: $1"; echo "$said"; }
+	}
+	zsh_makes 'pcl cou' 'pcl count'
+	zsh_makes 'pcl count --ev' 'pcl count --events='
+	zsh_makes 'pcl --users=own doct' 'pcl --users=own doctor'
 fi
 exit $failed
