@@ -96,9 +96,12 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 		const struct spec *s = &counts->specs.spec[e];
 		struct comparison *c = &check->event[e];
 
-		*c = (struct comparison){
-			.event = s->name, .class = s->class, .is_time = s->is_time, .now = counts->summary[e].median};
-		c->verdict = baseline_count(b, s->name, &c->before) ? judge(c, check->tolerance) : VERDICT_NEW;
+		*c = (struct comparison){.key = s->text,
+					 .event = s->name,
+					 .class = s->class,
+					 .is_time = s->is_time,
+					 .now = counts->summary[e].median};
+		c->verdict = baseline_count(b, s->text, &c->before) ? judge(c, check->tolerance) : VERDICT_NEW;
 		check->regressions += c->verdict == VERDICT_REGRESSION;
 		check->better += c->verdict == VERDICT_BETTER;
 	}
@@ -109,7 +112,7 @@ static int update(struct check *check, struct baseline *b, const struct counts *
 {
 	baseline_begin(b, check->name, counts->argv, cpu_name());
 	for (int e = 0; e < check->nr; e++)
-		baseline_put(b, check->event[e].event, check->event[e].now);
+		baseline_put(b, check->event[e].key, check->event[e].now);
 	check->updated = true;
 	return baseline_write(b) ? LAUNCH_FAILED : 0;
 }

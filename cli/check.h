@@ -26,7 +26,7 @@ enum verdict {
 };
 
 struct comparison {
-	const char *event, *class;
+	const char *key, *event, *class; /* the event in the file, its name for people */
 	bool is_time;
 	u64 before, now; /* before: unless VERDICT_NEW */
 	enum verdict verdict;

@@ -79,6 +79,7 @@ void count_free(struct counts *c)
 {
 	for (int e = 0; e < c->specs.nr; e++) {
 		free(c->specs.spec[e].name);
+		free(c->specs.spec[e].text);
 		if (c->summary)
 			free(c->summary[e].value);
 	}

@@ -40,13 +40,16 @@ static struct spec *add(struct parser *p, const char *name, size_t len)
 		return NULL;
 	o->spec = s;
 	s += o->nr;
-	*s = (struct spec){.name = strndup(name, len), .class = EXACT, .attr = {.size = sizeof(s->attr)}};
+	*s = (struct spec){.text = strndup(name, len),
+			   .name = strndup(name, len),
+			   .class = EXACT,
+			   .attr = {.size = sizeof(s->attr)}};
 	if (p->first)
 		p->leader = o->nr;
 	p->first = false;
 	s->leader = p->leader;
 	o->nr++;
-	return s->name ? s : NULL;
+	return s->name && s->text ? s : NULL;
 }
 
 /* What a word is not taken for: the list goes on or ends there. */

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 
 struct spec {
-	char *name;	   /* as it was given, without the group's modifiers */
+	char *text;	   /* as it was given, without modifiers: the same event again */
+	char *name;	   /* the same, or what name= says */
 	const char *class; /* "exact", "modelled", "measured" */
 	bool is_time;	   /* in ns */
 	bool has_mode;	   /* modifiers say which modes count */

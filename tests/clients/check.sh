@@ -49,6 +49,10 @@ says 'cycles +the same$'
 says 'task-clock +not judged: measured$'
 check 0 -e instructions,cpu/calls/ -- "$hello"
 says 'cpu/calls/ +not in the baseline$'
+check 0 -u --name mine -e '{cpu/event=0x12,name=mine/,r10:u},mem:0x401000/8:rw:u' -- "$hello"
+check 0 --name mine -t 0 -- "$hello"
+says '^ +[0-9,]+ +[0-9,]+ +0  mine +the same$'
+says 'mem:0x401000/8:rw +the same$'
 check 0 --name w -t 0 -r 3 -- ./work 1002000
 check 125 --name x -- ./work 1
 says 'has no benchmark "x"'
@@ -58,7 +62,7 @@ says 'is "compress" meant\?'
 python3 - <<'END' || fail "the file"
 import json
 d = json.load(open("base.json"))
-assert d["pcl-baseline"] == 1 and list(d["benchmarks"])[0] == "w" and len(d["benchmarks"]) == 3
+assert d["pcl-baseline"] == 1 and list(d["benchmarks"])[0] == "w" and len(d["benchmarks"]) == 4
 w = d["benchmarks"]["w"]
 assert w["command"] == ["./work", "1002000"] and w["counts"]["instructions"] > 3000000 and w["cpu"] and w["pcl"]
 END
