@@ -68,6 +68,8 @@ int count_runs(const char *events, int runs, char **argv, bool per_process, bool
 		if (!status && out->run[out->runs++].status)
 			break;
 	}
+	if (!out->run)
+		fprintf(stderr, "pcl: out of memory for %d runs\n", runs);
 	if (!out->run || status)
 		return status ? status : LAUNCH_FAILED;
 	if (per_process || per_thread)

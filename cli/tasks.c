@@ -1,11 +1,13 @@
 /* See tasks.h. The records are those of perf_event_open(2); each CPU's events write to the ring of the first. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cli/launch.h"
 #include "cli/tasks.h"
 
 #define RING_DATA (64 * PAGE_SIZE)
@@ -69,17 +71,23 @@ static int open_cpu(struct tasks *t, struct specs *specs, pid_t pid, int cpu, in
 	return 0;
 }
 
+static void __attribute__((noreturn)) out_of_memory(void)
+{
+	fprintf(stderr, "pcl: out of memory for the shares of tasks\n");
+	exit(LAUNCH_FAILED);
+}
+
 static struct task_share *add_task(struct tasks *t, pid_t pid, pid_t tid)
 {
 	struct task_share *more = realloc(t->task, (size_t)(t->nr + 1) * sizeof(*more));
 
 	if (!more)
-		abort();
+		out_of_memory();
 	t->task = more;
 	more += t->nr++;
 	*more = (struct task_share){.pid = pid, .tid = tid, .count = calloc((size_t)t->events, sizeof(u64))};
 	if (!more->count)
-		abort();
+		out_of_memory();
 	return more;
 }
 

@@ -2,6 +2,7 @@
  * Each task's share of what inherited events count. A task that ends leaves a READ record of each event
  * (attr.inherit_stat), and its name a COMM record; the first task's share is what is left of the whole. Records are in
  * one ring for each CPU, so the events are bound to CPUs.
+ * A task whose id another one had before it adds to that one's row.
  */
 #ifndef CLI_TASKS_H
 #define CLI_TASKS_H

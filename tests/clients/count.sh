@@ -103,6 +103,31 @@ kill -TERM $!
 wait $! 2>/dev/null
 [ $? = 143 ] && grep -q 'ended by signal 15' table || fail "SIGTERM"
 
+# The program gets the signals, ignored and blocked, and the descriptors that it would have natively, in each run.
+seen='grep -E "^Sig(Blk|Ign)" /proc/self/status; ls /proc/self/fd'
+native=$(trap '' HUP USR1; bash -c "$seen")
+got=$(trap '' HUP USR1; "$PCL" count -r 2 -o table -- bash -c "$seen")
+[ "$got" = "$native"$'\n'"$native" ] || fail "seen natively: $native; under pcl count: $got"
+
+# Ctrl-C in a terminal: the program ends, then the table comes, and pcl ends as the program did.
+python3 - "$PCL" <<'END' || fail "Ctrl-C"
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "count", "-r", "3", "-e", "instructions", "--", "sh", "-c", "echo begun; exec sleep 30"])
+text = b""
+try:
+    while True:
+        text += os.read(terminal, 4096)
+        if b"begun" in text:
+            os.write(terminal, b"\x03")
+            text = text.replace(b"begun", b"")
+except OSError:
+    pass
+status = os.waitpid(pid, 0)[1]
+assert os.WTERMSIG(status) == signal.SIGINT and b"ended by signal 2" in text and b"exact" in text, (status, text)
+END
+
 # refused 'WORDS' OPTION...: nothing is run, and that is why.
 refused()
 {
