@@ -31,6 +31,12 @@ if command -v perf >/dev/null; then
 	equals_perf "$programs/threads_total"
 	equals_perf "$BUILD/tests/clients/runner" 20 "$programs/hello_static"
 	equals_perf ls /
+	# The first process's share is what perf counts without inheritance.
+	"$PCL" perf stat -i -x, -o perf_csv -e instructions:u -- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
+	env -i "${environment[@]}" "$PCL" count --per-process --csv -o csv -e instructions -- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
+	want=$(awk -F, '$1 ~ /^[0-9]+$/ { print $1 }' perf_csv)
+	got=$(awk -F, '/^pid/ { getline; print $4 }' csv)
+	[ -n "$want" ] && [ "$want" = "$got" ] && [ "$(wc -l <csv)" = 10 ] || fail "the first process: perf says $want, pcl count: $(cat csv)"
 fi
 
 # Nothing of the client is counted: it costs the same under another one, and in a session that is there already.
