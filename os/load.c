@@ -275,6 +275,17 @@ static long open_program(void)
 	return handover.fd ? (long)handover.fd - 1 : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
 }
 
+/* Where /proc does not say: the name that it was executed by, absolute, as the C library of a static program expects it. */
+static void note_name(char path[ARENA_PATH])
+{
+	long n = handover.name[0] == '/' ? 0 : sys2(__NR_getcwd, path, ARENA_PATH);
+
+	if (n > 1)
+		rt_append(path, ARENA_PATH, (size_t)n - 1, "%s%s", path[1] ? "/" : "", handover.name);
+	else
+		rt_snprintf(path, ARENA_PATH, "%s", handover.name);
+}
+
 /* Keeps the program's canonical path as /proc/PID/exe shows it, in path, too. */
 static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
 {
@@ -286,7 +297,7 @@ static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
 	if (n > 0)
 		path[n] = 0;
 	else
-		rt_snprintf(path, ARENA_PATH, "%s", handover.name);
+		note_name(path);
 	vfile_set_exe(path);
 	memcpy(task->exe, path, strlen(path) + 1);
 }

@@ -37,9 +37,9 @@ cd pcl-*/ && works ./pcl
 cd ..
 if unshare -rm true 2>/dev/null; then # no /proc, and nothing but what is in the tarball and one static program
 	mkdir -p root/bin && cp pcl-*/pcl* "$BUILD/tests/count/hello_static" root/bin
-	for name in /bin/pcl bin/pcl; do
-		env -i /usr/bin/unshare -rm /usr/sbin/chroot root $name count -o /said -e instructions -- /bin/hello_static >out 2>&1 && grep -q '^hello 42' out &&
-			grep -qE '[0-9,]+ +instructions +exact' root/said || fail "$name in an empty root: $(cat out)"
+	for name in /bin bin; do
+		env -i /usr/bin/unshare -rm /usr/sbin/chroot root $name/pcl count -o /said -e instructions -- $name/hello_static >out 2>&1 && grep -q '^hello 42' out &&
+			grep -qE '[0-9,]+ +instructions +exact' root/said || fail "$name/pcl in an empty root: $(cat out)"
 	done
 fi
 exit $status
