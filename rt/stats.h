@@ -23,7 +23,7 @@ struct stats *stats_self(void);
 /* One instruction: a signal handler adds too. */
 static inline void stats_add_own(u64 *p, u64 n)
 {
-	__asm__ volatile("add %1, %0" : "+m"(*p) : "er"(n) : "cc");
+	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(n) : "cc");
 }
 
 #define stat_add(name, n)                                                                                                        \
