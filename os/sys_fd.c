@@ -15,6 +15,7 @@
 #include "os/syscall.h"
 #include "os/vfile.h"
 #include "perf/perf.h"
+#include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
@@ -175,14 +176,24 @@ long sys_dup3(struct thread *t, const u64 *a)
 /* The host has done what was asked of an event's descriptor. */
 static void note_async(struct thread *t, const u64 *a)
 {
+	struct {
+		s32 type, id;
+	} ex;
+	s32 own = (s32)a[2];
+
 	switch ((u32)a[1]) {
 	case F_SETFL:
 		perf_set_async(t, (s32)a[0], a[2] & O_ASYNC);
 		break;
 	case F_SETOWN:
+		perf_set_owner(t, (s32)a[0], own < 0 ? F_OWNER_PGRP : F_OWNER_PID, own < 0 ? -own : own);
+		break;
 	case F_SETOWN_EX:
+		if (!guest_read(&ex, a[2], sizeof(ex)))
+			perf_set_owner(t, (s32)a[0], (u32)ex.type, ex.id);
+		break;
 	case F_SETSIG:
-		perf_set_owner(t, (s32)a[0]);
+		perf_set_signal(t, (s32)a[0], (u32)a[2]);
 		break;
 	}
 }

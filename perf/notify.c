@@ -144,6 +144,15 @@ static void asked_note(u32 nr, u32 signo, u32 type, s32 owner)
 	__atomic_store_n(&asked[nr % ASKED], asked_word(nr, signo, type, owner), __ATOMIC_RELAXED);
 }
 
+/* The signal alone; of an event that this process has not named an owner of, nothing. */
+static void asked_signal(u32 nr, u32 signo)
+{
+	u64 word = __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED);
+
+	if (word >> 41 == nr)
+		asked_note(nr, signo, (u32)(word >> 32) & 3, (s32)word);
+}
+
 static bool asked_for(u32 nr, u32 signo, u32 type, s32 owner)
 {
 	u64 word = __atomic_load_n(&asked[nr % ASKED], __ATOMIC_RELAXED);
@@ -240,27 +249,42 @@ void perf_set_async(struct thread *t, s32 fd, bool on)
 		listen_as(fd, inode);
 }
 
-void perf_set_owner(struct thread *t, s32 fd)
+/*
+ * The owner is what the guest said. The kernel cannot be asked later: of a process that was named by a thread that does not lead it says 0.
+ */
+void perf_set_owner(struct thread *t, s32 fd, u32 type, s32 owner)
 {
-	struct {
-		s32 type, id;
-	} owner = {0, 0};
 	long signo = sys2(__NR_fcntl, fd, F_GETSIG);
 	struct event *e;
 	u32 nr = 0;
 
-	sys3(__NR_fcntl, fd, F_GETOWN_EX, &owner);
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
 	if (e) {
 		e->async_signo = (u32)signo;
-		e->async_type = (u32)owner.type;
-		e->async_owner = owner.id;
+		e->async_type = type;
+		e->async_owner = owner;
 		nr = event_nr(e);
 	}
 	event_unlock();
 	if (nr)
-		asked_note(nr, (u32)signo, (u32)owner.type, owner.id);
+		asked_note(nr, (u32)signo, type, owner);
+}
+
+void perf_set_signal(struct thread *t, s32 fd, u32 signo)
+{
+	struct event *e;
+	u32 nr = 0;
+
+	event_lock();
+	e = event_files_get_locked(t->cpu->slot, (u32)fd);
+	if (e) {
+		e->async_signo = signo;
+		nr = event_nr(e);
+	}
+	event_unlock();
+	if (nr)
+		asked_signal(nr, signo);
 }
 
 /* ---- their delivery ---- */

@@ -251,8 +251,9 @@ void perf_drain(s32 fd);
 
 /* fcntl(F_SETFL) or ioctl(FIOASYNC) on an event has been done by the host. */
 void perf_set_async(struct thread *t, s32 fd, bool on);
-/* So has fcntl(F_SETOWN), F_SETOWN_EX or F_SETSIG. */
-void perf_set_owner(struct thread *t, s32 fd);
+/* So has fcntl(F_SETOWN) or F_SETOWN_EX, with that F_OWNER_* and id; and F_SETSIG. */
+void perf_set_owner(struct thread *t, s32 fd, u32 type, s32 owner);
+void perf_set_signal(struct thread *t, s32 fd, u32 signo);
 /*
  * A signal is about to be delivered: if it is of an event, makes room for the next datagrams, and corrects its siginfo. False: it is
  * not meant for the guest.
