@@ -595,5 +595,6 @@ void event_release(struct event *e)
 	if (in_ctx)
 		leave_ctx(e);
 	elist_del(&event_space->roots, event_nr(e), LINK_FAMILY);
+	event_space->left -= e->left;
 	free_slot(e);
 }

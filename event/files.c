@@ -3,6 +3,7 @@
 
 #include <asm-generic/errno.h>
 #include "event/event.h"
+#include "event/ring.h"
 #include "rt/string.h"
 
 #define FREE_CHUNK 0x80000000u /* in a first entry, which is a link then */
@@ -109,19 +110,71 @@ void event_files_uninstall_locked(task_id task, u64 fd)
 	drop_range(event_ctx(task)->files, fd, fd);
 }
 
-void event_files_close(task_id task, u64 fd)
+/* Those of the references that are no descriptors. */
+static u32 mappings(const struct event *e)
 {
-	if (event_files_lookup(task, fd))
-		event_files_close_range(task, fd, fd);
+	const struct ring *r = ring_of(e);
+
+	return ring_is_own(r, e) ? r->maps : 0;
 }
 
-void event_files_close_range(task_id task, u64 first, u64 last)
+/* True if others have descriptors of the event still. */
+static bool note_left(task_id task, u32 nr)
 {
+	struct event *e = event_slot(nr);
+
+	if (e->refs <= mappings(e) || event_files_find(task, nr) >= 0)
+		return false;
+	event_space->left += !e->left;
+	e->left = 1;
+	return true;
+}
+
+static bool close_range_locked(task_id task, u64 first, u64 last)
+{
+	u32 files = event_ctx(task)->files;
+	bool left = false;
+
+	for (u64 fd = next_entry(files, first); fd != ~0ul && fd <= last; fd = next_entry(files, fd + 1)) {
+		u32 nr = *event_fd_entry(files, fd);
+		bool last_ref = event_slot(nr)->refs == 1;
+
+		drop(files, fd);
+		left |= !last_ref && note_left(task, nr);
+	}
+	return left;
+}
+
+bool event_files_close(task_id task, u64 fd)
+{
+	return event_files_lookup(task, fd) && event_files_close_range(task, fd, fd);
+}
+
+bool event_files_close_range(task_id task, u64 first, u64 last)
+{
+	bool left;
+
 	if (!event_space->opened || first >= event_files_slot(event_ctx(task)->files)->high)
-		return;
+		return false;
 	event_lock();
-	drop_range(event_ctx(task)->files, first, last);
+	left = close_range_locked(task, first, last);
 	event_unlock();
+	return left;
+}
+
+bool event_files_has_left(task_id task)
+{
+	const struct event_files *files = event_files_slot(event_ctx(task)->files);
+
+	for (u32 fd = 0; fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
+		u32 nr;
+
+		if (!files->chunk[fd / EVENT_FD_CHUNK])
+			fd |= EVENT_FD_CHUNK - 1;
+		else if ((nr = event_files_lookup(task, fd)) && event_slot(nr)->left)
+			return true;
+	}
+	return false;
 }
 
 int event_files_dup(task_id task, u64 old_fd, u64 new_fd)

@@ -109,6 +109,7 @@ struct event {
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
+	u32 left;		     /* a process has closed it, and others have not; roots only */
 	u32 watches;		     /* the first of its registrations; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;
@@ -263,6 +264,7 @@ struct event_limits {
 struct event_space {
 	struct slock lock; /* RANK_EVENT */
 	u32 opened;	   /* [any] an event was opened in this session */
+	u32 left;	   /* [any, to look] derived: events with event.left */
 	u32 slots_high;	   /* event slots ever used + 1 */
 	u32 ctx_high;	   /* task slots ever used + 1 */
 	u32 files_high;	   /* descriptor tables ever used + 1 */

@@ -8,6 +8,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
+#define PF_EXITING 4u /* include/linux/sched.h of the kernel */
+#define PENDING_KILL (1ul << 8) /* SIGKILL, which the kernel gives to each thread of a process that any signal kills */
 #define TICK_NS	  10000000ul /* USER_HZ is 100 on every Linux */
 
 /* The beginning of a file that is wanted. */
@@ -100,6 +102,7 @@ int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out)
 	out->cpu_time = (field[14] + field[15]) * TICK_NS;
 	out->start_time = field[22] * TICK_NS;
 	out->cpu = (u32)field[39];
+	out->doomed = field[9] & PF_EXITING || field[31] & PENDING_KILL;
 	return 0;
 }
 

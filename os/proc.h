@@ -39,6 +39,7 @@ struct proc_stat {
 	u64 start_time;	 /* ns since boot, a multiple of 10 ms */
 	u64 cpu_time;	 /* ns, a multiple of 10 ms */
 	u32 cpu;	 /* where it ran last */
+	bool doomed;	 /* it exits, or has been killed */
 };
 
 /* /proc/PID/task/TID/stat: 0, or -errno. */

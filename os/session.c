@@ -200,6 +200,14 @@ static void end_gone(u32 slot, s32 pid)
 	session_unlock();
 }
 
+void session_task_gone(u32 slot)
+{
+	const struct task *task = session_task(slot);
+
+	if (task && death_is_seen(task))
+		end_gone(slot, task->pid);
+}
+
 void session_exec_done(const struct task *self)
 {
 	u32 slot;

@@ -60,6 +60,9 @@ void session_exec_failed(struct task *task);
 /* Finds tasks that died without a word and ends them. Called lazily, e.g. when slots are short. */
 void session_reap(void);
 
+/* If the thread of that slot has died without a word, ends its task. */
+void session_task_gone(u32 slot);
+
 /* A process has ended, its parent has not waited for it yet: its tasks end with the clocks and counts that the zombie still has. */
 void session_process_gone(s32 pid);
 

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include "event/files.h"
+#include "os/death.h"
 #include "os/process.h"
 #include "os/session.h"
 #include "os/syscall.h"
@@ -31,7 +32,8 @@ long sys_close(struct thread *t, const u64 *a)
 {
 	long ret;
 
-	event_files_close(t->cpu->slot, (u32)a[0]);
+	if (unlikely(event_files_close(t->cpu->slot, (u32)a[0])))
+		death_of_holders_at_close(t);
 	genuine_forget((u32)a[0]);
 	ret = syscall_pass(t, a);
 	genuine_forget((u32)a[0]); /* another thread may have asked between */
@@ -45,6 +47,8 @@ static long duplicated(struct thread *t, u32 old_fd, long new_fd)
 
 	if (new_fd < 0 || old_fd == (u32)new_fd)
 		return new_fd;
+	if (unlikely(event_files_close(t->cpu->slot, (u32)new_fd)))
+		death_of_holders_at_close(t);
 	if (unlikely(genuine_is_known(old_fd)))
 		genuine_note((u64)new_fd);
 	else
@@ -236,7 +240,8 @@ long sys_close_range(struct thread *t, const u64 *a)
 			return ret;
 	}
 	if (!(flags & CLOSE_RANGE_CLOEXEC))
-		event_files_close_range(t->cpu->slot, first, last);
+		if (event_files_close_range(t->cpu->slot, first, last))
+			death_of_holders_at_close(t);
 	while (first <= last) {
 		u64 end = next_run(&first, last);
 		long ret;

@@ -1,6 +1,7 @@
 /* See sampling.h. */
 #include <asm/siginfo.h>
 #include "cpu/bank.h"
+#include "os/death.h"
 #include "os/guest_insn.h"
 #include "os/process.h"
 #include "os/signal.h"
@@ -54,6 +55,7 @@ static void raise_trap(struct thread *t, const struct overflow_result *result, b
 
 void sampling_result(struct thread *t, const struct overflow_result *result, bool in_call)
 {
+	death_of_holders(t);
 	if (unlikely(result->sigtrap))
 		raise_trap(t, result, in_call);
 }
