@@ -280,27 +280,30 @@ static long unmap_locked(gva start, gva end)
 	return 0;
 }
 
-long sys_munmap(struct thread *t, const u64 *a)
+long mm_unmap(gva start, gva end)
 {
+	int events = perf_unmap_begin(start, end);
 	bool had_code;
-	int events;
 	long ret;
-	gva end;
 
-	if (!page_range(a[0], a[1], &end))
-		return -EINVAL;
-	events = perf_unmap_begin(a[0], end);
 	if (events < 0)
 		return -EINVAL;
 	vma_lock();
-	had_code = vma_exec_locked(a[0], end);
-	ret = vma_room_locked() ? unmap_locked(a[0], end) : -ENOMEM;
+	had_code = vma_exec_locked(start, end);
+	ret = vma_room_locked() ? unmap_locked(start, end) : -ENOMEM;
 	if (had_code)
-		dbt_invalidate(a[0], end);
+		dbt_invalidate(start, end);
 	vma_unlock();
 	if (events)
-		perf_unmap_end(a[0], end, !ret);
+		perf_unmap_end(start, end, !ret);
 	return ret;
+}
+
+long sys_munmap(struct thread *t, const u64 *a)
+{
+	gva end;
+
+	return page_range(a[0], a[1], &end) ? mm_unmap(a[0], end) : -EINVAL;
 }
 
 /* PROT_GROWSDOWN and PROT_GROWSUP stretch the range to the end of the mapping that it begins or ends in. */
@@ -322,13 +325,20 @@ static int stretch_locked(gva *start, gva *end, u64 *prot)
 	return 0;
 }
 
-static int check_events_locked(gva start, gva end, u64 prot)
+/*
+ * Where in [start, end) the protection cannot be given; `end`: nowhere. *why: the error. Linux quirk: what comes before is changed all the same.
+ */
+static gva denied_locked(gva start, gva end, u64 prot, int *why)
 {
-	enum perf_range range = perf_range_locked(start, end);
+	gva event = perf_denied_locked(start, end, prot), exec = exec_memory_denied_locked(start, end, (int)prot);
 
-	if (range != PERF_RANGE_NONE && (prot & PROT_EXEC))
-		return refuse(EACCES, "event mappings are not executable");
-	return range == PERF_RANGE_CUT ? refuse(EINVAL, "an event's mapping has one protection") : 0;
+	*why = 0;
+	if (event < end && event <= exec)
+		*why = prot & PROT_EXEC ? refuse(EACCES, "event mappings are not executable")
+					: refuse(EINVAL, "an event's mapping has one protection");
+	else if (exec < end)
+		*why = refuse(EACCES, "PR_SET_MDWE: memory that is to become executable");
+	return MIN(event, exec);
 }
 
 /* The host's mappings of a growing stack begin where it has grown to; only the kernel's flag knows where. */
@@ -362,10 +372,11 @@ static long protect_locked(long nr, gva start, gva end, u64 prot, u64 asked_star
 
 static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 {
-	gva start = a[0], end, denied;
+	gva start = a[0], end;
 	u64 prot = a[2];
-	bool had_code, stretched = prot & PROT_GROWSDOWN, refused = false;
+	bool had_code, stretched = prot & PROT_GROWSDOWN;
 	struct perf_protection pieces = {0};
+	int refused = 0;
 	long ret;
 
 	if (!page_range(start, a[1], &end) || (prot & ~0xful & ~(u64)(PROT_GROWSDOWN | PROT_GROWSUP)))
@@ -379,13 +390,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	had_code = vma_exec_locked(start, end);
 	ret = vma_room_locked() ? stretch_locked(&start, &end, &prot) : -ENOMEM;
 	if (!ret)
-		ret = check_events_locked(start, end, prot);
-	/* Linux quirk: what comes before has been changed. */
-	denied = exec_memory_denied_locked(start, end, (int)prot);
-	if (!ret && denied < end) {
-		refused = true;
-		end = denied;
-	}
+		end = denied_locked(start, end, prot, &refused);
 	if (!ret && start < end) {
 		perf_protect_begin_locked(t, start, end, prot & (PROT_READ | PROT_WRITE | PROT_EXEC), &pieces);
 		ret = protect_locked(nr, start, end, prot, a[0], stretched, pkey);
@@ -397,7 +402,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	if (ret)
 		return ret;
 	perf_protected(t, &pieces);
-	return refused ? refuse(EACCES, "PR_SET_MDWE: memory that is to become executable") : 0;
+	return refused;
 }
 
 long sys_mprotect(struct thread *t, const u64 *a)

@@ -23,6 +23,9 @@ struct mm_map {
  */
 long mm_map(const struct mm_map *m);
 
+/* munmap(2) of [start, end), in whole pages: 0 or -errno. */
+long mm_unmap(gva start, gva end);
+
 /* The new image locks what it maps from now on (mlockall with MCL_FUTURE); flags of mlockall(2), 0: none. */
 extern u32 mm_lock_future;
 

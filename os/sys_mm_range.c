@@ -166,31 +166,120 @@ static bool remap_valid(const struct remap *r)
 	return r->old + r->old_len <= r->new || r->new + r->new_len <= r->old;
 }
 
-/* An event's mapping moves as a whole, and that is all that it does. */
-static long remap_event(struct thread *t, const struct remap *r)
+/* No event's mapping is in the old range. */
+static long remap_plain(const struct remap *r)
 {
-	int events;
+	bool had_code, fixed = r->flags & MREMAP_FIXED;
+	int events = fixed ? perf_unmap_begin(r->new, r->new + r->new_len) : 0;
+	long ret;
+
+	if (events < 0)
+		return -EINVAL;
+	vma_lock();
+	had_code = vma_exec_locked(r->old, r->old + r->old_len) || (fixed && vma_exec_locked(r->new, r->new + r->new_len));
+	ret = remap_locked(r);
+	if (had_code && !sys_is_error(ret)) {
+		dbt_invalidate(r->old, r->old + r->old_len);
+		dbt_invalidate(ret, ret + r->new_len);
+		restore_protection_locked(ret, ret + r->new_len);
+	}
+	vma_unlock();
+	if (events)
+		perf_unmap_end(r->new, r->new + r->new_len, !sys_is_error(ret));
+	return ret;
+}
+
+/* Linux quirk: what is at the new place goes, whether the mapping can be moved or not. */
+static long move_event(struct thread *t, const struct remap *r)
+{
+	long ret = mm_unmap(r->new, r->new + r->new_len);
+
+	if (ret)
+		return ret;
+	if (perf_range(r->old, r->old + r->old_len) == PERF_RANGE_CUT)
+		return refuse(EINVAL, "an event's mapping moves as a whole");
+	vma_lock();
+	ret = remap_locked(r);
+	vma_unlock();
+	if (!sys_is_error(ret))
+		event_map_moved(t->cpu->slot, r->old, ret);
+	return ret;
+}
+
+/* The part of [at, end) that is of one mapping. */
+static bool next_piece(gva at, gva end, struct vma *out)
+{
+	const struct vma *v;
+
+	vma_lock();
+	v = vma_next_locked(at);
+	if (v) {
+		*out = *v;
+		out->start = MAX(v->start, at);
+		out->end = MIN(v->end, end);
+	}
+	vma_unlock();
+	return v && out->start < end;
+}
+
+/* Each mapping of the range, in its order, as Linux does from 6.17 on; what has moved when one cannot has moved. */
+static long move_pieces(struct thread *t, const struct remap *r)
+{
+	struct vma piece;
+
+	for (gva at = r->old; next_piece(at, r->old + r->old_len, &piece); at = piece.end) {
+		struct remap part = {
+			.old = piece.start,
+			.new = piece.start - r->old + r->new,
+			.old_len = piece.end - piece.start,
+			.new_len = piece.end - piece.start,
+			.flags = r->flags,
+		};
+		long ret = piece.kind == VMA_EVENT ? move_event(t, &part) : remap_plain(&part);
+
+		if (sys_is_error(ret))
+			return ret;
+	}
+	return (long)r->new;
+}
+
+/* What stays of the old range, [old, old + len), is of more than one mapping, and one of them is an event's. */
+static bool is_of_several(const struct remap *r, u64 len)
+{
+	struct vma first;
+
+	if (perf_range(r->old, r->old + len) == PERF_RANGE_NONE)
+		return false;
+	return vma_lookup(r->old, &first) || first.kind != VMA_EVENT || first.end < r->old + len;
+}
+
+/*
+ * An event's mapping is in the old range. It moves as a whole, and that is all that it does: it does not grow, and is not cut. What is
+ * unmapped behind the new length may be one.
+ */
+static long remap_with_events(struct thread *t, const struct remap *r)
+{
+	struct remap kept = *r;
+	struct vma first;
 	long ret;
 
 	if (r->flags & MREMAP_DONTUNMAP)
 		return -EINVAL;
+	if (vma_lookup(r->old, &first))
+		return -EFAULT;
 	if (r->new_len > r->old_len)
 		return refuse(EFAULT, "an event's mapping cannot grow or be duplicated");
-	if (r->new_len < r->old_len || perf_range(r->old, r->old + r->old_len) == PERF_RANGE_CUT)
-		return refuse(EINVAL, "an event's mapping moves as a whole");
-	if (!(r->flags & MREMAP_FIXED))
-		return r->old;
-	events = perf_unmap_begin(r->new, r->new + r->new_len);
-	if (events < 0)
-		return -EINVAL;
-	vma_lock();
-	ret = remap_locked(r);
-	vma_unlock();
-	if (events)
-		perf_unmap_end(r->new, r->new + r->new_len, !sys_is_error(ret));
-	if (!sys_is_error(ret))
-		event_map_moved(t->cpu->slot, r->old, ret);
-	return ret;
+	if (r->new_len < r->old_len) {
+		if ((r->flags & MREMAP_FIXED) && is_of_several(r, r->new_len))
+			return -EFAULT;
+		ret = r->flags & MREMAP_FIXED ? mm_unmap(r->new, r->new + r->new_len) : 0;
+		if (!ret)
+			ret = mm_unmap(r->old + r->new_len, r->old + r->old_len);
+		if (ret)
+			return ret;
+		kept.old_len = r->new_len;
+	}
+	return r->flags & MREMAP_FIXED ? move_pieces(t, &kept) : (long)r->old;
 }
 
 long sys_mremap(struct thread *t, const u64 *a)
@@ -202,29 +291,12 @@ long sys_mremap(struct thread *t, const u64 *a)
 		.new_len = ALIGN_UP(a[2], PAGE_SIZE),
 		.flags = a[3],
 	};
-	bool had_code, fixed = r.flags & MREMAP_FIXED;
-	int events;
-	long ret;
 
 	if (!remap_valid(&r))
 		return -EINVAL;
 	if (perf_range(r.old, MAX(r.old + r.old_len, r.old + 1)) != PERF_RANGE_NONE)
-		return remap_event(t, &r);
-	events = fixed ? perf_unmap_begin(r.new, r.new + r.new_len) : 0;
-	if (events < 0)
-		return -EINVAL;
-	vma_lock();
-	had_code = vma_exec_locked(r.old, r.old + r.old_len) || (fixed && vma_exec_locked(r.new, r.new + r.new_len));
-	ret = remap_locked(&r);
-	if (had_code && !sys_is_error(ret)) {
-		dbt_invalidate(r.old, r.old + r.old_len);
-		dbt_invalidate(ret, ret + r.new_len);
-		restore_protection_locked(ret, ret + r.new_len);
-	}
-	vma_unlock();
-	if (events)
-		perf_unmap_end(r.new, r.new + r.new_len, !sys_is_error(ret));
-	return ret;
+		return remap_with_events(t, &r);
+	return remap_plain(&r);
 }
 
 static bool advice_changes_contents(int advice)

@@ -5,13 +5,13 @@
  * pcl's mappings are left out, and those of programs' and libraries' code are shown as executable.
  */
 #include <errno.h>
-#include <asm/stat.h>
 #include <sys/mman.h>
 #include "os/elf.h"
 #include "os/procmaps.h"
 #include "os/scratch.h"
 #include "os/vfile.h"
 #include "os/vma.h"
+#include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -102,20 +102,15 @@ static const char *name_of(const struct vma *vma, const char *host_name)
 	return host_name;
 }
 
-/* An event's mapping: as natively, of the file without a name that all anonymous inodes share. */
+/* An event's mapping, as natively. */
 static void show_event(struct entry *e)
 {
-	long fd = sys2(__NR_eventfd2, 0, 02000000); /* EFD_CLOEXEC */
-	struct stat st = {0};
+	struct perf_mmap_inode inode;
 
-	if (!sys_is_error(fd)) {
-		sys2(__NR_fstat, fd, &st);
-		sys1(__NR_close, fd);
-	}
+	perf_mmap_inode(&inode);
 	e->offset = 0;
-	rt_snprintf(e->id, sizeof(e->id), "%02x:%02x %lu", (u32)(st.st_dev >> 8 & 0xfff), (u32)(st.st_dev & 0xff),
-		    st.st_ino);
-	rt_snprintf(e->name, sizeof(e->name), "anon_inode:[perf_event]");
+	rt_snprintf(e->id, sizeof(e->id), "%02x:%02x %lu", inode.maj, inode.min, inode.ino);
+	rt_snprintf(e->name, sizeof(e->name), PERF_MMAP_NAME);
 }
 
 /* The part of a line that lies in [start, end) with one protection. */

@@ -1,4 +1,6 @@
 /* See perf.h and mmap.h; and the memory of the rings, for event/host.h. */
+#include <asm/fcntl.h>
+#include <asm/stat.h>
 #include <asm-generic/errno.h>
 #include <linux/resource.h>
 #include <sys/mman.h>
@@ -48,7 +50,20 @@ long perf_mmap(struct thread *t, const u64 *a)
 	sys3(__NR_madvise, ret, m.len, MADV_DONTDUMP);
 	rq.addr = (gva)ret;
 	event_map_commit(&rq);
+	perf_mapped(t, (gva)ret, -1);
 	return ret;
+}
+
+void perf_mmap_inode(struct perf_mmap_inode *out)
+{
+	long fd = sys2(__NR_eventfd2, 0, O_CLOEXEC);
+	struct stat st = {0};
+
+	if (!sys_is_error(fd)) {
+		sys2(__NR_fstat, fd, &st);
+		sys1(__NR_close, fd);
+	}
+	*out = (struct perf_mmap_inode){(u32)(st.st_dev >> 8 & 0xfff), (u32)(st.st_dev & 0xff), st.st_ino};
 }
 
 enum perf_range perf_range(gva start, gva end)
@@ -95,6 +110,16 @@ enum perf_range perf_range_locked(gva start, gva end)
 		found = PERF_RANGE_WHOLE;
 	}
 	return found;
+}
+
+gva perf_denied_locked(gva start, gva end, u64 prot)
+{
+	const struct vma *v;
+
+	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
+		if (v->kind == VMA_EVENT && (prot & PROT_EXEC || v->start < start || v->end > end))
+			return MAX(v->start, start);
+	return end;
 }
 
 /* As for any memory of a device in Linux. */

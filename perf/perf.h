@@ -217,6 +217,15 @@ void perf_protected(struct thread *t, const struct perf_protection *parts);
 /* mmap(2) of a descriptor that is an event. */
 long perf_mmap(struct thread *t, const u64 *a);
 
+/* The file that such a mapping is of, natively: without a name of its own, and with the inode that all anonymous ones share. */
+#define PERF_MMAP_NAME "anon_inode:[perf_event]"
+struct perf_mmap_inode {
+	u32 maj, min;
+	u64 ino;
+};
+/* Takes a descriptor for a moment: for apart_run(). */
+void perf_mmap_inode(struct perf_mmap_inode *out);
+
 /*
  * Before the guest's memory at [start, end) is unmapped or mapped over, without vma_lock(). 0; 1: perf_unmap_end() is to be called
  * afterwards; -EINVAL: it would cut a mapping.
@@ -230,6 +239,9 @@ enum perf_range { PERF_RANGE_NONE, PERF_RANGE_WHOLE, PERF_RANGE_CUT };
 enum perf_range perf_range(gva start, gva end);
 /* The same with vma_lock(). */
 enum perf_range perf_range_locked(gva start, gva end);
+
+/* With vma_lock(): the first of them in [start, end) that mprotect(2) cannot give that protection, or not as a whole; `end`: none. */
+gva perf_denied_locked(gva start, gva end, u64 prot);
 
 /* madvise(2) of a range with such mappings: 0, or why not. */
 int perf_advice(gva start, gva end, int advice);

@@ -92,6 +92,8 @@ static const char *name_of(const struct told_mapping *w, const char *host_name)
 		return w->first_brk ? "//anon" : "[heap]";
 	case VMA_STACK:
 		return "[stack]";
+	case VMA_EVENT:
+		return PERF_MMAP_NAME;
 	case VMA_VDSO:
 	case VMA_VVAR:
 		return host_name;
@@ -170,6 +172,8 @@ static void look_into_file(struct thread *t, struct told_mapping *w, int fd)
 
 static u64 page_offset(const struct vma *vma, gva start)
 {
+	if (vma->kind == VMA_EVENT)
+		return 0;
 	if (vma->flags & VMA_FILE)
 		return vma->offset + (start - vma->start);
 	return vma->flags & VMA_SHARED || vma->kind == VMA_VDSO || vma->kind == VMA_VVAR ? 0 : start;
@@ -192,12 +196,22 @@ static bool join(struct vma *vma, gva at)
 /* Joins what belongs to the same file, as the host's line shows. */
 static void join_neighbours(struct vma *vma, const struct procmaps_line *line)
 {
-	if (!(vma->flags & VMA_FILE))
+	if (!(vma->flags & VMA_FILE) || vma->kind == VMA_EVENT)
 		return;
 	while (vma->end < line->end && join(vma, vma->end))
 		;
 	while (vma->start > line->start && join(vma, vma->start - 1))
 		;
+}
+
+static void describe_event(struct sideband_mmap *m)
+{
+	struct perf_mmap_inode inode;
+
+	perf_mmap_inode(&inode);
+	m->maj = inode.maj;
+	m->min = inode.min;
+	m->ino = inode.ino;
 }
 
 /* The mapping in w->vma; up to w->end, if that is not 0. For apart_run(). */
@@ -227,12 +241,14 @@ static long describe(void *arg)
 		.build_id = w->build_id,
 	};
 	parse_id(line.id, &w->m);
+	if (vma->kind == VMA_EVENT)
+		describe_event(&w->m);
 	if ((vma->flags & VMA_GROWSDOWN) && line.start > w->m.addr && line.start < end) {
 		w->m.len -= line.start - w->m.addr;
 		w->m.addr = w->m.pgoff = line.start;
 	}
 	w->m.filename = name_of(w, line.name);
-	if (w->m.ino)
+	if (w->m.ino && vma->kind != VMA_EVENT)
 		look_into_file(t, w, w->fd);
 	return 0;
 }
