@@ -148,11 +148,12 @@ static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct snapsh
 	return at;
 }
 
-READS u16 misc_of(const struct snapshot *snap)
+/* As natively, only events with precise_ip say that the address is exact. */
+READS u16 misc_of(const struct event *e, const struct snapshot *snap)
 {
 	u16 misc = snap->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 
-	return snap->exact ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
+	return snap->exact && e->attr.precise_ip ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
 }
 
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
@@ -182,7 +183,7 @@ UNNOTED bool sample_write(struct event *e, const struct snapshot *snap, u64 peri
 	front = put_front(s.word, e, snap, period);
 	end = put_back(front, e, snap);
 	fixed = (u32)((char *)end - (char *)&s);
-	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(snap), (u16)fixed};
+	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(e, snap), (u16)fixed};
 	if (e->attr.sample_type & SAMPLE_VARIABLE)
 		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, snap, kill);
 	if (!ring_begin(&o, e, fixed))

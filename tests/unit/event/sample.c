@@ -79,21 +79,31 @@ static void expect_back(const struct parsed *p, u64 type)
 	expect_long(p->aux_size, 0);
 }
 
-static void test_type(u64 type)
+static void test_type_precise(u64 type, u32 precise_ip)
 {
 	struct perf_attr attr = sampling(type);
-	long fd = open_attr(&attr);
 	struct snapshot snap = snapshot_of();
-	struct parsed p = sample(fd, &snap);
+	struct parsed p;
+	long fd;
 
+	attr.precise_ip = precise_ip & 3;
+	fd = open_attr(&attr);
+	p = sample(fd, &snap);
 	expect_long(p.type, PERF_RECORD_SAMPLE);
-	expect_long(p.misc, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP);
+	expect_long(p.misc, PERF_RECORD_MISC_USER | (precise_ip ? PERF_RECORD_MISC_EXACT_IP : 0));
 	expect_long(p.left, 0);
 	expect_front(&p, event_of(fd), type);
 	expect_middle(&p, type);
 	expect_back(&p, type);
 	expect(!take_record());
 	done(fd);
+}
+
+static void test_type(u64 type)
+{
+	static u32 turn;
+
+	test_type_precise(type, turn++ % 4);
 }
 
 static void test_types(void)
@@ -125,6 +135,7 @@ static void test_bytes(void)
 
 	attr.sample_regs_user = 1ul << 7 | 1ul << 8; /* sp, ip */
 	attr.sample_stack_user = 16;
+	attr.precise_ip = 1;
 	attr.read_format = PERF_FORMAT_ID;
 	memcpy(stack, "0123456789abcdef", 16);
 	snap.nr_chain = 1;
