@@ -300,16 +300,23 @@ void event_sched_system(struct event *e)
 	}
 }
 
+/* Its page has the count of its children, so it follows them. */
+static void sched_system(struct event *e)
+{
+	event_sched_system(e);
+	userpage_update(e);
+}
+
 /* A per-CPU event's children have no groups of their own: they follow it and its leader. */
 static void sched_system_group(struct event *e)
 {
 	struct event *s;
 
-	event_sched_system(e);
+	sched_system(e);
 	if (!event_is_leader(e))
 		return;
 	for_each_sibling(s, e)
-		event_sched_system(s);
+		sched_system(s);
 }
 
 void event_enable_family(struct event *e)
@@ -352,6 +359,8 @@ void event_reset_family(struct event *e)
 	reset(e);
 	for_each_child(c, e)
 		reset(c);
+	if (!e->task)
+		userpage_update(e);
 }
 
 /* ---- reading ---- */

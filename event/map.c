@@ -354,6 +354,16 @@ bool event_map_rdpmc(task_id task)
 	return false;
 }
 
+struct event *event_map_find_locked(task_id task, u32 nr)
+{
+	struct event_map *m;
+
+	for_each_map_of(m, event_ctx(task)->mm)
+		if (m->event == nr && m->event_id == event_slot(nr)->id)
+			return event_slot(nr);
+	return NULL;
+}
+
 void event_map_remove_begin(task_id task, gva start, gva end)
 {
 	u32 mm = event_ctx(task)->mm;

@@ -45,6 +45,9 @@ void event_map_moved(task_id task, gva from, gva to);
 /* True if some of it may be an event's mapping, and the memory map (os/vma.h) has to be asked. Takes no lock. */
 bool event_map_any(task_id task, gva start, gva end);
 
+/* The event with that number if the task's address space maps it; NULL: it does not. With the event lock. */
+struct event *event_map_find_locked(task_id task, u32 nr);
+
 /* The task's address space has a mapped event that rdpmc can read. Takes no lock. */
 bool event_map_rdpmc(task_id task);
 

@@ -5,6 +5,7 @@
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/files.h"
+#include "event/map.h"
 #include "event/task.h"
 #include "rt/refuse.h"
 
@@ -63,4 +64,18 @@ long event_read(task_id task, u64 fd, u64 *buf, u64 size)
 	n = e ? read_locked(e, buf, size) : refuse(EBADF, "the event was closed meanwhile");
 	event_unlock();
 	return n;
+}
+
+u64 event_read_mapped(task_id task, u32 nr)
+{
+	struct event_total total = {0, 0, 0};
+	struct event *e;
+
+	event_task_moved(task);
+	event_lock();
+	e = event_map_find_locked(task, nr);
+	if (e)
+		event_read_total(e, false, &total);
+	event_unlock();
+	return total.count;
 }

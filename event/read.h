@@ -30,4 +30,7 @@ static inline u64 *read_put_ids(u64 *at, u64 format, u64 id, u64 lost)
 	return at;
 }
 
+/* The count of an event that the task's address space maps, as rdpmc gives it; 0: it maps no such event (any more). */
+u64 event_read_mapped(task_id task, u32 nr);
+
 #endif

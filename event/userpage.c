@@ -17,7 +17,22 @@ void userpage_init(struct ring *r)
 
 static bool has_counter(const struct ring *r, const struct event *e)
 {
-	return e->source.rdpmc && event_sysctl()->rdpmc && e->task && event_ctx(e->task)->mm == r->mm;
+	return e->source.rdpmc && event_sysctl()->rdpmc && (!e->task || event_ctx(e->task)->mm == r->mm);
+}
+
+/* An event of all tasks on a CPU: its count is that of its children. */
+static void set_whole_count(struct perf_event_mmap_page *p, struct event *e, bool counter)
+{
+	struct event_total total;
+
+	p->index = 0;
+	p->offset = 0;
+	if (counter && event_tally(e)->state == PERF_STATE_ACTIVE) {
+		p->index = 1 + (RDPMC_EVENT | event_nr(e));
+	} else {
+		event_read_total(e, false, &total);
+		p->offset = (s64)total.count;
+	}
 }
 
 static void set_count(struct perf_event_mmap_page *p, const struct event *e, bool counter)
@@ -26,8 +41,6 @@ static void set_count(struct perf_event_mmap_page *p, const struct event *e, boo
 	u64 count = t->count + t->child_count;
 	u32 shift = e->source.shift, fraction;
 
-	p->cap_user_rdpmc = counter;
-	p->pmc_width = COUNTER_BITS;
 	p->index = 0;
 	if (counter && t->state == PERF_STATE_ACTIVE) {
 		count -= t->prev;
@@ -77,7 +90,12 @@ void userpage_update(struct event *e)
 	seq = p->lock | 1; /* odd already: whoever wrote it died */
 	__atomic_store_n(&p->lock, seq, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	set_count(p, e, has_counter(r, e));
+	p->cap_user_rdpmc = has_counter(r, e);
+	p->pmc_width = COUNTER_BITS;
+	if (e->task)
+		set_count(p, e, has_counter(r, e));
+	else
+		set_whole_count(p, e, has_counter(r, e));
 	set_times(p, e);
 	set_clock(p, e);
 	__atomic_store_n(&p->lock, seq + 1, __ATOMIC_RELEASE);

@@ -19,10 +19,22 @@
 
 #define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded */
 
+/* As x86's set_ext_hw_attr(): three numbers of a byte each, what is above them is not looked at. */
+static int refuse_cache(u64 config)
+{
+	if ((config & 0xff) >= PERF_COUNT_HW_CACHE_MAX)
+		return refuse(EINVAL, "no such cache");
+	if ((config >> 8 & 0xff) >= PERF_COUNT_HW_CACHE_OP_MAX)
+		return refuse(EINVAL, "no such operation on a cache");
+	if ((config >> 16 & 0xff) >= PERF_COUNT_HW_CACHE_RESULT_MAX)
+		return refuse(EINVAL, "no such result of an operation on a cache");
+	return refuse(ENOENT, "there is no cache model");
+}
+
 static int find_row(const struct perf_attr *attr, const struct pmu_event **out)
 {
 	if (attr->type == PERF_TYPE_HW_CACHE)
-		return refuse(ENOENT, "there is no cache model");
+		return refuse_cache(attr->config);
 	if (attr->type == PERF_TYPE_HARDWARE && attr->config >= PERF_COUNT_HW_MAX)
 		return refuse(EINVAL, "no such generalized hardware event");
 	*out = pmu_event_find(attr->type, attr->config);

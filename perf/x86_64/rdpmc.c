@@ -4,6 +4,7 @@
 #include <asm-generic/errno-base.h>
 #include "cpu/bank.h"
 #include "event/map.h"
+#include "event/read.h"
 #include "event/userpage.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
@@ -17,13 +18,17 @@ static bool may_read(const struct thread *t)
 
 int perf_rdpmc(struct thread *t)
 {
-	struct rdpmc_counter c = rdpmc_decode((u32)cpu_get_gpr(t->cpu, RCX));
+	u32 ecx = (u32)cpu_get_gpr(t->cpu, RCX);
+	struct rdpmc_counter c = rdpmc_decode(ecx);
 	struct snapshot_regs before;
 	u64 value;
 
-	if (!may_read(t) || c.cell >= CELL_NR || c.shift > 63)
+	if (!may_read(t) || (!(ecx & RDPMC_EVENT) && (c.cell >= CELL_NR || c.shift > 63)))
 		return -EFAULT;
-	value = (cpu_read_cell(cpu_bank(t->cpu), (enum cell)c.cell) + c.fraction) >> c.shift;
+	if (ecx & RDPMC_EVENT)
+		value = event_read_mapped(t->cpu->slot, ecx & ~RDPMC_EVENT);
+	else
+		value = (cpu_read_cell(cpu_bank(t->cpu), (enum cell)c.cell) + c.fraction) >> c.shift;
 	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);

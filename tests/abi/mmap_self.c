@@ -4,6 +4,7 @@
  * What read(2) and the page say of one moment is the same number.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 #include "tests/abi/errno/perf.h"
@@ -225,6 +226,46 @@ static void test_clock(void)
 	close((int)fd);
 }
 
+/* An event of all tasks on the CPU that we are on: from there, by any thread, as read(2) gives it. */
+static void test_cpu(unsigned long config)
+{
+	struct perf_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config, .exclude_kernel = 1, .exclude_hv = 1};
+	int cpu = sched_getcpu();
+	cpu_set_t one, all;
+	unsigned long n;
+	long fd;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	fd = perf_open(&attr, -1, cpu, -1, 0);
+	if (fd == -EACCES)
+		return;
+	map_event(fd);
+	expect(page->cap_user_rdpmc, 1);
+	for (int i = 0; i < 50; i++) {
+		unsigned long a = page_count(), b = (unsigned long)perf_value(fd), c = page_count();
+
+		expect(a <= b && b <= c, 1);
+		n = measure(10000);
+		expect(n >= 5000 && n < 10000000, 1);
+	}
+	ioctl((int)fd, PERF_EVENT_IOC_DISABLE, 0);
+	expect(page->index, 0);
+	expect(page->offset, perf_value(fd));
+	ioctl((int)fd, PERF_EVENT_IOC_RESET, 0);
+	expect(page->offset, 0);
+	ioctl((int)fd, PERF_EVENT_IOC_ENABLE, 0);
+	n = (unsigned)page->index - 1;
+	expect(page_count() < 1000000, 1);
+	unmap_event();
+	close((int)fd);
+	expect(dies_of_rdpmc((unsigned)n), 1);
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
 int main(void)
 {
 	long fd = open_hw(PERF_COUNT_HW_INSTRUCTIONS);
@@ -242,6 +283,9 @@ int main(void)
 	test_read(PERF_COUNT_HW_CPU_CYCLES, 0);
 	test_states();
 	test_permission();
+	test_cpu(PERF_COUNT_HW_INSTRUCTIONS);
+	test_cpu(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	test_cpu(PERF_COUNT_HW_CPU_CYCLES);
 	test_clock();
 	return perf_result();
 }

@@ -119,6 +119,12 @@ static void test_refusals(void)
 	expect_long(try(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_MAX)), -EINVAL);
 	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, 0)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_NODE | 2 << 8 | 1 << 16)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_MAX)), -EINVAL);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, 0xff)), -EINVAL);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_OP_MAX << 8)), -EINVAL);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_RESULT_MAX << 16)), -EINVAL);
+	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, 1 << 24)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_RAW, 0xc0)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_RAW, 0x101)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_TRACEPOINT, 1)), -ENOENT);
