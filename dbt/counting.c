@@ -1,5 +1,7 @@
 /* See dbt/counting.h. */
 #include "dbt/counting.h"
+#include "cpu/bank.h"
+#include "dbt/dbt.h"
 
 void counting_begin(struct counting *c, u32 want)
 {
@@ -32,6 +34,7 @@ static void earn(s32 *v, const struct insn *in, u32 want)
 		v[CELL_TAKEN]++;
 		break;
 	case ISA_RET:
+	case ISA_FAR: /* of which there are only returns */
 		v[CELL_RETURNS]++;
 		v[CELL_BRANCHES]++;
 		v[CELL_TAKEN]++;
@@ -49,6 +52,16 @@ static void earn(s32 *v, const struct insn *in, u32 want)
 	default:
 		break;
 	}
+}
+
+void dbt_count_emulated(struct cpu *cpu, const struct insn *in)
+{
+	s32 v[CELL_NR] = {0};
+
+	earn(v, in, 0);
+	for (enum cell c = 0; c < CELL_NR; c++)
+		if (cpu->variant & cpu_want_bit(c))
+			cpu_count_besides(cpu, c, v[c]);
 }
 
 void counting_total(struct counting *c, const struct insn *in)

@@ -19,6 +19,7 @@ enum dbt_stop {
 	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
 	DBT_CPUID,     /* cpuid at cpu->rip (not executed); likewise */
 	DBT_XGETBV,    /* xgetbv at cpu->rip (not executed); likewise */
+	DBT_EMULATE,   /* a far return (lret, iret), or a popf that would set the trap flag, at cpu->rip (not executed); likewise */
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_RSEQ_CS,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_rseq_cs() */
@@ -33,6 +34,8 @@ struct dbt_fault {
 	int code;  /* si_code */
 	u64 addr;  /* si_addr */
 };
+
+struct insn;
 
 int dbt_init(void);			      /* reserves the cache and tables; 0 or -errno */
 void dbt_cpu_init(struct cpu *cpu);	      /* before the first dbt_run() of a thread */
@@ -146,6 +149,9 @@ bool dbt_write_fault(gva addr);
 
 /* Undoes the protection of all pages (and forgets their code), for a system call that got EFAULT; false: none was. */
 bool dbt_unprotect_all(void);
+
+/* The cells advance by what one instruction counts that was not executed by translated code, but by the caller. */
+void dbt_count_emulated(struct cpu *cpu, const struct insn *in);
 
 /* os/ tells how guest memory is mapped, so that the translator knows what it may read and must protect. */
 struct dbt_mapping {

@@ -201,6 +201,9 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_XGETBV:
 		*stop = DBT_XGETBV;
 		return true;
+	case EXIT_EMULATE:
+		*stop = DBT_EMULATE;
+		return true;
 	case EXIT_LIMIT:
 		*stop = DBT_LIMIT;
 		return limit_exit(cpu, x);

@@ -37,7 +37,13 @@ static bool ends_block(const struct insn *in)
 /* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
 static bool stands_alone(const struct insn *in)
 {
-	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV;
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV || in->kind == ISA_FAR;
+}
+
+/* Far jumps and calls, which nobody has: lret and iret have opcodes of their own. */
+static bool is_unknown(const struct insn *in)
+{
+	return in->kind == ISA_FAR && in->opcode == 0xff;
 }
 
 /* Fills tr.insn with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
@@ -59,7 +65,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		size_t avail = guest_code_at(&tr.code, pc, &bytes, fault);
 		int len = avail ? isa_decode(bytes, avail, &gi->in) : -1;
 
-		if (len <= 0 || gi->in.kind == ISA_FAR) {
+		if (len <= 0 || is_unknown(&gi->in)) {
 			/* len < 0: *fault is about the byte after the last that may be executed. */
 			if (len >= 0)
 				*fault = (struct dbt_fault){SIGILL, ILL_ILLOPN, pc};
@@ -208,6 +214,9 @@ static bool trace_goes_on(u64 next)
 	s64 distance = (s64)(next - tr.base);
 
 	if ((tr.want & CPU_WANT_ONE) || rseq_cs_at(next))
+		return false;
+	/* A trap is reported behind its instruction: the place is to be no other's, as it is of a jump that needs no code. */
+	if (tr.insn[tr.n - 1].in.kind == ISA_INT)
 		return false;
 	if (tr.want & CPU_WANT_FINE)
 		return tr.blocks < CPU_BLOCK_INSNS && !tr.checked && !ends_block(&tr.insn[0].in) && fits_s32(distance * 2);

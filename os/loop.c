@@ -5,11 +5,13 @@
 #include "event/overflow.h"
 #include "event/task.h"
 #include "os/cpuid.h"
+#include "os/far_return.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/rseq.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/trap_flag.h"
 #include "perf/perf.h"
 
 #define TRAP_INVALID_OPCODE 6
@@ -56,6 +58,10 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
 	while (stop == DBT_STEPPED && !t->attention) {
+		if (trap_flag_is_set(t)) {
+			stop = trap_flag_step(t, fault);
+			continue;
+		}
 		if (unlikely(dbt_in_rseq_cs(t->cpu->rip))) {
 			stop = rseq_run(t, fault);
 			continue;
@@ -95,6 +101,15 @@ static void serve_syscall(struct thread *t)
 	}
 }
 
+/* An instruction was done here, or (err) may not be. */
+static void emulated(struct thread *t, int err)
+{
+	if (err)
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+	else if (trap_flag_is_set(t))
+		trap_flag_raise(t);
+}
+
 void loop_run(struct thread *t)
 {
 	struct dbt_fault fault;
@@ -124,16 +139,16 @@ void loop_run(struct thread *t)
 			signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
 			break;
 		case DBT_RDPMC:
-			if (perf_rdpmc(t))
-				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			emulated(t, perf_rdpmc(t));
 			break;
 		case DBT_CPUID:
-			if (cpuid_emulate(t))
-				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			emulated(t, cpuid_emulate(t));
 			break;
 		case DBT_XGETBV:
-			if (xgetbv_emulate(t))
-				signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+			emulated(t, xgetbv_emulate(t));
+			break;
+		case DBT_EMULATE:
+			far_return_emulate(t);
 			break;
 		case DBT_INTERRUPT:
 			see_where(t);

@@ -115,6 +115,13 @@ void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len)
 		overflow_exact(t, before, DBT_STEPPED);
 }
 
+void perf_counted(struct thread *t, const struct snapshot_regs *before, const struct insn *in)
+{
+	dbt_count_emulated(t->cpu, in);
+	if ((cpu_bank(t->cpu)->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
+		overflow_exact(t, before, DBT_STEPPED);
+}
+
 enum dbt_stop perf_step(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;

@@ -246,6 +246,33 @@ static u64 emit_plain(const struct guest_insn *gi)
 	return gi->pc + gi->in.len;
 }
 
+/*
+ * The trap flag is never the processor's: a popf that would set it is left to os/. What the test does to the flags is of no consequence. A
+ * copy's jump would lead nowhere.
+ */
+static u64 emit_popf(const struct guest_insn *gi)
+{
+	static const u8 test[] = {0xf7, 0x04, 0x24, 0x00, 0x01, 0x00, 0x00}; /* testl $0x100, (%rsp) */
+	u32 rec = cache.nrec;
+	struct emit hot;
+
+	rec_add(gi->pc);
+	cache.frag[tr.frag].stays = true;
+	if (gi->in.legacy & 1)
+		emit8(&tr.e, 0x66);
+	for (u32 i = 0; i < sizeof(test) - (gi->in.legacy & 1 ? 2 : 0); i++)
+		emit8(&tr.e, test[i]);
+	emit_align_rel32(&tr.e, 2);
+	emit8(&tr.e, 0x0f), emit8(&tr.e, 0x85); /* jnz */
+	emit32(&tr.e, 0);
+	hot = cold_begin(tr.e.p - 4);
+	emit_stop(EXIT_EMULATE, gi->pc, rec);
+	cold_end(hot);
+	for (u32 i = 0; i < gi->in.len; i++)
+		emit8(&tr.e, gi->bytes[i]);
+	return gi->pc + gi->in.len;
+}
+
 u64 emit_insn(const struct guest_insn *gi)
 {
 	switch (gi->in.kind) {
@@ -281,6 +308,12 @@ u64 emit_insn(const struct guest_insn *gi)
 		rec_add(gi->pc);
 		emit_stop(EXIT_XGETBV, gi->pc, 0);
 		return 0;
+	case ISA_FAR:
+		rec_add(gi->pc);
+		emit_stop(EXIT_EMULATE, gi->pc, 0);
+		return 0;
+	case ISA_POPF:
+		return emit_popf(gi);
 	case ISA_XBEGIN:
 		return emit_xbegin(gi);
 	default:
