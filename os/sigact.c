@@ -21,7 +21,12 @@
 
 void signal_host_mask(u64 mask)
 {
-	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+	const struct thread *t = thread_current();
+
+	if (unlikely(t && t->strict)) /* it may not call, but a handler's return may */
+		signal_mask_by_trap(mask);
+	else
+		sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
 enum signal_default signal_default(int signo)

@@ -74,6 +74,10 @@ void signal_die(struct thread *t, int signo)
 {
 	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
 
+	if (unlikely(t->strict)) {
+		signal_host_mask(~0ul); /* a blocked exception ends the process */
+		die_by_exception(signo);
+	}
 	signal_end_begins(t);
 	group_quiesce(t);
 	session_group_end(t->task);

@@ -229,6 +229,11 @@ void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc)
 {
 	struct thread *t = thread_current();
 
+	if (unlikely(uc->greg[GREG_RIP] == (u64)signal_mask_by_trap) && signo == SIGILL) {
+		uc->sigmask = uc->greg[GREG_RDI];
+		uc->greg[GREG_RIP] += 2;
+		return;
+	}
 	if ((SIG_SYNC & SIG_BIT(signo)) && info->code > 0 && uc->greg[GREG_RIP] != (u64)window_end)
 		take_exception(t, signo, info, uc);
 	else if (signo == SIGSYS && info->code == CODE_SYS_SECCOMP)

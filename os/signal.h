@@ -127,6 +127,8 @@ bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info);
 
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
+/* The same without that system call, by a trap: os/start.S. */
+void signal_mask_by_trap(u64 mask);
 #define SIG_ALL_ASYNC (~SIG_FORCED)
 #define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE)) /* blocked in the runtime's handlers */
 

@@ -1,6 +1,7 @@
 /* prctl: what concerns pcl itself; the rest is the kernel's. */
 #include <asm/errno.h>
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include "os/process.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
@@ -25,17 +26,26 @@ static long set_name(struct thread *t, const u64 *a)
 }
 
 /* From now on a call of pcl's own may be refused, or kill: see signal_barrier(). A filter that was not installed after all does no harm. */
+static long confine(struct thread *t, const u64 *a, bool strict)
+{
+	long ret;
+
+	__atomic_store_n(&the_process.config.filtered, 1, __ATOMIC_RELAXED);
+	ret = syscall_pass(t, a);
+	t->strict |= strict && !ret;
+	return ret;
+}
+
 long sys_seccomp(struct thread *t, const u64 *a)
 {
-	__atomic_store_n(&the_process.config.filtered, 1, __ATOMIC_RELAXED);
-	return syscall_pass(t, a);
+	return confine(t, a, (u32)a[0] == SECCOMP_SET_MODE_STRICT);
 }
 
 long process_prctl(struct thread *t, const u64 *a)
 {
 	switch ((int)a[0]) {
 	case PR_SET_SECCOMP:
-		return sys_seccomp(t, a);
+		return confine(t, a, a[1] == SECCOMP_MODE_STRICT);
 	case PR_SET_NAME:
 		return set_name(t, a);
 	case PR_SET_MM:

@@ -265,8 +265,11 @@ static void group_put(struct thread *t)
 		process_page_free(t->proc, t->group);
 }
 
+/* From strict mode it goes as if it were killed: those who wait for it find it gone, with its counts. */
 void thread_exit(struct thread *t, int status)
 {
+	if (unlikely(t->strict))
+		thread_leave(status);
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	if (event_task_measured(t->cpu->slot))

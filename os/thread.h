@@ -137,6 +137,7 @@ struct thread {
 	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
 	u64 holders_next;     /* death_of_holders_slowly(): when it looks again, 0: never looked; and the time between */
 	s64 holders_slice;
+	u32 strict;	      /* in seccomp's strict mode: read, write, rt_sigreturn and exit are all that it may call */
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
