@@ -363,12 +363,16 @@ static void do_poll(uint32_t a, uint32_t b)
 static void do_async(uint32_t a, uint32_t b)
 {
 	struct slot *s = &slot[a % FDS];
+	struct f_owner_ex owner = {b & 8 ? F_OWNER_TID : F_OWNER_PID, b & 16 ? (int)syscall(SYS_gettid) : getpid()};
 
 	if (!s->fd || results || s->hasty)
 		return;
 	s->signals = 1;
 	fcntl(s->fd, F_SETSIG, b & 1 ? SIGUSR1 : SIGRTMIN + 3);
-	fcntl(s->fd, F_SETOWN, getpid());
+	if (b & 4)
+		fcntl(s->fd, F_SETOWN_EX, &owner);
+	else
+		fcntl(s->fd, F_SETOWN, owner.pid);
 	fcntl(s->fd, F_SETFL, b & 2 && s < slot + SIGNALLING ? O_ASYNC : 0);
 }
 
