@@ -37,7 +37,8 @@ static bool ends_block(const struct insn *in)
 /* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
 static bool stands_alone(const struct insn *in)
 {
-	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV || in->kind == ISA_FAR;
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV ||
+	       in->kind == ISA_FAR;
 }
 
 /* Far jumps and calls, which nobody has: lret and iret have opcodes of their own. */

@@ -35,8 +35,9 @@ int event_files_install_locked(task_id task, u64 fd, struct event *e);
 void event_files_uninstall_locked(task_id task, u64 fd);
 
 /*
- * The task closes a descriptor, or all of a range (both ends included). Nothing happens to those that are no events. True: there is an
- * event among them of which the task's table has no descriptor any more, and another table has: event.left.
+ * The task closes a descriptor, or all of a range (both ends included). Nothing happens to those that are no events.
+ * True: there is an event among them of which the task's table has no descriptor any more, and another table has:
+ * event.left.
  */
 bool event_files_close(task_id task, u64 fd);
 bool event_files_close_range(task_id task, u64 first, u64 last);
@@ -44,8 +45,8 @@ bool event_files_close_range(task_id task, u64 first, u64 last);
 bool event_files_has_left(task_id task);
 
 /*
- * dup, dup2, dup3, F_DUPFD: new_fd is now what old_fd is. Call when the host has made it, and when what new_fd was has been closed as
- * above. 0 or -EMFILE: close new_fd.
+ * dup, dup2, dup3, F_DUPFD: new_fd is now what old_fd is. Call when the host has made it, and when what new_fd was
+ * has been closed as above. 0 or -EMFILE: close new_fd.
  */
 int event_files_dup(task_id task, u64 old_fd, u64 new_fd);
 

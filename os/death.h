@@ -12,9 +12,9 @@ bool death_is_seen(const struct task *task);
 bool death_is_certain(const struct task *task);
 
 /*
- * Tasks whose process died by a signal, and that nobody has waited for, still have descriptors of events that others have closed (event.left).
- * They are ended here. At such a close: also those that are about to die, for which it waits, but not for long. Later: only now and then.
- * Not in a section.
+ * Tasks whose process died by a signal, and that nobody has waited for, still have descriptors of events that others
+ * have closed (event.left). They are ended here. At such a close: also those that are about to die, for which it
+ * waits, but not for long. Later: only now and then. Not in a section.
  */
 void death_of_holders_at_close(struct thread *t);
 void death_of_holders_slowly(struct thread *t);

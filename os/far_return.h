@@ -1,6 +1,7 @@
 /*
- * What the translator leaves to os/ because it changes more than rip, rsp and status flags: returns with a code segment (lret, iret), and popf of a
- * value with the trap flag. Segments are those of 64-bit user mode, or else a fault as the processor's.
+ * What the translator leaves to os/ because it changes more than rip, rsp and status flags: returns with a code
+ * segment (lret, iret), and popf of a value with the trap flag. Segments are those of 64-bit user mode, or else a
+ * fault as the processor's.
  */
 #ifndef OS_FAR_RETURN_H
 #define OS_FAR_RETURN_H

@@ -326,7 +326,8 @@ static int stretch_locked(gva *start, gva *end, u64 *prot)
 }
 
 /*
- * Where in [start, end) the protection cannot be given; `end`: nowhere. *why: the error. Linux quirk: what comes before is changed all the same.
+ * Where in [start, end) the protection cannot be given; `end`: nowhere. *why: the error. Linux quirk: what comes
+ * before is changed all the same.
  */
 static gva denied_locked(gva start, gva end, u64 prot, int *why)
 {

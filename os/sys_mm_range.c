@@ -254,8 +254,8 @@ static bool is_of_several(const struct remap *r, u64 len)
 }
 
 /*
- * An event's mapping is in the old range. It moves as a whole, and that is all that it does: it does not grow, and is not cut. What is
- * unmapped behind the new length may be one.
+ * An event's mapping is in the old range. It moves as a whole, and that is all that it does: it does not grow, and is
+ * not cut. What is unmapped behind the new length may be one.
  */
 static long remap_with_events(struct thread *t, const struct remap *r)
 {

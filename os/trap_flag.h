@@ -1,8 +1,9 @@
 /*
  * The guest's trap flag: a SIGTRAP after each instruction.
  *
- * It is a bit of cpu->rflags and never the processor's: while it is set, the loop executes one instruction at a time. What sets it is a popf or an iret, which
- * the translator leaves to os/ (os/far_return.h), or a signal handler's return. As on Linux a system call does not trap, what comes after it does.
+ * It is a bit of cpu->rflags and never the processor's: while it is set, the loop executes one instruction at a time.
+ * What sets it is a popf or an iret, which the translator leaves to os/ (os/far_return.h), or a signal handler's
+ * return. As on Linux a system call does not trap, what comes after it does.
  */
 #ifndef OS_TRAP_FLAG_H
 #define OS_TRAP_FLAG_H

@@ -250,7 +250,8 @@ void perf_set_async(struct thread *t, s32 fd, bool on)
 }
 
 /*
- * The owner is what the guest said. The kernel cannot be asked later: of a process that was named by a thread that does not lead it says 0.
+ * The owner is what the guest said. The kernel cannot be asked later: of a process that was named by a thread that
+ * does not lead it says 0.
  */
 void perf_set_owner(struct thread *t, s32 fd, u32 type, s32 owner)
 {

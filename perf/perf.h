@@ -219,7 +219,10 @@ void perf_protected(struct thread *t, const struct perf_protection *parts);
 /* mmap(2) of a descriptor that is an event. */
 long perf_mmap(struct thread *t, const u64 *a);
 
-/* The file that such a mapping is of, natively: without a name of its own, and with the inode that all anonymous ones share. */
+/*
+ * The file that such a mapping is of, natively: without a name of its own, and with the inode that all anonymous ones
+ * share.
+ */
 #define PERF_MMAP_NAME "anon_inode:[perf_event]"
 struct perf_mmap_inode {
 	u32 maj, min;
@@ -242,7 +245,10 @@ enum perf_range perf_range(gva start, gva end);
 /* The same with vma_lock(). */
 enum perf_range perf_range_locked(gva start, gva end);
 
-/* With vma_lock(): the first of them in [start, end) that mprotect(2) cannot give that protection, or not as a whole; `end`: none. */
+/*
+ * With vma_lock(): the first of them in [start, end) that mprotect(2) cannot give that protection, or not as a whole;
+ * `end`: none.
+ */
 gva perf_denied_locked(gva start, gva end, u64 prot);
 
 /* madvise(2) of a range with such mappings: 0, or why not. */

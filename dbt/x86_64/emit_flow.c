@@ -247,8 +247,8 @@ static u64 emit_plain(const struct guest_insn *gi)
 }
 
 /*
- * The trap flag is never the processor's: a popf that would set it is left to os/. What the test does to the flags is of no consequence. A
- * copy's jump would lead nowhere.
+ * The trap flag is never the processor's: a popf that would set it is left to os/. What the test does to the flags is
+ * of no consequence. A copy's jump would lead nowhere.
  */
 static u64 emit_popf(const struct guest_insn *gi)
 {

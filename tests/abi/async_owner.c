@@ -1,6 +1,7 @@
 /*
- * Whom the signals of an event's wakeups are for, where that is not the process's first thread: F_SETOWN and F_OWNER_PID with the id of another
- * thread (to its process), F_OWNER_TID, process groups; and what F_GETOWN and F_GETOWN_EX say of each.
+ * Whom the signals of an event's wakeups are for, where that is not the process's first thread: F_SETOWN and
+ * F_OWNER_PID with the id of another thread (to its process), F_OWNER_TID, process groups; and what F_GETOWN and
+ * F_GETOWN_EX say of each.
  */
 #include <pthread.h>
 #include "tests/abi/errno/perf.h"

@@ -1,6 +1,6 @@
 /*
- * A child that inherited an event's descriptor dies by a signal, and nobody waits for it: the event ends with the last descriptor of those
- * who live. Here each store would trap.
+ * A child that inherited an event's descriptor dies by a signal, and nobody waits for it: the event ends with the
+ * last descriptor of those who live. Here each store would trap.
  */
 #include <poll.h>
 #include <sys/wait.h>

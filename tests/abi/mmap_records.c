@@ -1,4 +1,7 @@
-/* MMAP and MMAP2 records of events' own mappings: a new one and a new protection are told, to the new ring too; a move and a part are not. */
+/*
+ * MMAP and MMAP2 records of events' own mappings: a new one and a new protection are told, to the new ring too; a
+ * move and a part are not.
+ */
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

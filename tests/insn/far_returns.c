@@ -1,6 +1,6 @@
 /*
- * lret, iret and the software breakpoints: where they lead, what they do to rsp and the flags, where the address in a signal frame is that
- * comes after them, whatever follows.
+ * lret, iret and the software breakpoints: where they lead, what they do to rsp and the flags, where the address in a
+ * signal frame is that comes after them, whatever follows.
  */
 #include <errno.h>
 #include <signal.h>
@@ -110,7 +110,8 @@ static void test_refused(void)
 	for (unsigned long i = 0; i < 3; i++) {
 		static const unsigned long selectors[] = {0x10, 0, 0x18};
 
-		__asm__ volatile("mov %%rsp, %%r15; lea 2f(%%rip), %%rdx; push %1; lea 2f(%%rip), %%rax; push %%rax; lea 1f(%%rip), %0; 1: lretq; 2: "
+		__asm__ volatile("mov %%rsp, %%r15; lea 2f(%%rip), %%rdx; push %1; lea 2f(%%rip), %%rax; push %%rax; "
+				 "lea 1f(%%rip), %0; 1: lretq; 2: "
 				 : "=&b"(at)
 				 : "r"(selectors[i])
 				 : CLOBBERS);
@@ -119,7 +120,9 @@ static void test_refused(void)
 		expect("its selector", fault_err, (long)selectors[i] & 0xfffc);
 	}
 	/* The frame cannot be read. */
-	__asm__ volatile("mov %%rsp, %%r15; lea 2f(%%rip), %%rdx; lea 1f(%%rip), %0; mov $4096, %%esp; 1: iretq; 2: " : "=&b"(at)::CLOBBERS);
+	__asm__ volatile("mov %%rsp, %%r15; lea 2f(%%rip), %%rdx; lea 1f(%%rip), %0; "
+			 "mov $4096, %%esp; 1: iretq; 2: "
+			 : "=&b"(at)::CLOBBERS);
 	expect("an iretq without a frame", trap_rip, at);
 	expect("#PF", trap_no, 14);
 }

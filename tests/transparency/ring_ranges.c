@@ -1,6 +1,6 @@
 /*
- * munmap, mprotect, mremap and MAP_FIXED over every range of six pages, of which the two in the middle are an event's ring buffer: what each
- * answers, and what is mapped afterwards.
+ * munmap, mprotect, mremap and MAP_FIXED over every range of six pages, of which the two in the middle are an event's
+ * ring buffer: what each answers, and what is mapped afterwards.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -148,7 +148,8 @@ static void try_range(int start, int len)
 
 int main(void)
 {
-	struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1};
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1};
 
 	check_kernel();
 	room = keep_room();

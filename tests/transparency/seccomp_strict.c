@@ -1,4 +1,7 @@
-/* Seccomp's strict mode, set by both calls: read, write and exit are all that a thread may call, and that has to be enough. */
+/*
+ * Seccomp's strict mode, set by both calls: read, write and exit are all that a thread may call, and that has to be
+ * enough.
+ */
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>

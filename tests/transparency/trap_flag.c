@@ -1,6 +1,6 @@
 /*
- * The trap flag, set by popf, by iret and in a signal handler's frame: which instructions trap, with what in the siginfo and in the flags, across calls,
- * system calls, instructions that pcl does itself, and faults.
+ * The trap flag, set by popf, by iret and in a signal handler's frame: which instructions trap, with what in the
+ * siginfo and in the flags, across calls, system calls, instructions that pcl does itself, and faults.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -61,7 +61,8 @@ static void show(const char *what)
 {
 	printf("%s: %d traps, %d faults\n", what, n, faults);
 	for (int i = 0; i < n && i < MAX; i++)
-		printf(" %ld code %d trap %d flags %lx addr %ld\n", seen[i].at, seen[i].code, seen[i].trap_no, seen[i].flags, seen[i].addr);
+		printf(" %ld code %d trap %d flags %lx addr %ld\n", seen[i].at, seen[i].code, seen[i].trap_no, seen[i].flags,
+		       seen[i].addr);
 	n = faults = 0;
 }
 
@@ -92,21 +93,24 @@ int main(void)
 	catch(SIGSEGV, on_fault);
 	catch(SIGUSR1, on_usr);
 	TRACED("plain", "mov $3, %%ecx; 1: dec %%ecx; jnz 1b; ");
-	TRACED("branches", "call 1f; jmp 2f; 1: ret; 2: lea 3f(%%rip), %%rax; jmp *%%rax; nop; 3: lea 1b(%%rip), %%rax; call *%%rax; ");
+	TRACED("branches", "call 1f; jmp 2f; 1: ret; "
+			   "2: lea 3f(%%rip), %%rax; jmp *%%rax; nop; 3: lea 1b(%%rip), %%rax; call *%%rax; ");
 	TRACED("stack", "push %%rax; pushfq; pop %%rax; mov %%rax, %%r11; pop %%rdx; pushfw; popw %%ax; ");
 	TRACED("system call", "mov $39, %%eax; syscall; nop; mov $39, %%eax; syscall; mov %%r11, %%rdx; ");
 	TRACED("emulated", "xor %%eax, %%eax; cpuid; xor %%ecx, %%ecx; xgetbv; rdtsc; ");
 	TRACED("fault", "mov %0, %%rax; mov (%%rax), %%al; nop; ", "r"(nothing));
 	TRACED("breakpoint", "nop; int3; nop; ");
-	TRACED("stolen register", "mov %0, %%r11; mov $1, %%eax; add %%rax, %%r11; mov %%r11, (%0); xadd %%r11, (%0); ", "r"(buffer));
+	TRACED("stolen register", "mov %0, %%r11; mov $1, %%eax; add %%rax, %%r11; mov %%r11, (%0); xadd %%r11, (%0); ",
+	       "r"(buffer));
 	TRACED("iret", "mov %%ss, %%eax; push %%rax; lea 8(%%rsp), %%rax; push %%rax; pushfq; mov %%cs, %%eax; push %%rax; "
 		       "lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; 1: nop; ");
 	TRACED("lret", "mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; lretq; ud2; 1: nop; ");
 	TRACED("word", "pushfw; popfw; nop; pushfw; andw $~0x100, (%%rsp); popfw; nop; nop; ");
 	/* iret sets it, and a handler's return; a handler takes it away. */
 	stop_at = 5;
-	__asm__ volatile("mov %%rsp, %%r15; lea -256(%%rsp), %%rsp; mov %%ss, %%eax; push %%rax; lea 8(%%rsp), %%rax; push %%rax; pushfq; "
-			 "orl $0x100, (%%rsp); mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; "
+	__asm__ volatile("mov %%rsp, %%r15; lea -256(%%rsp), %%rsp; mov %%ss, %%eax; push %%rax; "
+			 "lea 8(%%rsp), %%rax; push %%rax; pushfq; orl $0x100, (%%rsp); "
+			 "mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; "
 			 "1: nop; nop; nop; nop; nop; nop; nop; nop; mov %%r15, %%rsp" ::: "rax", "r15", "cc", "memory");
 	show("set by iret");
 	set_by_handler = 1;
