@@ -230,6 +230,10 @@ static __attribute__((noinline)) void write_around(const struct ring_out *o, con
 	(memcpy)(o->data, (const char *)p + first, n - first);
 }
 
+struct word {
+	u64 value;
+} __attribute__((packed)); /* at any address */
+
 UNNOTED void ring_write(struct ring_out *o, const void *p, u32 n)
 {
 	u64 at = o->at & o->mask;
@@ -237,7 +241,7 @@ UNNOTED void ring_write(struct ring_out *o, const void *p, u32 n)
 
 	if (likely(n <= WORDS_MAX && !(n & 7) && at + n <= o->mask))
 		for (u32 i = 0; i < n; i += 8)
-			section_store((u64 *)(to + i), *(const u64 *)((const char *)p + i));
+			section_store((u64 *)(to + i), ((const struct word *)((const char *)p + i))->value);
 	else
 		write_around(o, p, n);
 	o->at += n;

@@ -20,6 +20,7 @@ static inline __attribute__((always_inline)) void note(struct section *s, u64 at
 	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
 }
 
+#ifndef PCL_NO_NOTES /* a sanitizer has functions of these names */
 #define NOTE(bits, bytes)                                                                                                 \
 	void __asan_store##bytes##_noabort(const u##bits *p);                                                            \
 	void __asan_store##bytes##_noabort(const u##bits *p)                                                             \
@@ -37,20 +38,6 @@ NOTE(16, 2)
 NOTE(32, 4)
 NOTE(64, 8)
 
-void section_note(const void *p, u64 size)
-{
-	struct section *s = section_self();
-	u64 at = (u64)p - (u64)section_host.noted;
-	const char *from = p;
-
-	if (at >= section_host.noted_size || !s->noting)
-		return;
-	for (; size >= 8; size -= 8, at += 8, from += 8)
-		note(s, at, 8, *(const u64 *)from);
-	for (; size; size--, at++, from++)
-		note(s, at, 1, *(const u8 *)from);
-}
-
 void __asan_storeN_noabort(const void *p, u64 size);
 void __asan_storeN_noabort(const void *p, u64 size)
 {
@@ -66,6 +53,21 @@ void __asan_store16_noabort(const void *p)
 void __asan_handle_no_return(void);
 void __asan_handle_no_return(void)
 {
+}
+#endif
+
+void section_note(const void *p, u64 size)
+{
+	struct section *s = section_self();
+	u64 at = (u64)p - (u64)section_host.noted;
+	const char *from = p;
+
+	if (at >= section_host.noted_size || !s->noting)
+		return;
+	for (; size >= 8; size -= 8, at += 8, from += 8)
+		note(s, at, 8, *(const u64 *)from);
+	for (; size; size--, at++, from++)
+		note(s, at, 1, *(const u8 *)from);
 }
 
 void section_after(u32 kind, u32 arg, u64 value)

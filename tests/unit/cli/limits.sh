@@ -4,6 +4,10 @@ expect() { [ "$2" = "$3" ] || { echo "$1: got \"$2\", expected \"$3\""; failed=1
 try() { # option, KiB
 	(ulimit "$1" "$2" && ulimit -S "$1" 300000 && "$PCL" sh -c "ulimit $1" 2>&1)
 }
+if ! { (ulimit -v 4000000 && "$PCL" --version); } >/dev/null 2>&1; then
+	echo "a sanitizer of the command reserves more than any limit"
+	exit 77
+fi
 if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then
 	echo "this user may raise hard limits"
 	exit 77

@@ -193,7 +193,7 @@ static u32 measure(u32 op, u32 threads)
 	return bare ? steps_of(ops[op].operation) - bare : 0;
 }
 
-static bool test_costs(void)
+static bool __attribute__((unused)) test_costs(void)
 {
 	for (u32 op = 0; op < ARRAY_SIZE(ops); op++) {
 		u32 few = measure(op, FEW), many = few ? measure(op, MANY) : 0;
