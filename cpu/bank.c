@@ -1,5 +1,6 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
+#include "rt/log.h"
 #include "rt/string.h"
 
 #define N CPU_BLOCK_INSNS
@@ -165,6 +166,7 @@ static void clear_limit(struct cpu *cpu, enum cell c)
 
 static void set_limit(struct cpu *cpu, enum cell c, u64 left)
 {
+	check(left);
 	cpu->limits.at[c] = cpu_own_count(cpu, c) + left;
 	if (c <= CELL_BRANCHES)
 		cpu->limits.countdown[c] = -(s64)left;
@@ -174,6 +176,7 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[
 {
 	u64 apart = limited ? CPU_NO_LIMIT : 0;
 
+	check(!(limited >> CELL_NR));
 	for (u32 gone = cpu->limits.on & ~limited; gone; gone &= gone - 1)
 		clear_limit(cpu, (enum cell)__builtin_ctz(gone));
 	for (u32 todo = limited; todo; todo &= todo - 1) {
@@ -207,6 +210,7 @@ bool cpu_limit_is_next(const struct cpu *cpu)
 
 void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by)
 {
+	check_slow(c < CELL_NR);
 	store(&cpu_bank(cpu)->cell[c], cpu_bank(cpu)->cell[c] + (u64)by);
 	cpu->limits.stale = 1;
 }
@@ -281,6 +285,7 @@ void cpu_approach_give_up(struct cpu *cpu)
 
 u64 cpu_approach_left(struct cpu *cpu)
 {
+	check(cpu->limits.on == 1u << CELL_INSTRUCTIONS);
 	return left_of(cpu, CELL_INSTRUCTIONS);
 }
 
@@ -348,6 +353,9 @@ void cpu_renew_limits(struct cpu *cpu)
 		near |= CPU_WANT_EXPECT_TAKEN;
 	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
 		near |= CPU_WANT_RARE;
+	/* Sparse code polls, other code counts down. Where neither is done, a limit would be passed unseen. */
+	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->poll < 0);
+	check_slow(!(near & CPU_WANT_SPARSE) || !(near & CPU_WANT_NEAR));
 	cpu->limits.want = near;
 	cpu->limits.stale = cpu->limits.renew = 0;
 }

@@ -6,6 +6,7 @@
 #include "dbt/piece.h"
 #include "dbt/run.h"
 #include "dbt/stop.h"
+#include "rt/log.h"
 
 /* Where the thread is in translated code. False, and *fault: nowhere. */
 static bool find_here(struct cpu *cpu, struct dbt_fault *fault)
@@ -35,6 +36,7 @@ static void left_inside(struct cpu *cpu)
 {
 	const struct frag *f = &cache.frag[cpu->here.frag];
 
+	check(cpu->copy.end - f->rec < f->nrec);
 	counting_correct(cpu, f->variant, cpu->copy.end);
 	cpu->rip = f->pc + (u64)(s64)cache.rec[cpu->copy.end].guest;
 	cpu->here.pc = cpu->rip;
@@ -80,6 +82,7 @@ enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 
+	check_slow(insns && (cpu->limits.want & CPU_WANT_SPARSE));
 	if (want & ~PIECE_WANTS)
 		return DBT_NEAR;
 	if (want != cpu->variant)

@@ -6,6 +6,7 @@
 #include "dbt/breaks.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
+#include "rt/log.h"
 
 #define SLOTS 32768u
 
@@ -35,6 +36,7 @@ static u32 find(u64 key)
 /* What comes after the gap and may not be found across it moves there. */
 static void empty(u32 gap)
 {
+	check_slow(used && table[gap].key);
 	for (u32 i = (gap + 1) % SLOTS; table[i].key; i = (i + 1) % SLOTS) {
 		if ((i - home(table[i].key)) % SLOTS < (i - gap) % SLOTS)
 			continue;
@@ -60,6 +62,7 @@ static enum change set(u64 key)
 	if (!b->key && used == SLOTS / 2)
 		return others++ ? NOTHING : ANY_ADDRESS;
 	used += !b->key;
+	check(used <= SLOTS / 2); /* searches end */
 	b->key = key;
 	return b->users++ ? NOTHING : ADDRESS;
 }

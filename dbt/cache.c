@@ -32,6 +32,7 @@ static void table_put(struct table *t, u32 entry)
 	u64 pc = cache.entry[entry].pc;
 	u32 i = index_of(pc) & t->mask;
 
+	check(t->used <= t->mask); /* searches end */
 	/* The place of one that is gone will do: code that is rewritten again and again comes back to the same one. */
 	while ((u32)t->slot[i])
 		i = (i + 1) & t->mask;
@@ -115,6 +116,7 @@ u32 cache_find(const struct variant *v, u64 pc)
 
 void cache_publish(struct variant *v, u32 entry)
 {
+	check_slow(lock_held(RANK_DBT) && cache.entry[entry].insns);
 	table_put(&v->table[v->level], entry);
 	if (v->table[v->level].used > v->table[v->level].mask / 2)
 		table_renew(v, entry);
@@ -172,6 +174,7 @@ void cache_switch_half(void)
 {
 	u32 old = cache.half;
 
+	check_slow(lock_held(RANK_DBT));
 	stat_inc(cache_flushes);
 	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	/* Whoever is still inside the old half finds no way to stay in it. */
@@ -277,6 +280,7 @@ u32 cache_rec_at(const struct frag *f, u64 host)
 	u32 off = (u32)(host - f->host);
 	u32 lo = f->rec, hi = f->rec + f->nrec;
 
+	check_slow(host >= f->host && f->nrec);
 	while (hi - lo > 1) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -302,6 +306,7 @@ static void stub_make(u32 id)
 {
 	struct emit e = {.p = cache.cold};
 
+	check_slow(!cache.exit[id].stub && lock_held(RANK_DBT));
 	cache.exit[id].stub = code_host(e.p);
 	cache_emit_stub(&e, id);
 	cache.cold = e.p;
@@ -311,6 +316,7 @@ u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *p
 {
 	u32 id = cache.nexit++;
 
+	check_slow(!patch || cache_contains(code_host(patch)));
 	cache.exit[id] = (struct exit){
 		.target = target,
 		.patch = code_host(patch),
@@ -326,7 +332,9 @@ void cache_exit_link(u32 id, u32 entry)
 	struct exit *x = &cache.exit[id];
 	struct entry *to = &cache.entry[entry];
 
-	check_slow(!x->linked && x->patch);
+	/* Where an exit leads to is what it says, and no poll is left out on the way (dbt/polls.h). */
+	check(x->patch && x->target == to->pc && (x->kind != EXIT_BRANCH || x->distance <= to->distance));
+	check_slow(!x->linked);
 	x->linked = entry;
 	x->next_in = to->in;
 	to->in = id;
@@ -337,6 +345,7 @@ void cache_exit_unlink(u32 id)
 {
 	struct exit *x = &cache.exit[id];
 
+	check_slow(x->patch || x->kind != EXIT_BRANCH);
 	if (!x->stub)
 		stub_make(id);
 	x->linked = 0;
@@ -374,6 +383,7 @@ void cache_page_add(struct code_page *p, u32 frag)
 {
 	u32 n;
 
+	check_slow(frag < cache.nfrag && frag >= cache.first_frag);
 	if (p->frags && cache.node[p->frags].frag == frag)
 		return;
 	n = cache.nnode++;

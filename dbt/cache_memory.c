@@ -29,6 +29,7 @@ bool cache_variant_ready(struct variant *v)
 
 bool cache_level_ready(struct variant *v, u32 level)
 {
+	check(level < TABLE_SIZES);
 	if (level >= v->levels && make_writable(v->table[level].slot, (v->table[level].mask + 1ul) * sizeof(u64)))
 		v->levels = level + 1;
 	return level < v->levels;
@@ -100,6 +101,7 @@ static int map_tables(void)
 		*whole_tables[i].table = (void *)at;
 		at += ALIGN_UP(whole_tables[i].size, PAGE_SIZE);
 	}
+	check(at <= LAYOUT_MM);
 	ret = map(LAYOUT_DBT, at - LAYOUT_DBT, reserve_prot(PROT_READ | PROT_WRITE));
 	if (!sys_is_error(ret))
 		ret = map(LAYOUT_CACHE, CODE_START - LAYOUT_CACHE, reserve_prot(PROT_READ | PROT_WRITE));

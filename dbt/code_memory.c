@@ -5,6 +5,7 @@
 #include <linux/memfd.h>
 #include <linux/mman.h>
 #include "dbt/dbt.h"
+#include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/sys.h"
 
@@ -102,6 +103,7 @@ static int map_two(int flags)
 
 int code_memory_init(u64 start, u64 end, u64 ready, bool two)
 {
+	check(start < ready && ready <= end && !((start | end) % PAGE_SIZE));
 	code_start = start;
 	code_size = end - start;
 	code_ready = ready - start;

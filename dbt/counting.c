@@ -2,6 +2,7 @@
 #include "dbt/counting.h"
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
+#include "rt/log.h"
 
 void counting_begin(struct counting *c, u32 want)
 {
@@ -93,6 +94,7 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 {
 	if (!c->cells)
 		return;
+	check_slow(fits_s8(delta(c, CELL_INSTRUCTIONS)) && fits_s8(delta(c, CELL_BRANCHES)) && delta(c, CELL_CYCLES) == (s16)delta(c, CELL_CYCLES));
 	r->d_insns = (s8)delta(c, CELL_INSTRUCTIONS);
 	r->d_branches = (s8)delta(c, CELL_BRANCHES);
 	r->d_cycles = (s16)delta(c, CELL_CYCLES);
@@ -105,6 +107,7 @@ static void add_deltas(struct cpu *cpu, u32 variant, u32 rec, s64 times)
 {
 	const struct rec *r = &cache.rec[rec];
 
+	check_slow(rec && variant < 2 * VARIANTS);
 	cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] += (u64)(times * r->d_insns);
 	cpu_bank(cpu)->cell[CELL_BRANCHES] += (u64)(times * r->d_branches);
 	cpu_bank(cpu)->cell[CELL_CYCLES] += (u64)(times * r->d_cycles);
@@ -137,6 +140,7 @@ u8 counting_made_down(const struct counting *c)
 	s32 insns = c->flushed & COUNTDOWN_BIT(CELL_INSTRUCTIONS) ? c->total[CELL_INSTRUCTIONS] : 0;
 	bool branch = c->flushed & COUNTDOWN_BIT(CELL_BRANCHES);
 
+	check(insns >= 0 && insns < (s32)UNDO_BRANCH);
 	return (u8)(insns | (branch ? UNDO_BRANCH : 0));
 }
 
@@ -145,6 +149,7 @@ void counting_undo(struct cpu *cpu, const struct exit *x)
 {
 	u32 stale = cpu->limits.stale;
 
+	check_slow(x->kind == EXIT_LIMIT);
 	if (x->rec)
 		counting_correct(cpu, x->variant, x->rec);
 	cpu->limits.countdown[CELL_INSTRUCTIONS] -= x->undo & (UNDO_BRANCH - 1);
@@ -197,6 +202,7 @@ bool counting_can_be_ahead(const struct counting *c)
 
 void counting_ahead(struct counting *c, u32 more)
 {
+	check_slow(counting_can_be_ahead(c));
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++)
 		c->total[cell] *= (s32)(more + 1);
 	c->flushed |= BLOCK_CELLS;

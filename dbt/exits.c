@@ -3,12 +3,15 @@
 #include "dbt/rewrite.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
+#include "rt/log.h"
 
 struct rec *rec_add(u64 pc)
 {
 	struct frag *f = &cache.frag[tr.frag];
 	struct rec *r = &cache.rec[cache.nrec];
 
+	check(f->nrec < FRAG_MAX_RECS && host_here() - f->host <= 0xffff && fits_s32((s64)(pc - tr.base)));
+	check_slow(!f->nrec || r[-1].host <= host_here() - f->host); /* searched by halves */
 	*r = (struct rec){
 		.guest = (s32)(pc - tr.base),
 		.host = (u16)(host_here() - f->host),
@@ -34,6 +37,7 @@ u32 find_entry(u64 pc)
 
 void entry_add(u64 pc)
 {
+	check(cache.nentry - tr.first_entry < TRACE_BLOCKS && tr.distance <= POLL_MAX);
 	tr.before[cache.nentry - tr.first_entry] = tr.insns;
 	cache.entry[cache.nentry++] = (struct entry){
 		.pc = pc,
@@ -50,6 +54,7 @@ void exit_add(u64 target, u8 *patch)
 	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
 	u32 to = dbt_options.no_links ? 0 : find_entry(target);
 
+	check(tr.distance <= POLL_MAX);
 	cache.exit[id].distance = (u8)tr.distance;
 	if (to && polls_link(id, to))
 		cache_exit_link(id, to);

@@ -8,6 +8,7 @@
 #include "dbt/flush.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
+#include "rt/log.h"
 
 static bool still_inside(struct cpu *cpu, void *arg)
 {
@@ -20,6 +21,7 @@ bool flush_all(void)
 {
 	u32 epoch = cache.epoch;
 
+	check_slow(lock_held(RANK_DBT));
 	if (dbt_host_any_cpu(still_inside, &epoch))
 		return false;
 	__atomic_store_n(&cache.epoch, epoch + 1, __ATOMIC_SEQ_CST);

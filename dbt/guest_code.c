@@ -4,6 +4,7 @@
 #include <linux/signal.h>
 #include "isa/insn.h"
 #include "rt/guest.h"
+#include "rt/log.h"
 #include "rt/sys.h"
 
 void guest_code_begin(struct guest_code *g)
@@ -50,6 +51,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		p->protected_ = true;
 		sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ);
 	}
+	check_slow(lock_held(RANK_DBT) && !(page % PAGE_SIZE));
 	g->pages[g->npages++] = page;
 	return true;
 }
@@ -94,6 +96,7 @@ size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_
 		}
 		end = first;
 	}
+	check(end > pc && end - pc <= sizeof(g->bytes));
 	g->end = end;
 	*bytes = g->bytes;
 	return MIN(end - pc, (u64)ISA_MAX_LEN);

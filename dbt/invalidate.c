@@ -14,6 +14,7 @@ static void kill_frag(u32 frag)
 	struct frag *f = &cache.frag[frag];
 	struct variant *v = &cache.variant[f->variant];
 
+	check_slow(lock_held(RANK_DBT) && frag < cache.nfrag);
 	if (f->dead)
 		return;
 	f->dead = true;
@@ -25,6 +26,7 @@ static void kill_frag(u32 frag)
 		cache_unpublish(v, i);
 		ibl_remove(v, i);
 		for (u32 x = en->in, next; x; x = next) {
+			check(cache.exit[x].linked == i);
 			next = cache.exit[x].next_in;
 			cache_exit_unlink(x);
 		}

@@ -11,6 +11,7 @@
 #include "dbt/enter.h"
 #include "dbt/piece.h"
 #include "dbt/rewrite.h"
+#include "rt/log.h"
 
 /* Indexes of gregs in ucontext, in the order of our register numbers. */
 static const u8 greg_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
@@ -77,6 +78,7 @@ static struct place locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 	}
 	f = &cache.frag[frag];
 	rec = cache_rec_at(f, pc);
+	check_slow(rec - f->rec < f->nrec);
 	out->rip = f->pc + (u64)(s64)cache.rec[rec].guest;
 	if (f->host + cache.rec[rec].host == pc) {
 		take_registers(cpu, greg, SPILLS_NONE, out);

@@ -6,6 +6,7 @@
  */
 #include "dbt/piece.h"
 #include "dbt/rewrite.h"
+#include "rt/log.h"
 
 #define PART_SIZE 0x10000u
 #define PARTS (COPIES_SIZE / PART_SIZE)
@@ -36,6 +37,7 @@ static struct part *take_part(struct cpu *cpu)
 
 void piece_done(struct cpu *cpu)
 {
+	check(cpu->copy.part < PARTS);
 	cpu->copy.at = 0;
 	__atomic_store_n(&part[cpu->copy.part].owner, 0, __ATOMIC_RELEASE);
 }
@@ -121,6 +123,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	bool whole;
 	u8 *to;
 
+	check_slow(!cpu->copy.at && rec - f->rec < f->nrec && insns);
 	if (!p)
 		return false;
 	from = cpu->here.entry ? cache.entry[cpu->here.entry].host : f->host + cache.rec[rec].host;
@@ -144,6 +147,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	else if (f->lookup)
 		emit_jmp(&e, cache.miss);
 	emit_exits(&e, f, cpu->here.exit, from, end, to);
+	check((u64)(e.p - cache.copies) <= (cpu->copy.part + 1ul) * PART_SIZE);
 	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64) + APART;
 	prefetch_next(cache.copies + cpu->copy.part * PART_SIZE + p->used);
 	cpu->copy.end = whole ? 0 : stop;

@@ -2,6 +2,7 @@
 #include "dbt/polls.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
+#include "rt/log.h"
 
 #define LOOKAHEAD 6 /* instructions */
 #define LOOKAHEAD_FAR 24
@@ -169,6 +170,7 @@ u32 find_here(bool *safe)
 {
 	int place;
 
+	check_slow(tr.n && tr.n <= CPU_BLOCK_INSNS);
 	*safe = true;
 	if (tr.want & CPU_WANT_ONE)
 		*safe = flags_dead_for_one(&tr.insn[0].in);

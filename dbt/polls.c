@@ -2,6 +2,7 @@
 #include "dbt/polls.h"
 #include "dbt/cache.h"
 #include "dbt/translate.h"
+#include "rt/log.h"
 #include "rt/stats.h"
 
 bool polls_link(u32 exit, u32 entry)
@@ -15,6 +16,7 @@ u32 polls_in_front(u32 exit, u32 entry)
 {
 	struct entry *e = &cache.entry[entry];
 
+	check_slow(lock_held(RANK_DBT) && !polls_link(exit, entry));
 	for (u32 poll = e->poll; poll; poll = cache.entry[poll].poll)
 		if (polls_link(exit, poll) && !cache.frag[cache.entry[poll].frag].dead)
 			return poll;

@@ -133,6 +133,7 @@ static bool limit_exit(struct cpu *cpu, const struct exit *x)
 /* The thread is at that record's place, in front of the guest instruction at cpu->rip. */
 static void is_here(struct cpu *cpu, u32 frag, u32 rec, u32 exit)
 {
+	check_slow(frag && rec - cache.frag[frag].rec < cache.frag[frag].nrec);
 	cpu->here.pc = cpu->rip;
 	cpu->here.frag = frag;
 	cpu->here.rec = rec;
@@ -164,6 +165,7 @@ static void left_by_poll(struct cpu *cpu)
 {
 	const struct exit *x = &cache.exit[cpu->exit_id];
 
+	check(x->kind == EXIT_POLL);
 	stat_inc(limit_exits);
 	cpu->rip = x->target;
 	counting_correct(cpu, x->variant, x->rec);
@@ -177,6 +179,7 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 {
 	const struct exit *x = &cache.exit[id];
 
+	check_slow(id && x->kind <= EXIT_STALE && cache.frag[x->frag].exit <= id);
 	cpu->rip = x->target;
 	if (x->kind == EXIT_LIMIT && !x->patch)
 		counting_undo(cpu, x);
@@ -259,6 +262,7 @@ static u32 wanted(struct cpu *cpu)
 
 int run_enter_at(struct cpu *cpu, u64 host)
 {
+	check_slow(cache_contains(host) && !lock_ranks() && cpu->epoch);
 	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
 	return dbt_enter(cpu, host);
 }

@@ -242,6 +242,7 @@ static u32 fine_of(u32 want)
 /* The trace at hand is to be of that variant, of the code at pc. */
 static void begin(u32 variant, u64 pc)
 {
+	check_slow(lock_held(RANK_DBT) && variant / VARIANTS == cache.half);
 	guest_code_begin(&tr.code);
 	tr.variant = variant;
 	tr.want = cache.variant[variant].want;
@@ -269,7 +270,8 @@ static void end_frag(void)
 
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
 		cache.entry[i].insns = MIN(tr.insns - tr.before[i - tr.first_entry], ENTRY_LONG) & ENTRY_LONG;
-	check(host_here() - f->host < FRAG_MAX_BYTES);
+	check(host_here() - f->host < FRAG_MAX_BYTES && cache.nexit - f->exit <= FRAG_MAX_EXITS);
+	check_slow(f->nrec && (tr.insns || f->poll));
 	f->host_end = (u32)host_here();
 	f->nentry = cache.nentry - f->entry;
 	f->nexit = cache.nexit - f->exit;
@@ -327,6 +329,7 @@ u32 translate_poll(u32 variant, u32 entry, u32 distance)
 	u64 pc = cache.entry[entry].pc;
 	bool dead;
 
+	check(distance && distance <= POLL_MAX);
 	begin(variant, pc);
 	counting_begin(&tr.count, 0);
 	tr.late = false;

@@ -1,6 +1,7 @@
 /* See round.h: where the task is to be stopped next. */
 #include "event/period.h"
 #include "event/round.h"
+#include "rt/log.h"
 
 #define UNTIMED 1000000 /* of a source's units: how often a task whose ticks no timer brings is stopped for them */
 
@@ -146,6 +147,7 @@ UNNOTED void arm(struct round *r, bool again)
 {
 	bool refused = r->ctx->timer_refused;
 
+	check_slow(ctx_is_locked());
 	arm_seen(r, again);
 	if (likely(refused || !r->ctx->timer_refused))
 		return;

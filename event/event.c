@@ -11,6 +11,7 @@
 #include "event/sideband.h"
 #include "event/userpage.h"
 #include "event/watch.h"
+#include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/string.h"
 
@@ -112,6 +113,7 @@ void event_sync_units(task_id task)
 	struct event_ctx *ctx = event_ctx(task);
 	u32 units;
 
+	check_slow(ctx_is_locked());
 	if (ctx->quiet)
 		return;
 	units = wanted_units(ctx);
@@ -130,6 +132,7 @@ static void unit_use(const struct event *e, int by)
 {
 	u32 units = event_units(e);
 
+	check_slow(by == 1 || by == -1);
 	if (!units || !e->task)
 		return;
 	for (; units; units &= units - 1)
@@ -192,6 +195,7 @@ static void set_state(struct event *e, s64 state, u64 now)
 {
 	struct event_tally *t;
 
+	check_slow(ctx_is_locked() && state >= PERF_STATE_EXIT && state <= PERF_STATE_ACTIVE);
 	if (event_tally(e)->state == state)
 		return;
 	event_hold(e);
@@ -232,6 +236,7 @@ void event_sched_group(struct event *leader, u64 now)
 	bool on = event_tally(leader)->state >= PERF_STATE_INACTIVE;
 	struct event *s;
 
+	check_slow(ctx_is_locked());
 	sched_one(leader, on, now);
 	for_each_sibling(s, leader)
 		sched_one(s, on, now);
@@ -292,6 +297,7 @@ void event_sched_system(struct event *e)
 	bool on = effective_state(e) >= PERF_STATE_INACTIVE;
 	struct event *c;
 
+	check_slow(event_is_locked());
 	for_each_child(c, e) {
 		if (on)
 			event_enable(c);
@@ -323,6 +329,7 @@ void event_enable_family(struct event *e)
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	if (!e->lineage_on)
 		lineage_settle(e);
 	event_enable(e);
@@ -339,6 +346,7 @@ void event_disable_family(struct event *e)
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	if (e->lineage_on)
 		lineage_settle(e);
 	event_disable(e);
@@ -356,6 +364,7 @@ void event_reset_family(struct event *e)
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	reset(e);
 	for_each_child(c, e)
 		reset(c);
@@ -406,6 +415,7 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	*out = (struct event_total){own_count(e) + event_tally(e)->child_count, 0, 0};
 	if (with_times) {
 		own_times(e, out);
@@ -436,6 +446,7 @@ struct event *event_alloc(void)
 	struct event *e;
 	u32 nr = s->free.last;
 
+	check_slow(event_is_locked());
 	if (nr)
 		elist_del(&s->free, nr, LINK_CTX);
 	else if (s->slots_high < s->limits.slots)
@@ -478,6 +489,7 @@ static void join_ctx(struct event *e)
 
 void event_attach(struct event *e)
 {
+	check_slow(event_is_locked());
 	event_hold(e);
 	__atomic_store_n(&e->slot, SLOT_LIVE, __ATOMIC_RELEASE);
 	join_ctx(e);
@@ -550,6 +562,7 @@ static void fold(struct event *e)
 
 void event_fold_pending(struct event *root, u64 enabled)
 {
+	check_slow(event_is_locked());
 	event_hold(root);
 	root->tally.child_enabled += enabled;
 }
@@ -572,6 +585,7 @@ void event_exit(struct event *e)
 {
 	u64 now;
 
+	check_slow(event_is_locked());
 	if (e->parent) {
 		struct event *root = event_slot(e->parent);
 
@@ -593,6 +607,7 @@ void event_release(struct event *e)
 	u64 now = event_clock(e);
 	struct event *c;
 
+	check_slow(event_is_locked());
 	lineage_close(e);
 	event_watch_closed_locked(e);
 	for_each_child(c, e)

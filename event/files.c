@@ -4,6 +4,7 @@
 #include <asm-generic/errno.h>
 #include "event/event.h"
 #include "event/ring.h"
+#include "rt/log.h"
 #include "rt/string.h"
 
 #define FREE_CHUNK 0x80000000u /* in a first entry, which is a link then */
@@ -60,6 +61,7 @@ static bool enter(u32 files, u64 fd, struct event *e)
 {
 	struct event_files *f = event_files_slot(files);
 
+	check(fd < EVENT_FDS);
 	if (!f->chunk[fd / EVENT_FD_CHUNK] && !add_chunk(&f->chunk[fd / EVENT_FD_CHUNK]))
 		return false;
 	if (*event_fd_entry(files, fd))
@@ -75,6 +77,7 @@ struct event *event_files_get_locked(task_id task, u64 fd)
 {
 	u32 nr = event_files_lookup(task, fd);
 
+	check_slow(event_is_locked());
 	return nr ? event_slot(nr) : NULL;
 }
 
@@ -102,11 +105,13 @@ s32 event_files_find(task_id task, u32 nr)
 
 int event_files_install_locked(task_id task, u64 fd, struct event *e)
 {
+	check_slow(event_is_locked());
 	return fd < EVENT_FDS && enter(event_ctx(task)->files, fd, e) ? 0 : -EMFILE;
 }
 
 void event_files_uninstall_locked(task_id task, u64 fd)
 {
+	check_slow(event_is_locked());
 	drop_range(event_ctx(task)->files, fd, fd);
 }
 
@@ -238,6 +243,7 @@ static u32 take_free(void)
 	struct event_space *s = event_space;
 	u32 files = EVENT_WITHIN(s->files_free, files);
 
+	check_slow(event_is_locked());
 	if (files)
 		s->files_free = event_files_slot(files)->next_free;
 	else if (s->files_high < EVENT_FILES)
@@ -277,6 +283,7 @@ int event_files_fork_locked(task_id parent, task_id child, bool share)
 	u32 from = event_ctx(parent)->files;
 	u32 to = share ? from : take_free();
 
+	check_slow(event_is_locked());
 	if (!to || (!share && !copy_table(to, from)))
 		return -ENOMEM;
 	use_table(child, to);
@@ -326,5 +333,6 @@ int event_files_exec(task_id task, u64 (*inode_of)(u64 fd))
 
 void event_files_exit_locked(task_id task)
 {
+	check_slow(event_is_locked());
 	unuse_table(event_ctx(task)->files);
 }

@@ -8,6 +8,7 @@
 #include <asm-generic/errno.h>
 #include "event/event.h"
 #include "rt/fmt.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -71,6 +72,7 @@ static int emit(struct compiler *c, struct filter_node node)
 {
 	if (c->n == FILTER_NODES)
 		return refuse(ENOSPC, "the filter is too long");
+	check_slow(node.op < OP_COMPARE_NR || c->depth >= (node.op == OP_NOT ? 1 : 2));
 	c->out[c->n++] = node;
 	if (node.op < OP_COMPARE_NR)
 		c->depth++;
@@ -526,6 +528,7 @@ int filter_attach(struct event *root, const struct filter_node *filter, u32 n)
 	struct event_filter where;
 	u64 word;
 
+	check_slow(event_is_locked());
 	if (has_ustring(filter, n))
 		__atomic_store_n(&event_space->ustrings, 1, __ATOMIC_RELAXED);
 

@@ -7,6 +7,7 @@
 #include "event/event.h"
 #include "event/lineage.h"
 #include "event/period.h"
+#include "rt/log.h"
 
 /*
  * A child of the root event that `from` is or belongs to. Its state follows that of `from`, not attr.disabled; its
@@ -17,6 +18,7 @@ struct event *inherit_child(struct event *from, task_id task, s64 state, u64 now
 	struct event *root = from->parent ? event_slot(from->parent) : from;
 	struct event *e = event_alloc();
 
+	check_slow(event_is_locked());
 	if (!e)
 		return NULL;
 	e->task = task;
@@ -84,6 +86,7 @@ int inherit_task(task_id parent, task_id child, u64 clone_flags)
 	struct event *e;
 	int err = 0;
 
+	check_slow(event_is_locked());
 	lineage_fork(parent, child);
 	for_each_in_ctx(e, event_ctx(parent)) {
 		/* Children of per-CPU events get sisters from their parent, below. */

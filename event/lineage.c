@@ -115,6 +115,7 @@ void lineage_see(task_id task, s32 cpu)
 {
 	struct event_ctx *ctx = event_ctx(task);
 
+	check_slow(event_is_locked());
 	if (cpu < 0 || lineage_has_seen(task, cpu))
 		return;
 	set_seen(ctx, cpu);
@@ -123,6 +124,7 @@ void lineage_see(task_id task, s32 cpu)
 
 void lineage_settle(struct event *root)
 {
+	check_slow(event_is_locked());
 	if (!root->lineage)
 		return;
 	for_each_heir(task, lineage_slot(root->lineage))
@@ -222,6 +224,7 @@ void lineage_close(struct event *root)
 {
 	u32 nr = root->lineage;
 
+	check_slow(event_is_locked());
 	if (!nr)
 		return;
 	if (root->nr_siblings && !root->lineage_on)
@@ -234,6 +237,7 @@ void lineage_close(struct event *root)
 
 void lineage_switched(struct event *root, bool on)
 {
+	check_slow(event_is_locked());
 	root->lineage_on = on;
 }
 
@@ -319,6 +323,7 @@ void lineage_fork(task_id parent, task_id child)
 	struct event_ctx *ctx = event_ctx(child);
 	u32 nr;
 
+	check_slow(event_is_locked());
 	if (!from->lineage)
 		join_roots(parent);
 	nr = from->lineage ? from->lineage : from->own_lineage;
@@ -365,6 +370,7 @@ void lineage_exit(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
 
+	check_slow(event_is_locked());
 	ctx->own_lineage = 0;
 	if (!ctx->lineage)
 		return;

@@ -2,6 +2,7 @@
 #include "event/list.h"
 
 #include "event/space.h"
+#include "rt/log.h"
 
 static struct elink *link_of(u32 nr, size_t link)
 {
@@ -25,6 +26,7 @@ static void insert_after(struct elist *list, u32 prev, u32 nr, size_t link)
 
 void elist_add(struct elist *list, u32 nr, size_t link)
 {
+	check_slow(ctx_is_locked());
 	insert_after(list, list->last, nr, link);
 }
 
@@ -32,6 +34,7 @@ void elist_del(struct elist *list, u32 nr, size_t link)
 {
 	struct elink *l = link_of(nr, link);
 
+	check_slow(ctx_is_locked());
 	if (l->prev)
 		link_of(l->prev, link)->next = l->next;
 	else

@@ -6,6 +6,7 @@
 #include "event/files.h"
 #include "event/ring.h"
 #include "event/userpage.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -273,6 +274,7 @@ static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
 	bool is_new;
 	int err;
 
+	check_slow(event_is_locked());
 	if (!e)
 		return refuse(EBADF, "the event was closed meanwhile");
 	err = find_ring(e, rq, &r);
@@ -441,6 +443,7 @@ static bool is_alive(u32 mm)
 
 void event_mm_join_locked(task_id task, u32 mm)
 {
+	check_slow(event_is_locked());
 	event_ctx(task)->mm = mm ? mm : event_space->next_mm++;
 	link_task(task);
 }
@@ -460,6 +463,7 @@ void event_mm_leave_locked(task_id task)
 	u32 mm = event_ctx(task)->mm;
 	struct event_map *m;
 
+	check_slow(event_is_locked());
 	if (event_ctx(task)->unmapping)
 		stop_unmapping(task);
 	unlink_task(task);

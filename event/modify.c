@@ -5,6 +5,7 @@
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/files.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -48,6 +49,7 @@ static void apply(struct event *e, const struct perf_attr *new, const struct eve
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	copy_breakpoint(&e->attr, new);
 	e->source = *source;
 	for_each_child(c, e) {

@@ -10,6 +10,7 @@
 #include "event/lineage.h"
 #include "event/period.h"
 #include "event/ring.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 
 #define READ_SIZE_MAX 16384
@@ -230,6 +231,7 @@ static struct event *fill(const struct opening *o, u64 inode)
 	const struct event_request *r = o->r;
 	struct event *e = event_alloc();
 
+	check_slow(event_is_locked());
 	if (!e)
 		return NULL;
 	e->task = o->task;

@@ -10,6 +10,7 @@
 #include "event/period.h"
 #include "event/round.h"
 #include "event/throttle.h"
+#include "rt/log.h"
 
 static void unthrottle(struct round *r, struct event *e)
 {
@@ -305,6 +306,7 @@ void event_overflow(task_id task, const struct snapshot *snap, struct overflow_r
 {
 	struct round r = round_of(task, snap, out);
 
+	check_slow(snap && out && !section_is_open());
 	section_run(overflow_all, &r);
 }
 
@@ -341,6 +343,7 @@ void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *sna
 {
 	struct hit h = {round_of(task, snap, out), event, event_id};
 
+	check_slow(snap && out && !section_is_open());
 	section_run(hit_one, &h);
 }
 

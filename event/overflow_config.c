@@ -8,6 +8,7 @@
 #include "event/period.h"
 #include "event/sideband.h"
 #include "event/throttle.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 
 void overflow_wants(task_id task, struct overflow_wants *out)
@@ -43,6 +44,7 @@ void overflow_sync(task_id task)
 {
 	struct overflow_wants w;
 
+	check_slow(ctx_is_locked());
 	if (event_ctx(task)->quiet)
 		return;
 	ctx_hold(task);
@@ -82,6 +84,7 @@ int overflow_set_period(struct event *root, u64 value)
 {
 	struct event *c;
 
+	check_slow(event_is_locked());
 	if (!attr_is_sampling(&root->attr))
 		return refuse(EINVAL, "the event does not sample");
 	if (!value)
@@ -101,6 +104,7 @@ int overflow_set_period(struct event *root, u64 value)
 
 int overflow_refresh(struct event *root, s32 n)
 {
+	check_slow(event_is_locked());
 	if (root->attr.inherit)
 		return refuse(EINVAL, "inherited events cannot be refreshed");
 	if (!attr_is_sampling(&root->attr))

@@ -2,6 +2,7 @@
 #include "event/period.h"
 
 #include "event/event.h"
+#include "rt/log.h"
 
 #define SECOND 1000000000ul
 #define STEP_MAX (1ul << 62)
@@ -55,6 +56,7 @@ u64 period_advance(struct event *e, u64 now)
 {
 	u64 step = period_step(e), next = e->next + step, passed = 0;
 
+	check_slow(ctx_is_locked());
 	if (!e->attr.freq && e->freq_count > e->next)
 		next = e->freq_count;
 	if (unlikely(next <= now)) {

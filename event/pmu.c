@@ -2,6 +2,7 @@
 #include "event/pmu.h"
 
 #include <asm-generic/errno.h>
+#include "rt/log.h"
 #include "rt/refuse.h"
 
 #pragma weak hw_pmu_init
@@ -14,6 +15,7 @@ static u32 nr_pmus;
 
 int pmu_register(const struct pmu *pmu)
 {
+	check(pmu->name && pmu->event_init);
 	if (nr_pmus == PMU_MAX)
 		return -ENOSPC;
 	pmus[nr_pmus] = pmu;

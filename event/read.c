@@ -7,6 +7,7 @@
 #include "event/files.h"
 #include "event/map.h"
 #include "event/task.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 
 static u64 *read_one(struct event *e, u64 format, u64 *at)
@@ -45,11 +46,13 @@ static long read_locked(struct event *e, u64 *buf, u64 size)
 	u32 siblings = __atomic_load_n(&event_leader(e)->nr_siblings, __ATOMIC_RELAXED);
 	u64 format = __atomic_load_n(&e->attr.read_format, __ATOMIC_RELAXED), *end;
 
+	check_slow(event_is_locked());
 	if (event_tally(e)->state == PERF_STATE_ERROR)
 		return 0;
 	if (siblings > size || size < attr_read_size(format, siblings))
 		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
 	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings) : read_one(e, format, buf);
+	check((u64)(end - buf) * sizeof(u64) <= size);
 	return (end - buf) * sizeof(u64);
 }
 

@@ -7,6 +7,7 @@
 #include "event/files.h"
 #include "event/lineage.h"
 #include "event/ring.h"
+#include "rt/log.h"
 
 static bool is_over(const struct event *e)
 {
@@ -30,6 +31,7 @@ u32 event_ready_locked(struct event *e)
 	u32 bits = stays(e);
 	struct ring *r = ring_of(e);
 
+	check_slow(event_is_locked());
 	return bits || !r ? bits : __atomic_exchange_n(&r->poll, 0, __ATOMIC_ACQ_REL);
 }
 
@@ -120,6 +122,7 @@ void event_ready_at_exit(struct event *root)
 {
 	struct ring *r = ring_of(root);
 
+	check_slow(event_is_locked());
 	if (r)
 		ring_wake(r, 0);
 	else

@@ -7,6 +7,7 @@
 #include "event/ring_memory.h"
 #include "event/userpage.h"
 #include "event/sample.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -20,6 +21,8 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 {
 	struct ring *r = ring_memory_find(pages);
 
+	check(!(pages & (pages - 1)));
+	check_slow(event_is_locked());
 	if (!r)
 		return NULL;
 	ring_hold(r);
@@ -44,6 +47,7 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark)
 
 void ring_put(struct ring *r)
 {
+	check_slow(event_is_locked());
 	ring_hold(r);
 	if (r->maps || r->feeders.first)
 		return;
@@ -63,6 +67,7 @@ void ring_attach(struct event *root, struct ring *r)
 {
 	struct ring *old = ring_of(root);
 
+	check_slow(event_is_locked());
 	if (old == r)
 		return;
 	if (old) {
@@ -87,6 +92,7 @@ void ring_detach_all(struct ring *r)
 {
 	struct event *e;
 
+	check_slow(event_is_locked());
 	ring_hold(r);
 	for_each_feeder(e, r) {
 		elist_del(&r->feeders, event_nr(e), LINK_RING);
@@ -120,6 +126,7 @@ int ring_redirect(struct event *root, struct event *to)
 {
 	int err = to ? ring_check_redirect(root, to) : 0;
 
+	check_slow(event_is_locked());
 	if (err)
 		return err;
 	if (root->ring && ring_is_own(ring_of(root), root))
@@ -132,6 +139,7 @@ int ring_pause(struct event *root, bool pause)
 {
 	struct ring *r = ring_of(root);
 
+	check_slow(event_is_locked());
 	if (!r || !r->pages)
 		return refuse(EINVAL, "the event has no ring buffer");
 	ring_hold(r);
@@ -278,6 +286,7 @@ bool ring_end(struct ring_out *o, u32 kill)
 	struct event *root = ring_root(o->event);
 	struct ring *r = o->ring;
 
+	check_slow(ctx_is_locked());
 	r->head = o->head;
 	if (unlikely(o->has_lost))
 		r->lost = 0;

@@ -1,6 +1,7 @@
 /* See ring_memory.h. */
 #include "event/ring_memory.h"
 
+#include "rt/log.h"
 #include "rt/string.h"
 
 static u32 nr_of(const struct ring *r)
@@ -86,6 +87,7 @@ struct ring *ring_memory_find(u32 pages)
 	struct ring *r = *list_of(pages) ? ring_slot(*list_of(pages)) : NULL;
 	u32 page;
 
+	check_slow(event_is_locked());
 	if (r)
 		return r;
 	r = new_slot();

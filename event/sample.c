@@ -8,6 +8,7 @@
 
 #include "event/event.h"
 #include "event/sample_parts.h"
+#include "rt/log.h"
 
 /* PERF_MEM_NA of Linux: every part of data_src says "not available". */
 #define DATA_SRC_NA                                                                                                    \
@@ -183,6 +184,7 @@ UNNOTED bool sample_write(struct event *e, const struct snapshot *snap, u64 peri
 	front = put_front(s.word, e, snap, period);
 	end = put_back(front, e, snap);
 	fixed = (u32)((char *)end - (char *)&s);
+	check_slow(fixed <= sizeof(s));
 	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(e, snap), (u16)fixed};
 	if (e->attr.sample_type & SAMPLE_VARIABLE)
 		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, snap, kill);

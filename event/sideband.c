@@ -9,6 +9,7 @@
 #include "event/event.h"
 #include "event/lineage.h"
 #include "event/sample_parts.h"
+#include "rt/log.h"
 #include "rt/string.h"
 
 #ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
@@ -73,6 +74,7 @@ void sideband_sync_locked(task_id task)
 {
 	u32 *word = task ? &event_ctx(task)->sideband : &event_space->sideband;
 
+	check_slow(event_is_locked());
 	if (task && event_ctx(task)->quiet)
 		return;
 	__atomic_store_n(word, sideband_of_ctx(task), __ATOMIC_RELAXED);
@@ -143,6 +145,7 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 {
 	struct perf_event_header h = {.type = type, .misc = (u16)misc};
 
+	check_slow(ctx_is_locked());
 	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
 	r->event = e;
 	r->id = (struct sample_id_of){.time = time_of(e, n), .cpu = (u32)n->cpu};
@@ -312,6 +315,7 @@ void sideband_fork_locked(task_id parent, task_id child, const struct sideband_n
 	struct relation rel = {.type = PERF_RECORD_FORK, .task = child, .parent = parent};
 	struct news n;
 
+	check_slow(event_is_locked());
 	if (sideband_wanted(parent, SB_TASK)) {
 		n = news_of(parent, SB_TASK, write_task, &rel);
 		tell_locked(&n);
@@ -327,6 +331,7 @@ void sideband_exit_locked(task_id task)
 	struct relation rel = {.type = PERF_RECORD_EXIT, .task = task};
 	struct news n;
 
+	check_slow(event_is_locked());
 	if (!sideband_wanted(task, SB_TASK))
 		return;
 	n = news_of(task, SB_TASK, write_task, &rel);
@@ -415,6 +420,7 @@ void sideband_throttle_locked(struct event *e, bool throttled)
 	struct news n = news_of(e->task ? e->task : host_current(), 0, NULL, NULL);
 	struct record r;
 
+	check_slow(ctx_is_locked());
 	if (!record_begin(&r, e, &n, throttled ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0, 3 * 8))
 		return;
 	ring_u64(&r.out, r.id.time);

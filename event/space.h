@@ -316,6 +316,19 @@ void event_unlock(void);
 void ctx_lock(task_id task);
 void ctx_unlock(task_id task);
 
+/*
+ * For check_slow(): event_lock() is held; the calling thread is in a section, with that lock or its context's. By what the thread knows
+ * itself: the locks are where others may write.
+ */
+static inline bool event_is_locked(void)
+{
+	return section_is_open() && lock_held(RANK_EVENT);
+}
+static inline bool ctx_is_locked(void)
+{
+	return section_is_open();
+}
+
 /* NULL if everything derived agrees with the slot tables, else what does not. With the lock held; slow. */
 const char *event_validate(void);
 

@@ -5,12 +5,14 @@
 #include "event/overflow.h"
 #include "event/period.h"
 #include "event/sideband.h"
+#include "rt/log.h"
 
 #define SIGNAL_INTERRUPTS 16 /* a signal, its return, and a handler in which other events have samples may cost the task 100 us */
 
 /* The kernel's perf_event_throttle_group() and its counterpart: the record is the leader's. */
 void throttle_set(struct event *e, bool on)
 {
+	check_slow(ctx_is_locked());
 	if (!overflow_active(e) && !event_is_leader(e))
 		return;
 	e->throttled = on && overflow_active(e);
@@ -89,6 +91,7 @@ void throttle_spent(task_id task, u64 begin, u64 end)
 	struct event_ctx *ctx = event_ctx(task);
 	struct event *e;
 
+	check_slow(ctx_is_locked());
 	take(ctx, begin, end);
 	if (likely(ctx->debt <= THROTTLE_DEBT))
 		return;

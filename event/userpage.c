@@ -2,6 +2,7 @@
 #include "event/userpage.h"
 
 #include "event/ring.h"
+#include "rt/log.h"
 
 #define COUNTER_BITS 64
 
@@ -84,6 +85,7 @@ void userpage_update(struct event *e)
 	struct perf_event_mmap_page *p;
 	u32 seq;
 
+	check_slow(ctx_is_locked());
 	if (likely(!r) || !ring_is_own(r, e))
 		return;
 	p = ring_page(r);

@@ -5,6 +5,7 @@
 #include "event/after.h"
 #include "event/files.h"
 #include "event/ready.h"
+#include "rt/log.h"
 
 #define STICKY ((u32)EPOLLERR | EPOLLHUP) /* always of interest, and no look takes them away */
 #define FLAGS (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP)
@@ -146,6 +147,7 @@ static void put_locked(struct event_watch *w)
 
 void event_watch_closed_locked(struct event *root)
 {
+	check_slow(event_is_locked());
 	for (u32 nr = root->watches, prev = 0, next; nr && slot(nr)->prev == prev; prev = nr, nr = next) {
 		next = slot(nr)->next;
 		__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);

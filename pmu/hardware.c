@@ -11,6 +11,7 @@
 #include "model/cycles.h"
 #include "pmu/events.h"
 #include "pmu/host.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 
 #define CONFIG1_CALL_STACK 1u /* format "callstack": call chains are exact ones */
@@ -114,6 +115,7 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
 	if (out->per_cpu)
 		return 0;
+	check(row->source < CELL_NR);
 	out->source = row->source;
 	out->rdpmc = 1 + row->source;
 	out->units = cpu_want_bit((enum cell)row->source);
@@ -133,6 +135,7 @@ static u64 hw_read(task_id task, u32 source)
 
 static void hw_want(task_id task, u32 units)
 {
+	check_slow(ctx_is_locked());
 	__atomic_store_n(&host_task_bank(task)->want, units & ~EVENT_UNITS_TRACE, __ATOMIC_RELEASE);
 	kick_after(task);
 }
@@ -143,6 +146,7 @@ static UNNOTED void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 	u32 limited = 0;
 	bool adaptive = true;
 
+	check_slow(host_own_cpu() && ctx_is_locked());
 	for (u32 i = 0; i < n; i++)
 		if (limit[i].source < CELL_NR && limit[i].next != ~0ul) {
 			limited |= 1u << limit[i].source;

@@ -5,6 +5,7 @@
 #include "event/space.h"
 #include "pmu/events.h"
 #include "rt/fmt.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -150,6 +151,7 @@ enum pmu_node pmu_sysfs_find(const char *path, u32 *mode)
 
 static s32 *number_of(const struct node *n)
 {
+	check(n->kind == PMU_NODE_FILE && !n->text);
 	return (s32 *)((char *)event_sysctl() + n->number);
 }
 

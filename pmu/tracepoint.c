@@ -12,6 +12,7 @@
 #include "cpu/cpu.h"
 #include "event/filter.h"
 #include "event/space.h"
+#include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
 
@@ -170,6 +171,7 @@ void tracepoint_fill(const struct tracepoint *tp, s64 nr, s32 tid, const u64 *va
 	u16 id = (u16)tracepoint_id(tp->kind, nr);
 	u32 n = tp->kind == TRACE_ENTER ? tp->nr_args : tp->kind == TRACE_RAW_ENTER ? TRACE_ARGS : 1, len = 16 + 8 * n;
 
+	check(len + 4 <= sizeof(out->data));
 	memset(out->data, 0, len + 4);
 	memcpy(out->data, &id, sizeof(id));
 	memcpy(out->data + 4, &tid, sizeof(tid));

@@ -39,6 +39,11 @@ u64 lock_ranks(void)
 #endif
 }
 
+bool lock_held(u32 rank)
+{
+	return !held_ranks || !held_ranks() || (lock_ranks() >> rank & 1);
+}
+
 void lock_set_ranks(u64 ranks)
 {
 #ifdef PCL_DEBUG
@@ -70,6 +75,7 @@ static bool cas(u32 *word, u32 old, u32 new)
 
 void lock_init(struct lock *l, enum lock_rank rank)
 {
+	check(rank > RANK_NONE && rank <= RANK_LOG);
 	l->word = 0;
 	l->rank = rank;
 }
@@ -96,7 +102,11 @@ bool lock_try(struct lock *l)
 
 void lock_release(struct lock *l)
 {
+	u32 was;
+
 	rank_check_release(l->rank);
-	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+	was = __atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE);
+	check(was);
+	if (was == 2)
 		sys3(__NR_futex, &l->word, FUTEX_WAKE_PRIVATE, 1);
 }

@@ -44,4 +44,7 @@ u64 lock_ranks(void);
 void lock_set_ranks(u64 ranks);
 void lock_rank_acquired(u32 rank);
 
+/* For check_slow(): the calling thread has locked something of that rank, or it is not known. */
+bool lock_held(u32 rank);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <asm/errno.h>
 #include <linux/mman.h>
+#include "rt/log.h"
 #include "rt/sys.h"
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
@@ -20,6 +21,7 @@ int reserve_prot(int prot)
 
 struct reserve reserve_of(u64 start, u64 size, int prot)
 {
+	check(!((start | size) % PAGE_SIZE));
 	return (struct reserve){start, start + size, reserve_in_steps ? start : start + size, (u32)prot};
 }
 
@@ -28,6 +30,7 @@ static bool make_ready(struct reserve *r, u64 until)
 {
 	long ret;
 
+	check_slow(r->start <= r->ready && r->ready < until && until <= r->end);
 	if (r->prot) {
 		ret = sys3(__NR_mprotect, (long)r->ready, (long)(until - r->ready), r->prot);
 	} else {
@@ -57,6 +60,7 @@ u64 reserve_give_up(struct reserve *r, u64 keep, u64 bytes)
 {
 	u64 from = MAX(ALIGN_UP(keep, PAGE_SIZE), r->ready - MIN(bytes, r->ready - r->start));
 
+	check_slow(keep >= r->start);
 	if (!r->prot || from >= r->ready || sys3(__NR_mprotect, (long)from, (long)(r->ready - from), PROT_READ))
 		return 0;
 	bytes = r->ready - from;

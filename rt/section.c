@@ -39,6 +39,7 @@ static inline void begin(struct section *s, u64 state)
 {
 	struct journal *j = s->journal;
 
+	check_slow(!s->open && s->number);
 	s->turn = turn_of(state);
 	s->name = name_of(s->number, s->turn);
 	s->after = 0;
@@ -54,6 +55,7 @@ static inline void end(struct section *s)
 	struct journal *j = s->journal;
 	u64 old = state_of(j);
 
+	check_slow(s->open);
 	s->noting = 0;
 	__atomic_store_n(&j->state, (s->turn + 1) << SECTION_TURN_SHIFT, __ATOMIC_RELEASE); /* A */
 	__atomic_store_n(&s->open, 0, __ATOMIC_RELEASE);
@@ -72,6 +74,7 @@ static void free_spare(struct journal *spare)
 
 static void use_journal(struct section *s, u64 number)
 {
+	check((number & ~(u64)SECTION_SPARE) < SECTION_JOURNALS);
 	s->number = number;
 	s->journal = section_journal((u32)number);
 }
@@ -107,6 +110,7 @@ static void do_what_was_put_off(struct section *s)
 {
 	struct journal *j = s->journal;
 
+	check_slow(!s->after && s->afters <= SECTION_AFTERS);
 	if (section_mark(&s->end))
 		return; /* somebody else has done it */
 	s->noting = 0;
@@ -404,6 +408,7 @@ void section_run(void (*work)(void *arg), void *arg)
 {
 	struct section *s = section_self();
 
+	check_slow(!s->open);
 	s->serial++;
 	section_call(s, work, arg);
 }
@@ -412,6 +417,7 @@ void slock_hold(struct slock *l)
 {
 	struct section *s = section_self();
 
+	check(s->open);
 	if (!has(s, l))
 		acquire_in_section(s, l);
 }
@@ -420,6 +426,7 @@ void slock_release(struct slock *l)
 {
 	struct section *s = section_self();
 
+	check(s->depth && s->open);
 	if (--s->depth)
 		return;
 	lock_set_ranks(s->ranks);

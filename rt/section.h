@@ -171,6 +171,11 @@ void slock_release(struct slock *l);
 void slock_hold(struct slock *l);
 /* The calling thread's section has it. */
 bool slock_is_held(const struct slock *l);
+/* For check_slow(): the calling thread is in a section. That is known to it alone; what it has locked is in shared memory, which proves nothing. */
+static inline bool section_is_open(void)
+{
+	return section_self()->open;
+}
 
 /*
  * Outside of sections: work(arg). Its first section restarts by calling it again, so that nothing of the stack needs to be kept for that. What the

@@ -1,5 +1,6 @@
 /* Taking a section over from a thread that does not run: section.h says how, and why it is safe. */
 #include <linux/time_types.h>
+#include "rt/log.h"
 #include "rt/section_state.h"
 #include "rt/stats.h"
 
@@ -123,6 +124,7 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 	struct journal *j;
 	u64 state, taker;
 
+	check_slow(deep <= TAKERS_MAX);
 	if (is_over(name)) /* or it is none: somebody has written there who had no business to */
 		return;
 	j = journal_named(name);

@@ -1,6 +1,7 @@
 /* What comes in front of checked code and of watched accesses: see dbt/trace.h. */
 #include "dbt/trace.h"
 #include "dbt/watch.h"
+#include "rt/log.h"
 
 /* mov $-want, %rcx; add the size bytes at addr; on to the next check if that is zero, else out by way of `stale` later */
 static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
@@ -30,6 +31,7 @@ void emit_check(void)
 	u64 pc = tr.insn[0].pc;
 	u32 len = 0, n = 0;
 
+	check_slow(tr.n && tr.n <= CPU_BLOCK_INSNS);
 	for (u32 k = 0; k < tr.n; k++) {
 		memcpy(code + len, tr.insn[k].bytes, tr.insn[k].in.len);
 		len += tr.insn[k].in.len;
@@ -40,6 +42,7 @@ void emit_check(void)
 	for (u32 at = 0; at < len;) {
 		u32 size = len - at >= 8 ? 8 : len - at >= 4 ? 4 : 1;
 
+		check(n < ARRAY_SIZE(stale));
 		stale[n++] = emit_compare(pc + at, code + at, size);
 		at += size;
 	}
@@ -66,6 +69,7 @@ void emit_watch(const struct guest_insn *gi)
 	rec = cache.nrec;
 	rec_add(gi->pc)->spills = RAX | RCX << 4;
 	c = watch_emit(&tr.e, &gi->in, gi->pc);
+	check(c.n && c.n <= ARRAY_SIZE(c.patch));
 	for (u32 i = 0; i < c.n; i++) {
 		hot = cold_begin(c.patch[i]);
 		if (c.flags_saved)

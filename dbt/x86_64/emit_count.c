@@ -1,7 +1,9 @@
 /* A block's increments, and leaving in front of it when a word is used up: see dbt/trace.h. */
+#include "dbt/polls.h"
 #include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
+#include "rt/log.h"
 
 void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled)
 {
@@ -66,6 +68,7 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 	u32 id, back;
 	u8 *patch;
 
+	check(units && units <= POLL_MAX + CPU_BLOCK_UNITS);
 	rec_add(pc);
 	if (tr.late) {
 		emit_add(disp, (s32)units, flags_dead);

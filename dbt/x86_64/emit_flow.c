@@ -7,6 +7,7 @@
 #include "dbt/lbr.h"
 #include "dbt/rewrite.h"
 #include "dbt/trace.h"
+#include "rt/log.h"
 
 /* Scratch registers, whose record is to say RCX | RDX << 4. */
 static void emit_spill(void)
@@ -114,6 +115,7 @@ static u64 emit_loop(const struct guest_insn *gi)
 	emit8(&tr.e, 0);
 	u8 *over = tr.e.p;
 	u8 *patch = emit_jmp_unlinked();
+	check_slow(tr.e.p - over < 128);
 	over[-1] = (u8)(tr.e.p - over);
 	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), patch);
 	return gi->pc + gi->in.len;
@@ -125,6 +127,7 @@ static void note_fix(void)
 	struct rec *r = &cache.rec[cache.nrec - 1];
 	u64 at = (u64)code_host(tr.e.fix) - cache.frag[tr.frag].host - r->host;
 
+	check_slow(!tr.e.fix || tr.e.fix < tr.e.p);
 	if (!tr.e.fix)
 		return;
 	if (r->fix || at > REC_FIX_MAX)

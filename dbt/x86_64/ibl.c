@@ -89,6 +89,7 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 		l.at = code_host(e->p);
 		emit_rcx_plus(e, 1 - pc);
 		emit8(e, 0xe2);
+		check_slow(e->p - mismatch < 127);
 		emit8(e, (u8)(mismatch - (e->p + 1)));
 	} else {
 		emit_number(e, entry);
@@ -114,6 +115,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 {
 	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : cache.miss;
 
+	check_slow(host >= cache.miss && (!to || cache.entry[to].landing));
 	if (before) {
 		cache.entry[before].landing_next = to;
 		emit_patch_rel32(code_at(cache.entry[before].landing_miss), host);
@@ -128,6 +130,7 @@ static void make_landing(struct entry *en)
 	struct emit e = {.p = cache.hot};
 	struct landing l = ibl_emit_landing(&e, (u32)(en - cache.entry), en->pc);
 
+	check_slow(!en->landing);
 	emit_jmp(&e, (u8 *)(uintptr_t)en->host);
 	cache.hot = e.p;
 	en->landing = l.at;

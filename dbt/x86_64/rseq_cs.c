@@ -216,6 +216,7 @@ void rseq_cs_emit_guard(const struct guest_insn *gi)
 	emit8(e, 0xe3), emit8(e, 0);			 /* jrcxz */
 	over = e->p;
 	emit_jmp_cpu(e, CPU_AT(rt_fn) + 8 * RT_RSEQ_CS_ABORT);
+	check_slow(e->p - over < 128);
 	over[-1] = (u8)(e->p - over);
 	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
 	emit_load_cpu(e, RDX, CPU_AT(spill[1]));
@@ -248,6 +249,7 @@ void rseq_cs_emitted(const struct guest_insn *gi)
 /* The kernel may read it at any moment: it never describes anything but the one piece of code or none. */
 static void set_range(struct rseq_cs *range, u32 start, u32 end)
 {
+	check_slow(start <= end);
 	__atomic_store_n(&range->post_commit_offset, 0, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&range->start_ip, start, __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
 /* See dbt/watch.h. */
 #include "dbt/watch.h"
 #include "dbt/dbt.h"
+#include "rt/log.h"
 
 #define PFX_67 8
 #define WIDEST 64 /* bytes of an access that is not always stopped at; os/ sets watch_lo for it */
@@ -107,6 +108,7 @@ static void emit_lea(struct emit *e, const struct address *a, unsigned base, uns
 {
 	bool has_base = base != 0xff, has_index = index != 0xff;
 
+	check_slow(!has_index || index != RSP); /* that is none */
 	if (a->narrow)
 		emit8(e, 0x67);
 	emit8(e, 0x48 | (has_base && base >= 8) | (has_index && index >= 8) << 1);

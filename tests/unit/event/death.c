@@ -188,6 +188,7 @@ static void expect_watched(void)
 	u32 nr = *event_fd_entry(event_ctx(1)->files, (u64)watched);
 
 	expect(nr);
+	event_lock();
 	event_read_total(event_slot(nr), false, &total);
 	expect_long(total.count, 141);
 	for (u32 cpu = 0; cpu < 2; cpu++) {
@@ -195,6 +196,7 @@ static void expect_watched(void)
 		expect_long(total.count, cpu ? 0 : 141);
 		expect_long(total.enabled, 141);
 	}
+	event_unlock();
 }
 
 static void op_open(void)
