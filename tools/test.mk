@@ -1,6 +1,7 @@
 # make check and make bench: included by tools/build.mk.
 #
 #   make check [TESTS='count/* unit/*'] [MODE=...]
+#   make check-fast
 #   make bench [BENCH='fib xz']
 #
 # Guest programs (everything under tests/ but tests/unit) are built without sanitizers in every mode: they are what pcl runs.
@@ -17,18 +18,30 @@ TEST_PROGRAMS := $(O)/bench/threads $(T)/count/oracle $(T)/count/counted $(T)/co
 
 BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 
-.PHONY: test-programs test-deps
+.PHONY: test-programs test-deps hosted-tests check-fast
 
 test-deps:
 	@tools/install-deps
+
+# Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named: TESTS='dbg:count/*'.
+OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
 
 # A program that does not compile is a test that fails, not the end of all tests.
 check: test-deps
 	$(MAKE) all
 	-$(MAKE) -k test-programs
+	-$(foreach m,$(OTHERS),$(MAKE) -k MODE=$(m) hosted-tests;)
 	@tests/run $(O) $(TESTS:%='%')
 
+check-fast: test-deps
+	@$(MAKE) --no-print-directory -s all
+	-@$(MAKE) --no-print-directory -s -k test-programs
+	@tests/run $(O) fast
+
 test-programs: $(TEST_PROGRAMS)
+
+# What tests of other builds need, without ./pcl: guest programs are those of MODE=rel.
+hosted-tests: $(O)/pcl $(O)/pclrt $(UNIT_TESTS)
 
 bench: test-deps
 	$(MAKE) all $(BENCH_PROGRAMS) $(T)/count/counted
