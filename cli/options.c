@@ -44,18 +44,33 @@ static int parse_number(const char *text, int *out)
 	return 0;
 }
 
-/* words: "=A|B|..." */
-static int parse_word(const char *text, const char *words, int *out)
+/* words: "=A|B|..." or "=A,B,..." */
+static int parse_word(const char *text, size_t text_len, const char *words, int *out)
 {
 	size_t len;
 
 	*out = 0;
 	for (words++;; words += len + 1, ++*out) {
-		len = strcspn(words, "|");
-		if (strlen(text) == len && !memcmp(text, words, len))
+		len = strcspn(words, "|,");
+		if (text_len == len && !memcmp(text, words, len))
 			return 0;
 		if (!words[len])
 			return -1;
+	}
+}
+
+static int parse_words(const char *text, const char *words, int *out)
+{
+	size_t len;
+	int bit;
+
+	for (*out = 0;; text += len + 1) {
+		len = strcspn(text, ",");
+		if (parse_word(text, len, words, &bit))
+			return -1;
+		*out |= 1 << bit;
+		if (!text[len])
+			return 0;
 	}
 }
 
@@ -71,7 +86,9 @@ static int apply(const struct option_row *o, const char *value, void *out)
 	case NUMBER:
 		return value ? parse_number(value, field) : -1;
 	case WORD:
-		return value ? parse_word(value, o->argument, field) : -1;
+		return value ? parse_word(value, strlen(value), o->argument, field) : -1;
+	case WORDS:
+		return value ? parse_words(value, o->argument, field) : -1;
 	case WHY:
 		*(int *)field = value ? 2 : 1;
 		return value && strcmp(value, "why") ? -1 : 0;
@@ -87,7 +104,7 @@ static int apply(const struct option_row *o, const char *value, void *out)
 
 static bool takes_argument(const struct option_row *o)
 {
-	return o->kind == NUMBER || o->kind == WORD || o->kind == TEXT;
+	return o->kind == NUMBER || o->kind == WORD || o->kind == WORDS || o->kind == TEXT;
 }
 
 static int complain_unknown(const struct option_table *t, const char *word)

@@ -28,6 +28,9 @@
 
 #define CPU_NO_LIMIT (~0ul)
 
+/* --no-polls: countdown code runs whenever there is a limit. Set before the first is. */
+extern bool cpu_never_sparse;
+
 /* Nothing is counted, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
 

@@ -6,6 +6,7 @@
 #include "rt/layout.h"
 #include "rt/log.h"
 #include "rt/map.h"
+#include "rt/stress.h"
 #include "rt/sys.h"
 
 static long map(u64 addr, size_t size, int prot)
@@ -200,6 +201,8 @@ bool cache_has_room(void)
 	struct reserve *of = cache.of[cache.half];
 	u32 exits = cache.nexit - cache.half * MAX_EXITS;
 
+	if (stress(STRESS_FULL) && cache.nfrag - cache.first_frag >= STRESS_FRAGS)
+		return false;
 	return !cache.full && reserve_ready(&of[OF_HOT], (u64)(uintptr_t)cache.hot + FRAG_MAX_BYTES + MORE_BYTES) &&
 	       reserve_ready(&of[OF_COLD], (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
 	       reserve_ready(&of[OF_FRAGS], UP_TO(frag, cache.nfrag + 1 + MORE)) &&

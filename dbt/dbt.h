@@ -107,6 +107,9 @@ static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_c
 /* The kernel lets user mode read segment bases (AT_HWCAP2): checks of watched data through fs and gs are then quick. */
 void dbt_use_fsgsbase(bool yes);
 
+/* In words: the block that the thread is in, or was before it left translated code. For the person who debugs: without a lock. As rt_append(). */
+size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
+
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the
  * child) lets them go on. The child has its own copy of the cache from then on, or an empty one (dbt/code_memory.h).

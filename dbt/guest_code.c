@@ -5,6 +5,7 @@
 #include "isa/insn.h"
 #include "rt/guest.h"
 #include "rt/log.h"
+#include "rt/stress.h"
 #include "rt/sys.h"
 
 void guest_code_begin(struct guest_code *g)
@@ -44,7 +45,8 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	}
 	p = cache_page(page, true);
 	/* What is mapped shared may be written through another mapping or by another process; what is sealed cannot be protected. */
-	if (g->map_shared || (g->map_sealed && g->map_writable) || p->writes >= CHECK_AFTER_WRITES)
+	if (g->map_shared || (g->map_sealed && g->map_writable) || p->writes >= CHECK_AFTER_WRITES ||
+	    stress(STRESS_CHECKED))
 		p->checked = true;
 	g->checked |= p->checked;
 	if (g->map_writable && !p->protected_ && !p->checked) {

@@ -69,6 +69,8 @@ static int find_flag_dead_place(void)
 {
 	int any = -1, best = -1;
 
+	if (dbt_options.no_liveness)
+		return -1;
 	for (int pass = 0; pass < 2 && any < 0; pass++) {
 		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
 		bool quiet = false;
@@ -95,7 +97,7 @@ static int find_flag_dead_place(void)
 
 static bool flags_dead_at_start(void)
 {
-	for (int pass = 0; pass < 2; pass++) {
+	for (int pass = 0; pass < 2 && !dbt_options.no_liveness; pass++) {
 		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
 
 		for (u32 k = tr.n; k-- > 0;)

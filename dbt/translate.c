@@ -110,7 +110,7 @@ static u64 emit_break(void)
  */
 static u32 copies(void)
 {
-	if (!tr.polls || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (dbt_options.no_unroll || !tr.polls || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
 		return 1;
 	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.units));
 }

@@ -18,6 +18,9 @@ struct dbt_options {
 	bool no_traces; /* one basic block per fragment */
 	bool no_links;	/* every direct branch goes through the dispatcher */
 	bool no_ibl;	/* every indirect branch goes through the dispatcher */
+	bool no_unroll; /* a loop of one block is there once */
+	bool no_liveness; /* the flags are kept around all increments */
+	bool no_approach; /* dbt/approach.c is not used */
 	bool one_insn;	/* one instruction per basic block */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */

@@ -94,7 +94,9 @@ struct session_config {
 	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
+	u32 no_unroll, no_liveness, no_approach, no_polls, no_bias;
 	u32 one_insn_blocks, small_cache, dual_map;
+	u32 stress;	   /* STRESS_*, rt/stress.h */
 	u32 strict_overcommit; /* rt/reserve.h */
 	u32 log_level;
 	u32 users;	   /* enum session_users */

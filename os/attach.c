@@ -35,7 +35,7 @@ int attach_events(bool first)
 		.noted = (char *)&a->lock,
 		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
 		.fence = signal_fence,
-		.barrier = signal_barrier,
+		.barrier = the_process.config.no_bias ? NULL : signal_barrier,
 		.after = event_after,
 	};
 	if (first)

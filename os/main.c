@@ -13,6 +13,7 @@
 #include "dbt/translate.h"
 #include "event/task.h"
 #include "os/attach.h"
+#include "os/dump.h"
 #include "os/handover.h"
 #include "os/load.h"
 #include "os/loop.h"
@@ -28,6 +29,7 @@
 #include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/stats.h"
+#include "rt/stress.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 #include "show/syscall.h"
@@ -115,7 +117,9 @@ u64 main_prepare(const u64 *kernel_sp)
 	stats_place = &arena()->stats;
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
+	stress_ways = the_process.config.stress;
 	lock_set_held(locks_held);
+	dump_init();
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);
 	if (!t)
@@ -175,6 +179,9 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.no_traces = c->no_traces;
 	dbt_options.no_links = c->no_links;
 	dbt_options.no_ibl = c->no_ibl;
+	dbt_options.no_unroll = c->no_unroll;
+	dbt_options.no_liveness = c->no_liveness;
+	dbt_options.no_approach = c->no_approach;
 	dbt_options.one_insn = c->one_insn_blocks;
 	dbt_options.small_cache = c->small_cache;
 	dbt_options.dual_map = c->dual_map;
@@ -182,6 +189,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	if (ret)
 		fail("cannot reserve the code cache", ret);
 	dbt_cpu_init(t->cpu);
+	cpu_never_sparse = c->no_polls;
 	stack_parse_kernel(kernel_sp, &k);
 	dbt_use_fsgsbase(stack_kernel_auxv(&k, AT_HWCAP2) & HWCAP2_FSGSBASE_);
 }

@@ -14,6 +14,7 @@
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/stats.h"
+#include "rt/stress.h"
 #include "rt/sys.h"
 #include "show/syscall.h"
 
@@ -153,10 +154,24 @@ static void raise_trapped(struct thread *t)
 	cpu_set_gpr(t->cpu, RAX, t->nr);
 }
 
+const char *syscall_name(u64 nr)
+{
+	return nr < ARRAY_SIZE(rows) ? rows[nr].name : NULL;
+}
+
+static struct thread_call *note_call(struct thread *t)
+{
+	struct thread_call *c = &t->call[t->calls_done++ % THREAD_CALLS];
+
+	*c = (struct thread_call){.nr = t->nr, .args = {t->args[0], t->args[1], t->args[2]}};
+	return c;
+}
+
 void syscall_dispatch(struct thread *t)
 {
 	static const u8 order[6] = {RDI, RSI, RDX, R10, R8, R9};
 	const struct syscall_row *row = &unknown;
+	struct thread_call *noted;
 	unsigned int i;
 	long ret;
 
@@ -171,6 +186,7 @@ void syscall_dispatch(struct thread *t)
 		t->args[i] = cpu_get_gpr(t->cpu, order[i]);
 	if (t->nr < ARRAY_SIZE(rows) && rows[t->nr].name)
 		row = &rows[t->nr];
+	noted = note_call(t);
 	t->refusal.why = NULL;
 	t->regs_replaced = 0;
 	perf_call_enter(t);
@@ -178,12 +194,14 @@ void syscall_dispatch(struct thread *t)
 		print_call(t, row, 0, true);
 	t->serving = 1;
 	t->trapped = 0;
+	check(!(stress(STRESS_FAIL) && t->nr == __NR_exit_group));
 	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
 	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
 		ret = refuse(EBADF, "pcl's own descriptor");
 	else
 		ret = row->handler(t, t->args);
 	t->serving = 0;
+	noted->ret = ret;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
 	if (unlikely(the_process.config.why) && ret < 0 && t->refusal.why)

@@ -18,6 +18,9 @@
 /* Executes the call as it is. */
 long syscall_pass(struct thread *t, const u64 *a);
 
+/* As in os/syscalls.def; NULL: the table has none. */
+const char *syscall_name(u64 nr);
+
 /* Serves the call that the thread's registers ask for (DBT_SYSCALL). */
 void syscall_dispatch(struct thread *t);
 

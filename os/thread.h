@@ -60,6 +60,14 @@ struct known_leaf {
 
 #define KNOWN_LEAVES 16u
 
+/* A system call that was served. */
+struct thread_call {
+	u64 nr, args[3];
+	s64 ret; /* 0 while it is */
+};
+
+#define THREAD_CALLS 16u /* a power of 2 */
+
 struct thread {
 	struct cpu *cpu;      /* == thread_cpu(); NULL: it has no task slot yet */
 	struct task *task;    /* its slot in the arena */
@@ -114,6 +122,8 @@ struct thread {
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
+	struct thread_call call[THREAD_CALLS]; /* the last ones, a ring: the next is calls_done % THREAD_CALLS. See os/dump.h */
+	u32 calls_done;
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */
 	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */

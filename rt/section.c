@@ -16,6 +16,7 @@
 #include "rt/lock.h"
 #include "rt/log.h"
 #include "rt/stats.h"
+#include "rt/stress.h"
 
 #define SPINS 100	   /* looks at a lock before sleeping: most are held for less than a microsecond */
 
@@ -422,6 +423,17 @@ void slock_hold(struct slock *l)
 		acquire_in_section(s, l);
 }
 
+/* As if it had been taken over in front of its last store. */
+static void begin_anew_once(struct section *s)
+{
+	if (!s->restartable || s->stressed == s->serial)
+		return;
+	s->stressed = s->serial;
+	take_back(s);
+	stat_inc(section_restarts);
+	section_restart(s);
+}
+
 void slock_release(struct slock *l)
 {
 	struct section *s = section_self();
@@ -429,6 +441,8 @@ void slock_release(struct slock *l)
 	check(s->depth && s->open);
 	if (--s->depth)
 		return;
+	if (stress(STRESS_RESTART))
+		begin_anew_once(s);
 	lock_set_ranks(s->ranks);
 	close_section(s);
 }

@@ -127,6 +127,7 @@ struct section {
 	u64 bias_number;     /* the same, if locks may be biased to this thread: section_host.barrier() reaches it; else 0 */
 	u64 name;	     /* of the present section */
 	u64 turn;
+	u64 stressed;	     /* serial of the one that was made to restart, see rt/stress.h */
 	u64 serial;	     /* of the section, which stays when it restarts */
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
 	u32 notes, afters, biased_n; /* as in the journal, where others may write */
