@@ -46,7 +46,7 @@ CMD := $(if $(filter tsan,$(MODE)),plain,host)
 CMD_SAN := $(if $(filter tsan,$(MODE)),,$(SAN))
 CLI_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(CLI_SRC))
 # Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
-HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/x86_64/section.S)))
+HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu dbt model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/x86_64/section.S)) $(wildcard dbt/x86_64/*.[cS]))
 HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a

@@ -1,0 +1,277 @@
+/*
+ * From bytes to fragments: entries, exits and where they lead to, counts and registers at every place, links, what invalidation undoes; and that
+ * what was made does what the bytes say.
+ */
+#include "tests/unit/dbt/guest.h"
+
+#define SYSCALL 0x0f, 0x05
+
+/* ---- blocks ---- */
+
+static void test_entries(void)
+{
+	static const u8 code[] = {
+		0x48, 0x01, 0xd8, /* 0: add %rbx, %rax */
+		0x75, 0x05,	  /* 3: jne 10 */
+		0x90,		  /* 5: nop */
+		0xe8, 0x04, 0, 0, 0, /* 6: call 15 */
+		0xc3,		  /* 11 */
+		0x0f, 0x0b, 0x90, /* 12: ud2 */
+		0xff, 0xc9,	  /* 15: dec %ecx */
+		0xc3,		  /* 17: ret */
+	};
+	static const u64 blocks[] = {0, 5, 15};
+	const struct frag *f;
+	u32 entry;
+
+	guest_code(code, sizeof(code));
+	entry = guest_entry(CODE, 0);
+	f = frag_of(entry);
+	expect(entry && f->pc == CODE);
+	expect_long(f->nentry, ARRAY_SIZE(blocks)); /* past the jne, and into the call */
+	for (u32 i = 0; i < f->nentry; i++) {
+		expect_long(cache.entry[f->entry + i].pc, CODE + blocks[i]);
+		expect_long(cache_find(&cache.variant[f->variant], CODE + blocks[i]), f->entry + i);
+	}
+	expect(!cache_find(&cache.variant[f->variant], CODE + 3));
+	expect_long(f->nexit, 1);
+	expect_long(cache.exit[f->exit].kind, EXIT_BRANCH);
+	expect_long(cache.exit[f->exit].target, CODE + 10);
+	expect(!cache.exit[f->exit].linked && leads_to(&cache.exit[f->exit]) == cache.exit[f->exit].stub);
+	expect(f->lookup > f->host && f->lookup < f->host_end); /* the ret's */
+	expect_long(cache_frag_at(f->host), entry ? cache.entry[entry].frag : 0);
+	expect_long(cache_frag_at(f->host_end - 1), cache.entry[entry].frag);
+	expect(cache_frag_at(f->host_end) != cache.entry[entry].frag);
+}
+
+/* What ends a block is left for the caller by an exit that says so. */
+static void test_stops(void)
+{
+	static const struct {
+		u8 code[4];
+		enum exit_kind kind;
+		u64 target;
+	} stops[] = {
+		{{SYSCALL}, EXIT_SYSCALL, 2}, {{0xcd, 0x80}, EXIT_SYSENTER, 0}, {{0x0f, 0x33}, EXIT_RDPMC, 0},
+		{{0x0f, 0xa2}, EXIT_CPUID, 0}, {{0x0f, 0x01, 0xd0}, EXIT_XGETBV, 0},
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(stops); i++) {
+		const struct frag *f;
+
+		guest_code(stops[i].code, sizeof(stops[i].code));
+		f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS));
+		expect_long(f->nexit, 1);
+		expect_long(cache.exit[f->exit].kind, stops[i].kind);
+		expect_long(cache.exit[f->exit].target, CODE + stops[i].target);
+		expect_long(cache.exit[f->exit].patch, 0);
+	}
+}
+
+static void test_faults(void)
+{
+	static const u8 undefined[] = {0x90, 0x0f, 0x0b, 0x06}; /* ud2 is translated; 06 is none in 64-bit mode */
+	struct dbt_fault fault = {0};
+
+	guest_code(undefined, sizeof(undefined));
+	guest_at(CODE + 3, 0);
+	expect(!run_find(cpu, 0, false, &fault));
+	expect(fault.signo == 4 && fault.addr == CODE + 3);
+	guest_at(CODE + CODE_SIZE, 0);
+	expect(!run_find(cpu, 0, false, &fault));
+	expect(fault.signo == 11 && fault.code == 1 && fault.addr == CODE + CODE_SIZE);
+	memset((void *)(CODE + CODE_SIZE - 2), 0x90, 2); /* then nothing is mapped: found out when it gets there */
+	expect(guest_entry(CODE + CODE_SIZE - 2, 0));
+}
+
+/* ---- links ---- */
+
+static void test_links(void)
+{
+	static const u8 code[] = {0x48, 0x01, 0xd8, 0xe9, 0xf8, 0x0f, 0, 0}; /* add %rbx, %rax; jmp 4096, the next page */
+	static const u8 other[] = {0x48, 0xff, 0xc8, 0xc3};		     /* dec %rax; ret */
+	struct dbt_fault fault;
+	struct exit *x;
+	u32 first, second, generation;
+
+	guest_code(code, sizeof(code));
+	dbt_options.no_traces = true; /* else it goes on behind the jmp, and so is of both pages */
+	first = guest_entry(CODE, CPU_WANT_BLOCKS);
+	x = &cache.exit[frag_of(first)->exit];
+	expect(frag_of(first)->nexit == 1 && x->target == CODE + PAGE_SIZE && !x->linked);
+	memcpy((void *)(CODE + PAGE_SIZE), other, sizeof(other));
+	cpu->rip = x->target;
+	second = run_find(cpu, frag_of(first)->exit, false, &fault);
+	expect(second && x->linked == second && leads_to(x) == cache.entry[second].host);
+	expect_long(cache.entry[second].in, frag_of(first)->exit);
+	expect(cache.entry[second].pc == CODE + PAGE_SIZE && cache.entry[second].frag != cache.entry[first].frag);
+
+	generation = cache.generation;
+	dbt_invalidate(CODE + PAGE_SIZE + 8, CODE + PAGE_SIZE + 9);
+	expect(frag_of(second)->dead && !frag_of(first)->dead && cache.generation != generation);
+	expect(!cache_find(&cache.variant[x->variant], CODE + PAGE_SIZE));
+	expect_long(cache_find(&cache.variant[x->variant], CODE), first);
+	expect(!x->linked && leads_to(x) == x->stub && !cache.entry[second].in);
+	expect_long(run_find(cpu, frag_of(first)->exit, false, &fault), x->linked); /* once more, another one */
+	expect(x->linked && x->linked != second && leads_to(x) == cache.entry[x->linked].host);
+	dbt_invalidate(CODE, CODE + 1);
+	expect(frag_of(first)->dead && !cache_find(&cache.variant[x->variant], CODE));
+	dbt_options.no_traces = false;
+}
+
+/* What an indirect branch led to has a landing, which goes with it. */
+static void test_landings(void)
+{
+	static const u8 code[] = {0x90, 0xc3};
+	struct dbt_fault fault;
+	struct variant *v;
+	u32 entry;
+
+	guest_code(code, sizeof(code));
+	guest_at(CODE, 0);
+	entry = run_find(cpu, 0, true, &fault);
+	v = &cache.variant[frag_of(entry)->variant];
+	expect(cache.entry[entry].landing);
+	expect_long((u32)(u64)cache.miss + v->ibl[(u16)CODE], cache.entry[entry].landing);
+	dbt_invalidate(CODE, CODE + 1);
+	expect_long(v->ibl[(u16)CODE], 0);
+}
+
+/* ---- places ---- */
+
+/* gregs of ucontext, in the order of our register numbers. */
+static const u8 greg_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
+
+static void host_context(u64 greg[23], u64 host)
+{
+	memset(greg, 0, 23 * sizeof(u64));
+	for (u32 r = 0; r < 16; r++)
+		greg[greg_of[r]] = 0x1000 + r;
+	greg[16] = host;
+	greg[17] = 0x246;
+}
+
+static void test_places(void)
+{
+	static const u8 code[] = {
+		0x48, 0xff, 0xc0,			  /* 0: inc %rax */
+		0x4d, 0x0f, 0xaf, 0xdb,			  /* 3: imul %r11, %r11: needs a register in its place */
+		0x4c, 0x03, 0x1d, 0x10, 0, 0, 0,	  /* 7: add 16(%rip), %r11 */
+		0x0f, 0x94, 0xc1,			  /* 14: sete %cl */
+		SYSCALL,				  /* 17 */
+	};
+	static const u64 at[] = {0, 3, 7, 14, 17};
+	const struct frag *f;
+	u32 insns = 0, spilled = 0, wrong = 0;
+	bool counted = false;
+
+	guest_code(code, sizeof(code));
+	f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS));
+	cpu->stolen = 0xabcd;
+	cpu->spill[0] = 0x5a5a;
+	for (u32 host = f->host; host < f->host_end; host++) {
+		u32 rec = cache_rec_at(f, host);
+		const struct rec *r = &cache.rec[rec];
+		struct cpu out;
+		u64 greg[23];
+		bool exact = f->host + r->host == host;
+		u32 reg = r->spills & 15;
+
+		host_context(greg, host);
+		wrong += dbt_locate(cpu, greg, &out) != (exact ? DBT_AT_BOUNDARY : DBT_AT_INSIDE);
+		wrong += out.rip != CODE + (u64)(s64)r->guest || out.stolen != 0xabcd || out.rflags != 0x246;
+		for (u32 k = 0; k < 16; k++)
+			wrong += k != STOLEN && out.gpr[k] != (!exact && k == reg && reg != 15 ? 0x5a5a : 0x1000 + k);
+		spilled += !exact && reg != 15;
+	}
+	expect_long(wrong, 0);
+	expect(spilled > 0);
+	for (u32 i = f->rec; i < f->rec + f->nrec; i++) {
+		const struct rec *r = &cache.rec[i];
+
+		while (insns + 1 < ARRAY_SIZE(at) && at[insns] < (u64)r->guest)
+			insns++;
+		expect_long(r->guest, at[insns]);
+		counted |= r->d_insns < 0; /* from there on the whole block is counted */
+		expect_long(r->d_insns, counted ? (s64)insns - (s64)ARRAY_SIZE(at) : (s64)insns);
+	}
+	expect(counted);
+
+	/* Left in the middle: all before is counted, nothing else. */
+	for (u32 i = f->rec; i < f->rec + f->nrec; i++) {
+		const struct rec *r = &cache.rec[i];
+		u64 greg[23];
+
+		cpu_clear_bank(cpu);
+		if (r->d_insns < 0)
+			cpu_bank(cpu)->blocks[1][ARRAY_SIZE(at) - 1] = 1;
+		host_context(greg, f->host + r->host);
+		dbt_leave(cpu, greg);
+		for (insns = 0; at[insns] < (u64)r->guest; insns++)
+			;
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), insns);
+		expect_long(cpu->rip, CODE + at[insns]);
+		expect(greg[greg_of[STOLEN]] == (u64)cpu + CPU_BASE && !cache_contains(greg[16]));
+	}
+	cpu_clear_bank(cpu);
+}
+
+/* ---- running ---- */
+
+static void test_runs(void)
+{
+	static const u8 code[] = {
+		0xb9, 0xe8, 0x03, 0, 0, /* 0: mov $1000, %ecx */
+		0x45, 0x31, 0xdb,	/* 5: xor %r11d, %r11d */
+		0x49, 0x01, 0xcb,	/* 8: add %rcx, %r11 */
+		0xff, 0xc9,		/* 11: dec %ecx */
+		0x75, 0xf9,		/* 13: jne 8 */
+		0xe8, 0x02, 0, 0, 0,	/* 15: call 22 */
+		SYSCALL,		/* 20 */
+		0x4c, 0x89, 0xd8,	/* 22: mov %r11, %rax */
+		0xc3,			/* 25: ret */
+	};
+	static const u32 wants[] = {0, CPU_WANT_BLOCKS, CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_CYCLES, CPU_WANT_BLOCKS | CPU_WANT_LIMITS};
+	u64 left[CELL_NR] = {1ul << 40};
+	struct dbt_fault fault;
+
+	for (u32 i = 0; i < ARRAY_SIZE(wants); i++) {
+		guest_code(code, sizeof(code));
+		cpu_clear_bank(cpu);
+		guest_at(CODE, wants[i]);
+		if (wants[i] & CPU_WANT_LIMITS)
+			cpu_set_limits(cpu, 1u << CELL_INSTRUCTIONS, false, left);
+		expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
+		expect_long(cpu_get_gpr(cpu, RAX), 500500);
+		expect_long(cpu->rip, CODE + 22);
+		expect_long(cpu_get_gpr(cpu, RSP), (u64)(guest_stack + STACK_SIZE - 256));
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), wants[i] ? 2 + 3000 + 1 + 2 + 1 : 0);
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_BRANCHES), wants[i] ? 1002 : 0);
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_TAKEN), wants[i] & CPU_WANT_KINDS ? 1001 : 0);
+	}
+	left[CELL_INSTRUCTIONS] = 2000; /* the 2000th instruction, and no other */
+	guest_at(CODE, CPU_WANT_BLOCKS | CPU_WANT_LIMITS);
+	cpu_clear_bank(cpu);
+	cpu_bank(cpu)->want = CPU_WANT_BLOCKS | CPU_WANT_LIMITS;
+	cpu_set_limits(cpu, 1u << CELL_INSTRUCTIONS, false, left);
+	for (u32 stops = 0; dbt_run(cpu, &fault) == DBT_LIMIT && stops < 100 && !cpu_limit_reached(cpu); stops++)
+		expect_long(dbt_step(cpu, &fault), DBT_STEPPED);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), 2000);
+	expect_long(cpu->rip, CODE + 8 + 3 * ((2000 - 2) % 3 > 0) + 2 * ((2000 - 2) % 3 > 1));
+}
+
+int main(void)
+{
+	if (!guest_begin()) {
+		printf("the cache's addresses are taken\n");
+		return 77;
+	}
+	test_entries();
+	test_stops();
+	test_faults();
+	test_links();
+	test_landings();
+	test_places();
+	test_runs();
+	return unit_result();
+}
