@@ -229,6 +229,8 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_approach = (u32)o->no_approach,
 		.no_polls = (u32)o->no_polls,
 		.no_bias = (u32)o->no_bias,
+		.dump = (u32)o->dump,
+		.dump_at = (u32)o->dump_at,
 		.stress = (u32)o->stress,
 		.one_insn_blocks = (u32)o->one_insn_blocks,
 		.small_cache = (u32)o->small_cache,

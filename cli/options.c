@@ -74,6 +74,30 @@ static int parse_words(const char *text, const char *words, int *out)
 	}
 }
 
+/* letters: "=AB..." */
+static int parse_letters(const char *text, const char *letters, int *out)
+{
+	for (*out = 0; *text; text++) {
+		const char *found = strchr(letters + 1, *text);
+
+		if (!found)
+			return -1;
+		*out |= 1 << (found - letters - 1);
+	}
+	return *out ? 0 : -1;
+}
+
+static int parse_address(const char *text, int *out)
+{
+	char *end;
+	unsigned long v = strtoul(text, &end, 0);
+
+	if (end == text || *end || *text == '-' || v > INT_MAX)
+		return -1;
+	*out = (int)v;
+	return 0;
+}
+
 /* value: NULL if there is none. Returns 0 or -1. */
 static int apply(const struct option_row *o, const char *value, void *out)
 {
@@ -87,6 +111,10 @@ static int apply(const struct option_row *o, const char *value, void *out)
 		return value ? parse_number(value, field) : -1;
 	case WORD:
 		return value ? parse_word(value, strlen(value), o->argument, field) : -1;
+	case LETTERS:
+		return value ? parse_letters(value, o->argument, field) : -1;
+	case ADDRESS:
+		return value ? parse_address(value, field) : -1;
 	case WORDS:
 		return value ? parse_words(value, o->argument, field) : -1;
 	case WHY:
@@ -104,7 +132,7 @@ static int apply(const struct option_row *o, const char *value, void *out)
 
 static bool takes_argument(const struct option_row *o)
 {
-	return o->kind == NUMBER || o->kind == WORD || o->kind == WORDS || o->kind == TEXT;
+	return o->kind == NUMBER || o->kind == WORD || o->kind == WORDS || o->kind == LETTERS || o->kind == ADDRESS || o->kind == TEXT;
 }
 
 static int complain_unknown(const struct option_table *t, const char *word)

@@ -13,16 +13,20 @@
  * NUMBER  an int, may be negative
  * WORD    one of the words of `argument`, stores which, 0 the first
  * WORDS   some of the words of `argument`, "=A,B,...", with commas: stores a bit for each that is given, 1 for the first
+ * LETTERS the same of the letters of `argument`, "=AB..."
+ * ADDRESS a number as C writes it, that an int can hold
  * WHY     none, or "=why": stores 1 or 2
  * TEXT    any text, stores a pointer to it
  * MAYBE   none, or any text: stores "" or a pointer to it
  */
-enum option_kind { FLAG, NUMBER, WORD, WORDS, WHY, TEXT, MAYBE };
+enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, MAYBE };
 
 #define OPTION_TYPE_FLAG int
 #define OPTION_TYPE_NUMBER int
 #define OPTION_TYPE_WORD int
 #define OPTION_TYPE_WORDS int
+#define OPTION_TYPE_LETTERS int
+#define OPTION_TYPE_ADDRESS int
 #define OPTION_TYPE_WHY int
 #define OPTION_TYPE_TEXT const char *
 #define OPTION_TYPE_MAYBE const char *

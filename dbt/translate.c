@@ -2,6 +2,7 @@
 #include "dbt/translate.h"
 #include <linux/signal.h>
 #include "dbt/breaks.h"
+#include "dbt/dump.h"
 #include "dbt/ibl.h"
 #include "dbt/polls.h"
 #include "dbt/rseq_cs.h"
@@ -319,6 +320,8 @@ u32 translate(u32 variant, u64 pc, u32 distance, bool indirect, struct dbt_fault
 	end_frag();
 	for (u32 i = tr.first_entry; i < cache.nentry; i++)
 		cache_publish(&cache.variant[variant], i);
+	if (unlikely(dbt_options.dump))
+		dump_frag(tr.frag);
 	if (unlikely(tr.learned))
 		rseq_cs_forget_code();
 	return tr.first_entry;

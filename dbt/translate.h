@@ -21,6 +21,8 @@ struct dbt_options {
 	bool no_unroll; /* a loop of one block is there once */
 	bool no_liveness; /* the flags are kept around all increments */
 	bool no_approach; /* dbt/approach.c is not used */
+	u32 dump; /* DUMP_*, dbt/dump.h */
+	u64 dump_at; /* only of fragments with the instruction there; 0: of all */
 	bool one_insn;	/* one instruction per basic block */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */

@@ -96,6 +96,7 @@ struct session_config {
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 no_unroll, no_liveness, no_approach, no_polls, no_bias;
 	u32 one_insn_blocks, small_cache, dual_map;
+	u32 dump, dump_at; /* DUMP_*, dbt/dump.h; an address below 4 GiB */
 	u32 stress;	   /* STRESS_*, rt/stress.h */
 	u32 strict_overcommit; /* rt/reserve.h */
 	u32 log_level;

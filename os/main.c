@@ -73,7 +73,7 @@ static void set_up_log(s32 runtime_fd)
 	s32 fd;
 
 	log_level = (int)c->log_level;
-	for (fd = runtime_fd - 1; (c->strace || c->log_level) && c->log_fd == 2 && fd > 2; fd--) {
+	for (fd = runtime_fd - 1; (c->strace || c->log_level || c->dump) && c->log_fd == 2 && fd > 2; fd--) {
 		if (sys2(__NR_fcntl, fd, F_GETFD) != -EBADF)
 			continue;
 		if (sys2(__NR_dup2, 2, fd) == fd)
@@ -182,6 +182,8 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.no_unroll = c->no_unroll;
 	dbt_options.no_liveness = c->no_liveness;
 	dbt_options.no_approach = c->no_approach;
+	dbt_options.dump = c->dump;
+	dbt_options.dump_at = c->dump_at;
 	dbt_options.one_insn = c->one_insn_blocks;
 	dbt_options.small_cache = c->small_cache;
 	dbt_options.dual_map = c->dual_map;
