@@ -406,9 +406,8 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
 			indirect = false;
-			if (run_left_by_exit(cpu, exit, &stop)) {
+			if (run_left_by_exit(cpu, exit, &stop))
 				return stop;
-			}
 			if (!cache.exit[exit].patch)
 				exit = 0;
 			break;

@@ -3,7 +3,7 @@
  * entry is a reference to its event, and the event goes when the last one does.
  *
  * Functions take event_lock() themselves unless their name says _locked. Descriptors at or above EVENT_FDS cannot be
- * events: event_files_install() answers -EMFILE. An event whose only descriptor is on its way in a socket is gone.
+ * events: event_files_install_locked() answers -EMFILE. An event whose only descriptor is on its way in a socket is gone.
  */
 #ifndef EVENT_FILES_H
 #define EVENT_FILES_H

@@ -134,7 +134,7 @@ static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 	if (e->attr.freq)
 		lengthen(e, now);
 	period = period_shown(e);
-	if (e->source.clock && e->attr.exclude_kernel && r->snap->kernel) { /* as perf_swevent_hrtimer() */
+	if (e->source.clock && e->attr.exclude_kernel && r->snap->kernel) { /* as the kernel's perf_swevent_hrtimer() */
 		period_advance(e, now);
 		return;
 	}

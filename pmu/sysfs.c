@@ -175,7 +175,7 @@ long pmu_sysfs_read(const char *path, char *buf, size_t size)
 	return e ? rt_snprintf(buf, size, "event=0x%02lx\n", e->config) : -ENOENT;
 }
 
-/* A decimal number with white space around it, as proc_dointvec() takes it. */
+/* A decimal number with white space around it, as the kernel's proc_dointvec() takes it. */
 static int parse_number(const char *text, size_t n, s32 *out)
 {
 	char digits[16];

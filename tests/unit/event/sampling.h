@@ -1,6 +1,6 @@
 /*
  * A task of the fake world that samples: step() executes instructions one at a time and does what os/ does at limits, a ring takes
- * the records, and samples_of() reads them back. A sample's IP is the number of instructions that the task has executed.
+ * the records, and take_samples() reads them back. A sample's IP is the number of instructions that the task has executed.
  */
 #ifndef TESTS_UNIT_EVENT_SAMPLING_H
 #define TESTS_UNIT_EVENT_SAMPLING_H
