@@ -146,7 +146,7 @@ static UNNOTED void hw_limit(task_id task, const struct pmu_limit *limit, u32 n)
 	u32 limited = 0;
 	bool adaptive = true;
 
-	check_slow(host_own_cpu() && ctx_is_locked());
+	check_slow(host_own_cpu());
 	for (u32 i = 0; i < n; i++)
 		if (limit[i].source < CELL_NR && limit[i].next != ~0ul) {
 			limited |= 1u << limit[i].source;
