@@ -135,7 +135,6 @@ static u64 hw_read(task_id task, u32 source)
 
 static void hw_want(task_id task, u32 units)
 {
-	check_slow(ctx_is_locked());
 	__atomic_store_n(&host_task_bank(task)->want, units & ~EVENT_UNITS_TRACE, __ATOMIC_RELEASE);
 	kick_after(task);
 }

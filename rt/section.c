@@ -424,7 +424,7 @@ void slock_hold(struct slock *l)
 }
 
 /* As if it had been taken over in front of its last store. */
-static void begin_anew_once(struct section *s)
+static void restart_once(struct section *s)
 {
 	if (!s->restartable || s->stressed == s->serial)
 		return;
@@ -442,7 +442,7 @@ void slock_release(struct slock *l)
 	if (--s->depth)
 		return;
 	if (stress(STRESS_RESTART))
-		begin_anew_once(s);
+		restart_once(s);
 	lock_set_ranks(s->ranks);
 	close_section(s);
 }

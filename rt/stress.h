@@ -3,7 +3,7 @@
  *
  *   full      a half of the code cache is full after STRESS_FRAGS fragments
  *   poll      every poll stops (cpu/bank.h)
- *   restart   every section is put back once at its end and begins again (rt/section.h)
+ *   restart   every section is put back once at its end and restarts (rt/section.h)
  *   checked   all code compares the guest's bytes before it runs, as if its page were written all the time (dbt/guest_code.h)
  *   fail      a check fails when the program ends: what is printed then can be looked at
  */
