@@ -132,7 +132,7 @@ static int apply(const struct option_row *o, const char *value, void *out)
 
 static bool takes_argument(const struct option_row *o)
 {
-	return o->kind == NUMBER || o->kind == WORD || o->kind == WORDS || o->kind == LETTERS || o->kind == ADDRESS || o->kind == TEXT;
+	return o->kind != FLAG && o->kind != WHY && o->kind != MAYBE;
 }
 
 static int complain_unknown(const struct option_table *t, const char *word)

@@ -12,7 +12,7 @@
  * FLAG    no argument, sets the int to 1
  * NUMBER  an int, may be negative
  * WORD    one of the words of `argument`, stores which, 0 the first
- * WORDS   some of the words of `argument`, "=A,B,...", with commas: stores a bit for each that is given, 1 for the first
+ * WORDS   some of the words of `argument`, "=A,B,...": stores a bit for each that is given, 1 for the first
  * LETTERS the same of the letters of `argument`, "=AB..."
  * ADDRESS a number as C writes it, that an int can hold
  * WHY     none, or "=why": stores 1 or 2

@@ -224,7 +224,7 @@ bool cache_contains(u64 host); /* in the cache at all */
 /* The record of the guest instruction at host address `host` of fragment f: the last one that begins at or before it. */
 u32 cache_rec_at(const struct frag *f, u64 host);
 
-/* Exits. cache_exit_new() leaves the displacement at `patch` pointing to a stub; cache_exit_link() points it to an entry. */
+/* Exits. cache_exit_new() leaves the displacement at `patch` to a stub; cache_exit_link() points it to an entry. */
 u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *patch);
 void cache_exit_link(u32 exit, u32 entry);
 void cache_exit_unlink(u32 exit);

@@ -94,7 +94,8 @@ void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k
 {
 	if (!c->cells)
 		return;
-	check_slow(fits_s8(delta(c, CELL_INSTRUCTIONS)) && fits_s8(delta(c, CELL_BRANCHES)) && delta(c, CELL_CYCLES) == (s16)delta(c, CELL_CYCLES));
+	check_slow(fits_s8(delta(c, CELL_INSTRUCTIONS)) && fits_s8(delta(c, CELL_BRANCHES)));
+	check_slow(delta(c, CELL_CYCLES) == (s16)delta(c, CELL_CYCLES));
 	r->d_insns = (s8)delta(c, CELL_INSTRUCTIONS);
 	r->d_branches = (s8)delta(c, CELL_BRANCHES);
 	r->d_cycles = (s16)delta(c, CELL_CYCLES);

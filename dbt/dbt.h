@@ -107,7 +107,10 @@ static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_c
 /* The kernel lets user mode read segment bases (AT_HWCAP2): checks of watched data through fs and gs are then quick. */
 void dbt_use_fsgsbase(bool yes);
 
-/* In words: the block that the thread is in, or was before it left translated code. For the person who debugs: without a lock. As rt_append(). */
+/*
+ * In words: the block that the thread is in, or was before it left translated code. For the person who debugs: without a
+ * lock. As rt_append().
+ */
 size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
 
 /*

@@ -25,8 +25,10 @@ static size_t describe_entry(u32 id, char *buf, size_t size)
 	const struct entry *e = &cache.entry[id];
 	const struct frag *f = &cache.frag[e->frag];
 
-	return rt_append(buf, size, 0, "at %#lx, entry %u at %#x of fragment %u (guest %#lx, host %#x to %#x, %u entries, %u exits), variant %#x", e->pc, id,
-			 e->host, e->frag, f->pc, f->host, f->host_end, f->nentry, f->nexit, cache.variant[f->variant].want);
+	size_t at = rt_append(buf, size, 0, "at %#lx, entry %u at %#x of fragment %u ", e->pc, id, e->host, e->frag);
+
+	at = rt_append(buf, size, at, "(guest %#lx, host %#x to %#x, %u entries, ", f->pc, f->host, f->host_end, f->nentry);
+	return rt_append(buf, size, at, "%u exits), variant %#x", f->nexit, cache.variant[f->variant].want);
 }
 
 size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size)

@@ -1,4 +1,4 @@
-/* See dump.h. All is told from the tables, after the fragment is done: so it is what the runtime itself will find there. */
+/* See dump.h. All is told from the tables, after the fragment is done: it is what the runtime itself will find there. */
 #include "dbt/dump.h"
 
 #include "dbt/rewrite.h"
@@ -12,17 +12,30 @@
 #define BYTES_A_LINE 16u
 
 static const char *const kinds[] = {
-	[ISA_PLAIN] = "plain", [ISA_JCC] = "jcc", [ISA_JMP] = "jmp", [ISA_CALL] = "call", [ISA_LOOP] = "loop", [ISA_JMP_IND] = "jmp *",
-	[ISA_CALL_IND] = "call *", [ISA_RET] = "ret", [ISA_SYSCALL] = "syscall",
+	[ISA_PLAIN] = "plain", [ISA_JCC] = "jcc",	 [ISA_JMP] = "jmp",
+	[ISA_CALL] = "call",   [ISA_LOOP] = "loop",	 [ISA_JMP_IND] = "jmp *",
+	[ISA_RET] = "ret",     [ISA_CALL_IND] = "call *", [ISA_SYSCALL] = "syscall",
 };
 
 static const char *const exits[] = {
-	[EXIT_BRANCH] = "branch", [EXIT_SYSCALL] = "syscall", [EXIT_SYSENTER] = "sysenter", [EXIT_RDPMC] = "rdpmc", [EXIT_CPUID] = "cpuid",
-	[EXIT_XGETBV] = "xgetbv", [EXIT_POLL] = "poll", [EXIT_LIMIT] = "limit", [EXIT_BREAK] = "breakpoint", [EXIT_RSEQ_CS] = "critical section",
-	[EXIT_WATCHED] = "watched", [EXIT_AHEAD] = "out of a loop that is counted ahead", [EXIT_STALE] = "stale",
+	[EXIT_BRANCH] = "branch",
+	[EXIT_SYSCALL] = "syscall",
+	[EXIT_SYSENTER] = "sysenter",
+	[EXIT_RDPMC] = "rdpmc",
+	[EXIT_CPUID] = "cpuid",
+	[EXIT_XGETBV] = "xgetbv",
+	[EXIT_POLL] = "poll",
+	[EXIT_LIMIT] = "limit",
+	[EXIT_BREAK] = "breakpoint",
+	[EXIT_RSEQ_CS] = "critical section",
+	[EXIT_WATCHED] = "watched",
+	[EXIT_AHEAD] = "out of a loop that is counted ahead",
+	[EXIT_STALE] = "stale",
 };
 
-static const char *const registers[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14"};
+static const char *const registers[] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+};
 
 static void write_line(char *line, size_t len)
 {
@@ -58,6 +71,11 @@ static u64 guest_pc(const struct frag *f, const struct rec *r)
 	return f->pc + (u64)(s64)r->guest;
 }
 
+static const char *kind_of(const struct insn *in)
+{
+	return in->kind < ARRAY_SIZE(kinds) && kinds[in->kind] ? kinds[in->kind] : "special";
+}
+
 static void dump_guest(const struct frag *f)
 {
 	for (const struct rec *r = &cache.rec[f->rec]; r < &cache.rec[f->rec + f->nrec]; r++) {
@@ -67,10 +85,12 @@ static void dump_guest(const struct frag *f)
 		size_t at;
 
 		/* One that ends at the end of what is mapped is not shown: a debugging aid reads no shorter. */
-		if (!r->first || guest_read(bytes, guest_pc(f, r), sizeof(bytes)) || isa_decode(bytes, sizeof(bytes), &in) <= 0)
+		if (!r->first || guest_read(bytes, guest_pc(f, r), sizeof(bytes)))
+			continue;
+		if (isa_decode(bytes, sizeof(bytes), &in) <= 0)
 			continue;
 		at = put_bytes(line, rt_append(line, LINE - 1, 0, "g %#lx  ", guest_pc(f, r)), bytes, in.len);
-		at = rt_append(line, LINE - 1, at, " %s", in.kind < ARRAY_SIZE(kinds) && kinds[in.kind] ? kinds[in.kind] : "special");
+		at = rt_append(line, LINE - 1, at, " %s", kind_of(&in));
 		if (in.kind == ISA_JCC || in.kind == ISA_LOOP || in.kind == ISA_JMP || in.kind == ISA_CALL)
 			at = rt_append(line, LINE - 1, at, " %#lx", isa_target(&in, guest_pc(f, r)));
 		at = put_flags(line, at, "reads", in.fl_reads);
@@ -84,7 +104,8 @@ static void dump_entries(const struct frag *f)
 		const struct entry *e = &cache.entry[i];
 		char line[LINE];
 
-		write_line(line, rt_append(line, LINE - 1, 0, "d %#lx  entry %u at %#x, distance %u, landing %#x", e->pc, i, e->host, e->distance, e->landing));
+		write_line(line, rt_append(line, LINE - 1, 0, "d %#lx  entry %u at %#x, distance %u, landing %#x", e->pc, i,
+					   e->host, e->distance, e->landing));
 	}
 }
 
@@ -97,8 +118,8 @@ static void dump_records(const struct frag *f)
 		size_t at;
 
 		if (r->d_insns < before && r->d_insns < 0) {
-			at = rt_append(line, LINE - 1, 0, "d %#lx  counted at %#x: %d instructions and %d branches ahead", guest_pc(f, r), f->host + r->host,
-				       -r->d_insns, -r->d_branches);
+			at = rt_append(line, LINE - 1, 0, "d %#lx  counted at %#x: ", guest_pc(f, r), f->host + r->host);
+			at = rt_append(line, LINE - 1, at, "%d instructions and %d branches ahead", -r->d_insns, -r->d_branches);
 			write_line(line, at);
 		}
 		before = r->d_insns;
@@ -116,13 +137,15 @@ static void dump_records(const struct frag *f)
 static void dump_host(const struct frag *f)
 {
 	for (u32 i = f->rec; i < f->rec + f->nrec; i++) {
-		u32 host = f->host + cache.rec[i].host, end = i + 1 < f->rec + f->nrec ? f->host + cache.rec[i + 1].host : f->host_end;
+		bool last = i + 1 == f->rec + f->nrec;
+		u32 host = f->host + cache.rec[i].host, end = last ? f->host_end : f->host + cache.rec[i + 1].host;
 
 		for (u32 n; host < end; host += n) {
 			char line[LINE];
+			size_t at = rt_append(line, LINE - 1, 0, "h %#x  for %#lx: ", host, guest_pc(f, &cache.rec[i]));
 
 			n = MIN(end - host, BYTES_A_LINE);
-			write_line(line, put_bytes(line, rt_append(line, LINE - 1, 0, "h %#x  for %#lx: ", host, guest_pc(f, &cache.rec[i])), code_at(host), n));
+			write_line(line, put_bytes(line, at, code_at(host), n));
 		}
 	}
 }
@@ -165,12 +188,14 @@ void dump_frag(u32 frag)
 {
 	const struct frag *f = &cache.frag[frag];
 	char line[LINE];
+	size_t at;
 
 	if (!is_wanted(f))
 		return;
-	write_line(line, rt_append(line, LINE - 1, 0, "fragment %u: guest %#lx, host %#x to %#x, variant %#x%s%s%s", frag, f->pc, f->host, f->host_end,
-				   cache.variant[f->variant].want, f->stays ? ", cannot be copied" : "", f->fixes ? ", has operands relative to rip" : "",
-				   f->poll ? ", a poll in front of an entry" : ""));
+	at = rt_append(line, LINE - 1, 0, "fragment %u: guest %#lx, host %#x to %#x, variant %#x", frag, f->pc, f->host,
+		       f->host_end, cache.variant[f->variant].want);
+	write_line(line, rt_append(line, LINE - 1, at, "%s%s", f->stays ? ", cannot be copied" : "",
+				   f->fixes ? ", has operands relative to rip" : ""));
 	if (dbt_options.dump & DUMP_GUEST)
 		dump_guest(f);
 	if (dbt_options.dump & DUMP_DECIDED) {

@@ -1,6 +1,6 @@
 /*
- * See dump.h. The process is about to end, in a state that somebody took for impossible: nothing is believed to be more than a number, nothing is
- * locked, and what is printed first is what is known best.
+ * See dump.h. The process is about to end, in a state that somebody took for impossible: nothing is believed to be more
+ * than a number, nothing is locked, and what is printed first is what is known best.
  */
 #include "os/dump.h"
 
@@ -16,8 +16,9 @@
 
 static void print_task(const struct thread *t)
 {
-	log_printf(0, "task: slot %u, pid %d, tid %d (host %d, %d), locks held %#lx%s%s", t->cpu ? t->cpu->slot : 0, t->pid, t->tid, t->host_pid,
-		   t->host_tid, t->locks_held, t->section.open ? ", in a section" : "", t->is_apart ? ", on a helper thread" : "");
+	log_printf(0, "task: slot %u, pid %d, tid %d (host %d, %d), locks held %#lx%s%s", t->cpu ? t->cpu->slot : 0,
+		   t->pid, t->tid, t->host_pid, t->host_tid, t->locks_held, t->section.open ? ", in a section" : "",
+		   t->is_apart ? ", on a helper thread" : "");
 }
 
 static void print_registers(const struct cpu *cpu)
@@ -53,7 +54,8 @@ static void print_calls(const struct thread *t)
 		if (name)
 			log_printf(0, "  %s(%#lx, %#lx, %#lx) = %ld", name, c->args[0], c->args[1], c->args[2], c->ret);
 		else
-			log_printf(0, "  system call %lu(%#lx, %#lx, %#lx) = %ld", c->nr, c->args[0], c->args[1], c->args[2], c->ret);
+			log_printf(0, "  call %lu(%#lx, %#lx, %#lx) = %ld", c->nr, c->args[0], c->args[1], c->args[2],
+				   c->ret);
 	}
 }
 

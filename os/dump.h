@@ -1,4 +1,4 @@
-/* What a failed check prints besides its own line: the task, where the guest is, the block it is in, its last system calls. */
+/* What a failed check prints besides its own line: task, pc, last system calls, block, registers. */
 #ifndef OS_DUMP_H
 #define OS_DUMP_H
 

@@ -122,7 +122,7 @@ struct thread {
 	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
 	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
-	struct thread_call call[THREAD_CALLS]; /* the last ones, a ring: the next is calls_done % THREAD_CALLS. See os/dump.h */
+	struct thread_call call[THREAD_CALLS]; /* a ring, the next is calls_done % THREAD_CALLS: see os/dump.h */
 	u32 calls_done;
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
 	u32 is_apart;	      /* the code that runs is a helper thread's, see os/apart.h */

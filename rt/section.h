@@ -172,7 +172,10 @@ void slock_release(struct slock *l);
 void slock_hold(struct slock *l);
 /* The calling thread's section has it. */
 bool slock_is_held(const struct slock *l);
-/* For check_slow(): the calling thread is in a section. That is known to it alone; what it has locked is in shared memory, which proves nothing. */
+/*
+ * For check_slow(): the calling thread is in a section. That is known to it alone; what it has locked is in shared memory,
+ * which proves nothing.
+ */
 static inline bool section_is_open(void)
 {
 	return section_self()->open;

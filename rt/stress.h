@@ -1,10 +1,11 @@
 /*
- * Ways that are seldom gone, taken all the time: --stress=WORD,WORD. Nothing that a guest can see changes but time. Set once, before the guest runs.
+ * Ways that are seldom gone, taken all the time: --stress=WORD,WORD. Nothing that a guest can see changes but time. Set
+ * once, before the guest runs.
  *
  *   full      a half of the code cache is full after STRESS_FRAGS fragments
  *   poll      every poll stops (cpu/bank.h)
  *   restart   every section is put back once at its end and restarts (rt/section.h)
- *   checked   all code compares the guest's bytes before it runs, as if its page were written all the time (dbt/guest_code.h)
+ *   checked   all code compares the guest's bytes before it runs, as where its page is often written (dbt/guest_code.h)
  *   fail      a check fails when the program ends: what is printed then can be looked at
  */
 #ifndef RT_STRESS_H
