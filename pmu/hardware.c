@@ -20,7 +20,7 @@
 
 #define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded */
 
-/* As x86's the kernel's set_ext_hw_attr(): three numbers of a byte each, what is above them is not looked at. */
+/* As the kernel's set_ext_hw_attr(): three numbers of a byte each, what is above them is not looked at. */
 static int refuse_cache(u64 config)
 {
 	if ((config & 0xff) >= PERF_COUNT_HW_CACHE_MAX)
