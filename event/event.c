@@ -6,14 +6,9 @@
 #include "event/fold.h"
 #include "event/lineage.h"
 #include "event/overflow.h"
-#include "event/ready.h"
-#include "event/ring.h"
-#include "event/sideband.h"
+#include "event/state.h"
 #include "event/userpage.h"
-#include "event/watch.h"
 #include "rt/log.h"
-#include "rt/stats.h"
-#include "rt/string.h"
 
 /* ---- sources and clocks ---- */
 
@@ -89,7 +84,7 @@ static void update_time(struct event *e, u64 now)
 	tally_time(e, &e->tally, now);
 }
 
-static void update_group_time(struct event *leader, u64 now)
+void event_update_group(struct event *leader, u64 now)
 {
 	struct event *s;
 
@@ -190,8 +185,7 @@ static void sched_out(struct event *e, s64 state, u64 now)
 	unit_use(e, -1);
 }
 
-/* Any change of state: ACTIVE only from INACTIVE. */
-static void set_state(struct event *e, s64 state, u64 now)
+void event_set_state(struct event *e, s64 state, u64 now)
 {
 	struct event_tally *t;
 
@@ -228,7 +222,7 @@ static void sched_one(struct event *e, bool group_on, u64 now)
 
 	if (state < PERF_STATE_INACTIVE)
 		return;
-	set_state(e, group_on && on_its_cpu(e) ? PERF_STATE_ACTIVE : PERF_STATE_INACTIVE, now);
+	event_set_state(e, group_on && on_its_cpu(e) ? PERF_STATE_ACTIVE : PERF_STATE_INACTIVE, now);
 }
 
 void event_sched_group(struct event *leader, u64 now)
@@ -242,8 +236,7 @@ void event_sched_group(struct event *leader, u64 now)
 		sched_one(s, on, now);
 }
 
-/* The leader is about to be enabled or disabled: times of its siblings up to now were as it was. */
-static void before_leader_changes(struct event *e, u64 now)
+void event_leader_changes(struct event *e, u64 now)
 {
 	struct event *s;
 
@@ -254,7 +247,7 @@ static void before_leader_changes(struct event *e, u64 now)
 		if (event_tally(s)->state == PERF_STATE_ACTIVE)
 			sched_out(s, PERF_STATE_INACTIVE, now);
 	}
-	update_group_time(e, now);
+	event_update_group(e, now);
 }
 
 void event_enable(struct event *e)
@@ -265,8 +258,8 @@ void event_enable(struct event *e)
 	if (state >= PERF_STATE_INACTIVE || state < PERF_STATE_ERROR)
 		return;
 	now = event_clock(e);
-	before_leader_changes(e, now);
-	set_state(e, PERF_STATE_INACTIVE, now);
+	event_leader_changes(e, now);
+	event_set_state(e, PERF_STATE_INACTIVE, now);
 	event_sched_group(event_leader(e), now);
 }
 
@@ -277,8 +270,8 @@ void event_disable(struct event *e)
 	if (event_tally(e)->state < PERF_STATE_INACTIVE)
 		return;
 	now = event_clock(e);
-	before_leader_changes(e, now);
-	set_state(e, PERF_STATE_OFF, now);
+	event_leader_changes(e, now);
+	event_set_state(e, PERF_STATE_OFF, now);
 }
 
 static void reset(struct event *e)
@@ -430,195 +423,4 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 			own_times(c, out);
 	}
 	out->count >>= e->source.shift;
-}
-
-/* ---- coming and going ---- */
-
-static u32 new_slot(struct event_space *s)
-{
-	stat_inc(event_slots);
-	return s->slots_high++;
-}
-
-struct event *event_alloc(void)
-{
-	struct event_space *s = event_space;
-	struct event *e;
-	u32 nr = s->free.last;
-
-	check_slow(event_is_locked());
-	if (nr)
-		elist_del(&s->free, nr, LINK_CTX);
-	else if (s->slots_high < s->limits.slots)
-		nr = new_slot(s);
-	else
-		return NULL;
-	e = event_slot(nr);
-	(memset)(e, 0, sizeof(*e)); /* it means nothing until it is live */
-	e->id = s->next_id++;
-	e->pidns = host_pidns();
-	e->leader = nr;
-	e->leader_id = e->id;
-	__atomic_store_n(&e->slot, SLOT_NEW, __ATOMIC_RELEASE);
-	return e;
-}
-
-bool event_in_ctx(const struct event *e)
-{
-	return e->slot == SLOT_LIVE && (e->parent || event_tally(e)->state != PERF_STATE_EXIT);
-}
-
-static void join_group(struct event *e, struct event *leader)
-{
-	elist_add(&leader->siblings, event_nr(e), LINK_GROUP);
-	leader->nr_siblings++;
-}
-
-static void join_ctx(struct event *e)
-{
-	struct event_ctx *ctx = event_ctx(e->task);
-
-	elist_add(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
-	if (e->task) {
-		ctx->cpu_bound += e->cpu >= 0;
-		ctx->measured += event_is_measured(e);
-	}
-	if (sideband_of(&e->attr))
-		sideband_sync_locked(e->task);
-}
-
-void event_attach(struct event *e)
-{
-	check_slow(event_is_locked());
-	event_hold(e);
-	__atomic_store_n(&e->slot, SLOT_LIVE, __ATOMIC_RELEASE);
-	join_ctx(e);
-	if (!event_is_leader(e))
-		join_group(e, event_leader(e));
-	elist_add(e->parent ? &event_slot(e->parent)->children : &event_space->roots, event_nr(e), LINK_FAMILY);
-}
-
-static void leave_ctx(struct event *e)
-{
-	struct event_ctx *ctx = event_ctx(e->task);
-
-	event_hold(e);
-	elist_del(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
-	if (e->task) {
-		ctx->cpu_bound -= e->cpu >= 0;
-		ctx->measured -= event_is_measured(e);
-	}
-	if (sideband_of(&e->attr))
-		sideband_sync_locked(e->task);
-}
-
-/* The kernel's perf_group_detach: siblings of a leader that goes become leaders of groups of one. */
-static void leave_group(struct event *e, u64 now)
-{
-	struct event *s;
-
-	event_hold(e);
-	if (!event_is_leader(e)) {
-		elist_del(&event_leader(e)->siblings, event_nr(e), LINK_GROUP);
-		event_leader(e)->nr_siblings--;
-		e->leader = event_nr(e);
-		e->leader_id = e->id;
-		return;
-	}
-	update_group_time(e, now);
-	for_each_sibling(s, e) {
-		elist_del(&e->siblings, event_nr(s), LINK_GROUP);
-		s->leader = event_nr(s);
-		s->leader_id = s->id;
-		event_sched_group(s, now);
-		if (!s->task)
-			event_sched_system(s);
-	}
-	e->nr_siblings = 0;
-}
-
-static void free_slot(struct event *e)
-{
-	e->in_ctx = (struct elink){0, 0};
-	__atomic_store_n(&e->slot, SLOT_FREE, __ATOMIC_RELEASE);
-	elist_add(&event_space->free, event_nr(e), LINK_CTX);
-}
-
-/* A child that goes is added to its parent. */
-static void fold(struct event *e)
-{
-	struct event *parent = event_slot(e->parent);
-	struct event_tally *to = &parent->tally;
-	const struct event_tally *from = event_tally(e);
-
-	event_hold(parent);
-	if (!event_counts_alone(parent))
-		to->child_count += from->count;
-	if (parent->task) {
-		to->child_enabled += from->enabled;
-		to->child_running += from->running;
-	}
-}
-
-void event_fold_pending(struct event *root, u64 enabled)
-{
-	check_slow(event_is_locked());
-	event_hold(root);
-	root->tally.child_enabled += enabled;
-}
-
-static void remove_child(struct event *e, bool counts)
-{
-	u64 now = event_clock(e);
-
-	before_leader_changes(e, now);
-	set_state(e, PERF_STATE_EXIT, now);
-	leave_group(e, now);
-	if (counts)
-		fold(e);
-	leave_ctx(e);
-	elist_del(&event_slot(e->parent)->children, event_nr(e), LINK_FAMILY);
-	free_slot(e);
-}
-
-void event_exit(struct event *e)
-{
-	u64 now;
-
-	check_slow(event_is_locked());
-	if (e->parent) {
-		struct event *root = event_slot(e->parent);
-
-		sideband_read_locked(e);
-		remove_child(e, true);
-		event_ready_at_exit(root);
-		return;
-	}
-	now = event_clock(e);
-	before_leader_changes(e, now);
-	set_state(e, PERF_STATE_EXIT, now);
-	leave_ctx(e);
-	event_ready_at_exit(e);
-}
-
-void event_release(struct event *e)
-{
-	bool in_ctx = event_tally(e)->state != PERF_STATE_EXIT;
-	u64 now = event_clock(e);
-	struct event *c;
-
-	check_slow(event_is_locked());
-	lineage_close(e);
-	event_watch_closed_locked(e);
-	for_each_child(c, e)
-		remove_child(c, false);
-	ring_attach(e, NULL);
-	if (in_ctx)
-		set_state(e, PERF_STATE_EXIT, now);
-	leave_group(e, now);
-	if (in_ctx)
-		leave_ctx(e);
-	elist_del(&event_space->roots, event_nr(e), LINK_FAMILY);
-	event_space->left -= e->left;
-	free_slot(e);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "os/vma.c"
+#include "os/vma_place.c"
 #include "os/vma_reserved.c"
 #include "tests/unit/unit.h"
 
@@ -39,23 +40,23 @@ static void check_order(void)
 	const struct vma *last = NULL;
 	u32 entries = 0;
 
-	for (u32 c = 0; c < mm.chunks; c++) {
-		const struct chunk *chunk = chunk_at(c);
+	for (u32 c = 0; c < vma_map.chunks; c++) {
+		const struct vma_chunk *chunk = vma_chunk_at(c);
 
-		expect(chunk->n > 0 && chunk->n <= CHUNK);
+		expect(chunk->n > 0 && chunk->n <= VMA_CHUNK);
 		for (u32 i = 0; i < chunk->n; i++) {
 			const struct vma *v = &chunk->entry[i];
 
 			expect(v->start < v->end);
 			expect(!last || last->end <= v->start);
 			expect(!last || !mergeable(last, v));
-			expect(!c || chunk->gap == GAP_UNKNOWN || claim_start(v) <= last->end ||
+			expect(!c || chunk->gap == VMA_GAP_UNKNOWN || claim_start(v) <= last->end ||
 			       claim_start(v) - last->end <= chunk->gap);
 			last = v;
 			entries++;
 		}
 	}
-	expect_long(entries, mm.count);
+	expect_long(entries, vma_map.count);
 }
 
 static void compare(void)
@@ -238,9 +239,9 @@ static void test_many(void)
 		expect(!at || pages_free(at, want));
 		expect(at ? at <= find_slowly(low, high, want) : !find_slowly(low, high, want));
 	}
-	expect(mm.chunks > 1);
+	expect(vma_map.chunks > 1);
 	vma_remove_locked(low, high);
-	expect_long(mm.chunks, 0);
+	expect_long(vma_map.chunks, 0);
 }
 
 static void test_reserved(void)

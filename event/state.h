@@ -1,0 +1,19 @@
+/*
+ * How an event's state changes: of event/event.c, for those in event/ that make events come and go. With the event
+ * lock.
+ */
+#ifndef EVENT_STATE_H
+#define EVENT_STATE_H
+
+#include "event/event.h"
+
+/* Brings the times of a group up to now. */
+void event_update_group(struct event *leader, u64 now);
+
+/* The leader is about to be enabled or disabled: times of its siblings up to now were as it was. */
+void event_leader_changes(struct event *e, u64 now);
+
+/* Any change of state: ACTIVE only from INACTIVE. */
+void event_set_state(struct event *e, s64 state, u64 now);
+
+#endif
