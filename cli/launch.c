@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "cli/cache_dir.h"
 #include "cli/launch.h"
 #include "cli/limits.h"
 #include "os/arena.h"
@@ -243,6 +244,8 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.limit_as = limits->limit_as,
 		.limit_data = limits->limit_data,
 		.session_id = random_id(),
+		.warm_settings = c->warm_settings,
+		.cache_mib = (u32)o->cache_size,
 		.user_namespace = namespace("user"),
 	};
 }
@@ -250,7 +253,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 int launch_session(const struct options *options)
 {
 	struct session_config limits = {0};
-	int runtime, memory, waker, proc, spare, number;
+	int runtime, memory, waker, proc, spare, cache, number;
 
 	if (launch_is_inside())
 		return LAUNCH_INSIDE;
@@ -263,10 +266,14 @@ int launch_session(const struct options *options)
 	waker = memory < 0 ? -1 : make_waker();
 	proc = waker < 0 ? -1 : open_proc();
 	spare = proc < 0 ? -1 : make_spare(runtime);
-	number = spare < 0 ? -1 : find_numbers();
+	cache = spare < 0 ? -1 : cache_dir_open(options);
+	config.warm_settings = cache < 0 ? 0 : cache_settings(options);
+	if (cache < 0 && spare >= 0) /* the number is taken all the same */
+		cache = dup(proc);
+	number = cache < 0 ? -1 : find_numbers();
 	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
 	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
-	    move_to(spare, number + SPARE_FD))
+	    move_to(spare, number + SPARE_FD) || move_to(cache, number + CACHE_FD))
 		return -1;
 	slock_init(&arena()->lock, RANK_SESSION);
 	fill_config(&config, options, number, &limits);

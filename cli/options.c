@@ -202,7 +202,7 @@ int options_parse(int argc, char **argv, struct options *out)
 {
 	int i;
 
-	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE};
+	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE, .cache_size = 512};
 	if (argc > 1 && !strcmp(argv[1], "-h")) {
 		out->help = 1;
 		return 2;

@@ -4,6 +4,7 @@
 #include "dbt/cache_memory.h"
 #include "dbt/x86_64/emit.h"
 #include "dbt/stop.h"
+#include "dbt/warm.h"
 #include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -11,7 +12,7 @@
 struct cache cache;
 struct lock dbt_lock WRITTEN_BY_FORK;
 
-static u64 hash_pc(u64 pc)
+u64 cache_hash(u64 pc)
 {
 	return pc * 0x9e3779b97f4a7c15ul;
 }
@@ -19,10 +20,10 @@ static u64 hash_pc(u64 pc)
 /* Blocks that lie together are put together: a fork's child that translates a few writes to few pages, each of which costs it a copy. */
 static u32 index_of(u64 pc)
 {
-	return (u32)(hash_pc(pc >> 10) >> 32) + (u32)(pc >> 2 & 0xff);
+	return (u32)(cache_hash(pc >> 10) >> 32) + (u32)(pc >> 2 & 0xff);
 }
 
-static u64 slot_of(u64 hash, u32 entry)
+u64 cache_slot(u64 hash, u32 entry)
 {
 	return (hash & 0xfffffffe00000000ul) | entry;
 }
@@ -37,7 +38,7 @@ static void table_put(struct table *t, u32 entry)
 	while ((u32)t->slot[i])
 		i = (i + 1) & t->mask;
 	t->used += !t->slot[i];
-	__atomic_store_n(&t->slot[i], slot_of(hash_pc(pc), entry), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->slot[i], cache_slot(cache_hash(pc), entry), __ATOMIC_RELEASE);
 }
 
 /* An empty table of that size. */
@@ -64,7 +65,7 @@ static void table_renew(struct variant *v, u32 last)
 	if (level == LARGE_LEVEL && !cache.huge[cache.half])
 		cache_huge_pages(cache.half);
 	table_clear(t);
-	for (u32 f = cache.first_frag; f < cache.nfrag; f++) {
+	for (u32 f = warm_frags ? warm_frags : cache.first_frag; f < cache.nfrag; f++) {
 		const struct frag *frag = &cache.frag[f];
 
 		if (&cache.variant[frag->variant] == v && !frag->dead)
@@ -103,13 +104,13 @@ u32 cache_variant_get(u32 want)
 u32 cache_find(const struct variant *v, u64 pc)
 {
 	const struct table *t = &v->table[__atomic_load_n(&v->level, __ATOMIC_ACQUIRE)];
-	u64 want = slot_of(hash_pc(pc), 0), slot;
+	u64 want = cache_slot(cache_hash(pc), 0), slot;
 
 	for (u32 i = index_of(pc) & t->mask;; i = (i + 1) & t->mask) {
 		slot = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
 		if (!slot)
-			return 0;
-		if (slot_of(slot, 0) == want && (u32)slot && cache.entry[(u32)slot].pc == pc)
+			return warm_frags ? warm_find(v, pc) : 0;
+		if (cache_slot(slot, 0) == want && (u32)slot && cache.entry[(u32)slot].pc == pc)
 			return (u32)slot;
 	}
 }
@@ -159,11 +160,11 @@ static void forget_lookups(void)
 	for (u32 i = 0; i < cache.nvariant[cache.half]; i++) {
 		struct variant *v = &cache.variant[cache.half * VARIANTS + i];
 
-		if (!v->table[0].used)
+		if (!v->table[0].used && !v->begun)
 			continue;
+		v->begun = false;
 		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
 		table_clear(&v->table[0]);
-		memset(v->ibl_head, 0, IBL_SIZE * sizeof(u32));
 		memset(v->ibl, 0, IBL_BYTES);
 	}
 	for (u32 i = 1; i < cache.npage; i++)
@@ -176,6 +177,7 @@ void cache_switch_half(void)
 
 	check_slow(lock_held(RANK_DBT));
 	stat_inc(cache_flushes);
+	warm_forget();
 	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	/* Whoever is still inside the old half finds no way to stay in it. */
 	cache.nfrag_of[old] = cache.nfrag;
@@ -213,6 +215,7 @@ void cache_renew(void)
 {
 	int ret;
 
+	dbt_warm_forked();
 	if (!code_distance)
 		return;
 	ret = cache_memory_renew();

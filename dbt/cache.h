@@ -53,6 +53,7 @@ struct frag {
 	u32 guard, guard_end, guard_rec; /* of an instruction in a section (dbt/rseq_cs.h); 0: it is in none */
 	bool stays;	    /* it cannot be copied (dbt/piece.c) */
 	u8 variant;	    /* index in cache.variant */
+	u8 region;	    /* of an image: 1 + index in its header (dbt/warm.h) */
 	bool dead;	    /* invalidated: unreachable, but a thread may still be inside */
 	bool fixes;	    /* operands are relative to rip: rec.fix */
 	bool poll;	    /* it is but a poll in front of an entry */
@@ -148,8 +149,8 @@ struct variant {
 	u32 want;    /* CPU_WANT_* */
 	u32 level;   /* table in use */
 	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss. As much again is always 0 */
-	u32 *ibl_head; /* first entry of each index's chain of landings */
-	bool ready;  /* the tables can be written: ibl, ibl_head */
+	bool ready;  /* ibl can be written */
+	bool begun;  /* code of it is used: ibl has its memory, and the landings of what an image has for it */
 	u32 levels;  /* and so many of table[] */
 	struct table table[TABLE_SIZES];
 };
@@ -171,6 +172,7 @@ struct cache {
 	u8 *hot;	     /* next free byte of fragments and landings */
 	u8 *cold;	     /* next free byte of exit stubs and constants */
 	struct reserve of[2][OF_HALF], pages;
+	u8 *warm;	     /* for dbt/warm.c */
 	struct frag *frag;
 	struct entry *entry;
 	struct exit *exit;
@@ -208,6 +210,13 @@ bool cache_give_up(u64 bytes);
 u32 cache_variant(u32 want);
 /* The same, made if need be; NO_VARIANT: all are taken. With dbt_lock. */
 u32 cache_variant_get(u32 want);
+
+/* For the lookup tables of an image: a slot's hash, by pc, and what the slot of an entry holds. */
+u64 cache_hash(u64 pc);
+u64 cache_slot(u64 hash, u32 entry);
+
+/* Code of the variant is about to be used. With dbt_lock. */
+void cache_variant_begin(struct variant *v);
 
 /* The entry for pc, or 0. Lock-free. */
 u32 cache_find(const struct variant *v, u64 pc);

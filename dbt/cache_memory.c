@@ -3,11 +3,16 @@
 #include <asm/errno.h>
 #include <linux/mman.h>
 #include "dbt/translate.h"
+#include "dbt/warm.h"
 #include "rt/layout.h"
 #include "rt/log.h"
 #include "rt/map.h"
 #include "rt/stress.h"
 #include "rt/sys.h"
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static long map(u64 addr, size_t size, int prot)
 {
@@ -23,9 +28,20 @@ static bool make_writable(const void *at, size_t size)
 bool cache_variant_ready(struct variant *v)
 {
 	if (!v->ready)
-		v->ready = make_writable(v->table[0].slot, TABLE_FIRST * sizeof(u64)) &&
-			   make_writable(v->ibl_head, IBL_SIZE * sizeof(u32)) && make_writable(v->ibl, IBL_BYTES);
+		v->ready = make_writable(v->table[0].slot, TABLE_FIRST * sizeof(u64)) && make_writable(v->ibl, IBL_BYTES);
 	return v->ready;
+}
+
+#define FEW_LOOKUPS (CPU_WANT_ONE | CPU_WANT_FINE | CPU_WANT_NEAR)
+
+/* Targets differ in these bits as if by chance: nearly all pages would be touched, one after the other. */
+void cache_variant_begin(struct variant *v)
+{
+	v->begun = true;
+	if (!reserve_in_steps && !(v->want & FEW_LOOKUPS))
+		sys3(__NR_madvise, (long)v->ibl, (long)IBL_BYTES, MADV_POPULATE_WRITE); /* or not */
+	if (warm_frags)
+		warm_begin_variant((u32)(v - cache.variant));
 }
 
 bool cache_level_ready(struct variant *v, u32 level)
@@ -84,7 +100,7 @@ static const struct {
 	{(void **)&cache.page, MAX_PAGES * sizeof(struct code_page)},
 	{(void **)&cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
 	{(void **)&cache.variant[0].table[0].slot, 2 * VARIANTS * TABLE_SLOTS * sizeof(u64)},
-	{(void **)&cache.variant[0].ibl_head, 2 * VARIANTS * IBL_SIZE * sizeof(u32)},
+	{(void **)&cache.warm, WARM_FILE_MAX + WARM_TABLES_MAX},
 };
 
 static int map_tables(void)
@@ -137,7 +153,6 @@ static bool reserve_tables(void)
 		struct variant *v = &cache.variant[i];
 
 		tables_place(v, cache.variant[0].table[0].slot + i * TABLE_SLOTS);
-		v->ibl_head = cache.variant[0].ibl_head + i * IBL_SIZE;
 		v->ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
 		v->ready = !reserve_in_steps;
 		v->levels = reserve_in_steps ? 1 : TABLE_SIZES;

@@ -1,5 +1,5 @@
 /*
- * The code cache's memory: capacities and places, and what of them can be written. Only for dbt/cache.c.
+ * The code cache's memory: capacities and places, and what of them can be written. Only for dbt/cache.c and dbt/warm*.c.
  *
  * Everything is mapped once, of the size that it may get. Where the kernel promises no more than it has, it becomes writable in steps
  * (rt/reserve.h): what a half fills from the start on in cache_has_room(), a variant's tables when they are wanted. When there is no more

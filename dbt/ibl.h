@@ -20,7 +20,7 @@ struct landing {
 	u32 miss; /* cache address of the displacement of the mismatch jump */
 };
 
-void ibl_init(void);
+bool ibl_loop_is_fast(void); /* asks the processor, which takes a virtual machine some microseconds */
 
 /* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);

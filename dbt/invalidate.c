@@ -5,11 +5,12 @@
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
+#include "dbt/warm.h"
 #include "rt/log.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-static void kill_frag(u32 frag)
+void dbt_forget_frag(u32 frag)
 {
 	struct frag *f = &cache.frag[frag];
 	struct variant *v = &cache.variant[f->variant];
@@ -18,8 +19,9 @@ static void kill_frag(u32 frag)
 	if (f->dead)
 		return;
 	f->dead = true;
+	if (frag < warm_frags)
+		warm_fragment_goes();
 	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
-	stat_add(blocks_dropped, f->nentry);
 	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
 		struct entry *en = &cache.entry[i];
 
@@ -32,8 +34,14 @@ static void kill_frag(u32 frag)
 		}
 		en->in = 0;
 		if (en->poll)
-			kill_frag(cache.entry[en->poll].frag);
+			dbt_forget_frag(cache.entry[en->poll].frag);
 	}
+}
+
+static void drop(u32 frag)
+{
+	stat_add(blocks_dropped, cache.frag[frag].dead ? 0 : cache.frag[frag].nentry);
+	dbt_forget_frag(frag);
 }
 
 void dbt_forget(u32 frag)
@@ -41,14 +49,14 @@ void dbt_forget(u32 frag)
 	lock_acquire(&dbt_lock);
 	/* It may have gone with its half of the cache meanwhile. */
 	if (frag >= cache.first_frag && frag < cache.nfrag)
-		kill_frag(frag);
+		drop(frag);
 	cache_unlock();
 }
 
 static void kill_page(struct code_page *p)
 {
 	for (u32 n = p->frags; n; n = cache.node[n].next)
-		kill_frag(cache.node[n].frag);
+		drop(cache.node[n].frag);
 	p->frags = 0;
 }
 

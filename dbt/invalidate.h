@@ -4,6 +4,9 @@
 
 #include "abi/types.h"
 
+/* The fragment is not to be entered any more. With dbt_lock. */
+void dbt_forget_frag(u32 frag);
+
 /* The fragment's guest code has changed. Takes dbt_lock. */
 void dbt_forget(u32 frag);
 

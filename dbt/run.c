@@ -36,7 +36,6 @@ _Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
 
 int dbt_init(void)
 {
-	ibl_init();
 	return cache_init();
 }
 
@@ -101,6 +100,8 @@ again:
 	if (variant == NO_VARIANT)
 		variant = make_room(cpu);
 	v = &cache.variant[variant];
+	if (unlikely(!v->begun))
+		cache_variant_begin(v);
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
 		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].distance : 0, indirect, fault);

@@ -66,10 +66,10 @@ struct task {
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
- * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), and an empty memfd that can take the runtime's
- * place (os/sys_landlock.c).
+ * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), an empty memfd that can take the runtime's
+ * place (os/sys_landlock.c), and the cache directory (os/warm.h), or something else if there is none.
  */
-enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, SESSION_FDS };
+enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, SESSION_FDS };
 
 /* The words of --users. own: nobody gets other ids than the first member has; see os/sys_users.c and os/split.h. */
 enum session_users { USERS_SPLIT, USERS_ANY, USERS_OWN };
@@ -105,6 +105,11 @@ struct session_config {
 	s32 log_fd;
 	struct session_limit limit_as, limit_data;
 	u64 session_id;	   /* random */
+	u64 vector_features; /* what the first image has found of the processor, so that the others need not ask: states in signal frames, */
+	u32 vector_size;   /* their bytes, 0: not known yet; */
+	u32 loop;	   /* 1 + dbt_options.loop_is_fast, 0: not known yet */
+	u64 warm_settings; /* hash of the processor and of what changes translations; 0: there is no cache directory (os/warm.h) */
+	u32 cache_mib;	   /* that directory's size, at most */
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
 	u32 split_later;   /* a process may have to leave the session when it executes the next program, see os/split.h */
 	u32 filtered;	   /* this process has asked for a seccomp filter, or one that made it has */
@@ -117,7 +122,11 @@ struct session_cpus {
 	u64 online[ARENA_CPUS / 64];
 };
 
+#define ARENA_IMAGES 256u
+
 struct arena {
+	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
+	u64 images_checked[ARENA_IMAGES]; /* see os/warm_file.c; atomic, by everyone */
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;

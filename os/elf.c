@@ -10,6 +10,7 @@
 #include "os/elf.h"
 #include "os/exec_memory.h"
 #include "os/vma.h"
+#include "os/warm.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -191,6 +192,7 @@ static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 		.offset = ALIGN_DOWN(ph->p_offset, PAGE_SIZE),
 		.id = vma_new_id_locked(),
 	};
+	struct warm_file file;
 	int ret;
 
 	if (map_end > start) {
@@ -201,6 +203,8 @@ static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 		if (ret)
 			return ret;
 		vma_insert_locked(&vma);
+		if ((prot & PROT_EXEC) && !(prot & PROT_WRITE) && warm_identify(fd, &file))
+			warm_mapped_locked(start, map_end, vma.offset, &file);
 		if (ph->p_memsz > ph->p_filesz && (prot & PROT_WRITE) && zero_tail(file_end, MIN(map_end, mem_end)))
 			return -EFAULT;
 	}

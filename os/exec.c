@@ -24,6 +24,7 @@
 #include "os/signal.h"
 #include "os/syscall.h"
 #include "os/vfile.h"
+#include "os/warm.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
@@ -263,6 +264,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	struct handover h = {.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr, .config = the_process.config};
 	long ret;
 
+	warm_save(t);
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);

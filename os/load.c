@@ -24,6 +24,7 @@
 #include "os/sys_rlimit.h"
 #include "os/vfile.h"
 #include "os/vma.h"
+#include "os/warm.h"
 #include "rt/fmt.h"
 #include "rt/layout.h"
 #include "rt/log.h"
@@ -185,6 +186,8 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 	};
 
 	vma_insert_locked(&vma);
+	if (vma.kind == VMA_VDSO)
+		warm_vdso_locked(vma.start, vma.end);
 }
 
 /*
@@ -468,6 +471,8 @@ void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *ou
 	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp, ld->kernel.envc) : 0;
 	if (!ret)
 		ret = prepare_memory(ld, kernel_sp);
+	if (!ret)
+		warm_begin((int)fd);
 	if (!ret)
 		ret = load(ld, task, fd, t->cpu);
 	if (ret)

@@ -10,6 +10,7 @@
 #include <linux/auxvec.h>
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
+#include "dbt/ibl.h"
 #include "dbt/translate.h"
 #include "event/task.h"
 #include "os/attach.h"
@@ -187,6 +188,9 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.one_insn = c->one_insn_blocks;
 	dbt_options.small_cache = c->small_cache;
 	dbt_options.dual_map = c->dual_map;
+	if (!c->loop)
+		the_process.config.loop = 1 + ibl_loop_is_fast();
+	dbt_options.loop_is_fast = c->loop == 2;
 	ret = dbt_init();
 	if (ret)
 		fail("cannot reserve the code cache", ret);

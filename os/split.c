@@ -162,7 +162,8 @@ static void use_files(const struct split *s)
 {
 	s32 first = the_process.runtime_fd;
 
-	if (sys3(__NR_dup3, s->memory, first + ARENA_FD, 0) < 0 || sys3(__NR_dup3, s->spare, first + SPARE_FD, 0) < 0)
+	if (sys3(__NR_dup3, s->memory, first + ARENA_FD, 0) < 0 || sys3(__NR_dup3, s->spare, first + SPARE_FD, 0) < 0 ||
+	    sys3(__NR_dup3, first + PROC_FD, first + CACHE_FD, 0) < 0)
 		fail("its descriptors", -EBADF);
 	split_cancel(s);
 }
@@ -200,6 +201,7 @@ void split_session(struct thread *t, const struct split *s)
 	a->tasks_high = FIRST_SLOT + 1;
 	the_process.config.session_id = new_session_id();
 	the_process.config.split_later = 0;
+	the_process.config.warm_settings = 0;
 	ret = attach_events(true);
 	if (ret)
 		fail("its tables", ret);

@@ -13,6 +13,7 @@
 #include "os/sys_mm.h"
 #include "os/syscall.h"
 #include "os/vma.h"
+#include "os/warm.h"
 #include "perf/perf.h"
 #include "rt/layout.h"
 #include "rt/map.h"
@@ -180,9 +181,17 @@ static long map_fixed_locked(const struct mm_map *m)
 	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
 }
 
+static bool is_code_of_file(const struct mm_map *m)
+{
+	return (m->prot & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && m->kind == VMA_PLAIN &&
+	       !(m->flags & MAP_ANONYMOUS) && (m->flags & MAP_TYPE) == MAP_PRIVATE;
+}
+
 static long map_and_note(const struct mm_map *m, u64 len)
 {
 	bool fixed = m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE), had_code = false;
+	struct warm_file file;
+	bool known = is_code_of_file(m) && warm_identify(m->fd, &file);
 	long ret;
 
 	vma_lock();
@@ -197,6 +206,8 @@ static long map_and_note(const struct mm_map *m, u64 len)
 		note_mapping_locked(m, ret);
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
+	if (known && !sys_is_error(ret))
+		warm_mapped_locked(ret, ret + len, (u64)m->offset, &file);
 	vma_unlock();
 	return ret;
 }

@@ -13,6 +13,7 @@
 #include <sys/statfs.h>
 #include "os/syscall.h"
 #include "os/vfile.h"
+#include "os/warm.h"
 #include "perf/perf.h"
 #include "pmu/tracefs.h"
 #include "rt/guest.h"
@@ -75,12 +76,23 @@ static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 fla
 	struct vfile v;
 	long ret;
 
-	return find(t, a, dirfd, path, &v, &ret) ? open_virtual(t, &v, flags, mode) : ret;
+	if (find(t, a, dirfd, path, &v, &ret))
+		ret = open_virtual(t, &v, flags, mode);
+	warm_opened(ret, flags);
+	return ret;
 }
 
 long sys_open(struct thread *t, const u64 *a)
 {
 	return open_at(t, a, AT_FDCWD, a[0], a[1], a[2]);
+}
+
+long sys_creat(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	warm_opened(ret, O_WRONLY);
+	return ret;
 }
 
 long sys_openat(struct thread *t, const u64 *a)

@@ -17,6 +17,7 @@
 #include "os/session.h"
 #include "os/signal.h"
 #include "os/syscall.h"
+#include "os/warm.h"
 #include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/map.h"
@@ -287,8 +288,9 @@ void thread_exit_group(struct thread *t, int status)
 {
 	signal_end_begins(t);
 	group_quiesce(t);
-	if (event_space->opened)
+	if (event_space->opened || warm_wants_save(t))
 		apart_leave();
+	warm_save(t);
 	session_group_end(t->task);
 	for (;;)
 		sys1(__NR_exit_group, status);

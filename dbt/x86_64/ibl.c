@@ -4,14 +4,12 @@
 #include "rt/log.h"
 
 /* `loop` is one fast operation on AMD's processors and slow microcode on Intel's; jrcxz is the other way round. */
-static bool loop_is_fast;
-
-void ibl_init(void)
+bool ibl_loop_is_fast(void)
 {
 	u32 a = 0, b, c, d;
 
 	__asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-	loop_is_fast = b == 0x68747541 /* "Auth"enticAMD */ || b == 0x6f677948 /* "Hygo"nGenuine */;
+	return b == 0x68747541 /* "Auth"enticAMD */ || b == 0x6f677948 /* "Hygo"nGenuine */;
 }
 
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
@@ -68,14 +66,22 @@ static void emit_number(struct emit *e, u32 entry)
 	emit32(e, entry);
 }
 
-u32 ibl_find(const struct variant *v, u64 pc)
+/* The first entry of the index's chain of landings, or 0. */
+static u32 first_of(const struct variant *v, u64 pc)
 {
 	u32 at = __atomic_load_n(&v->ibl[(u16)pc], __ATOMIC_ACQUIRE), entry;
 
 	if (!at)
 		return 0;
 	memcpy(&entry, cache.miss + at - sizeof(entry), sizeof(entry));
-	return cache.entry[entry].pc == pc ? entry : 0;
+	return entry;
+}
+
+u32 ibl_find(const struct variant *v, u64 pc)
+{
+	u32 entry = first_of(v, pc);
+
+	return entry && cache.entry[entry].pc == pc ? entry : 0;
 }
 
 struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
@@ -83,7 +89,7 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 	struct landing l;
 	u8 *mismatch = e->p;
 
-	if (loop_is_fast) {
+	if (dbt_options.loop_is_fast) {
 		l.miss = emit_mismatch(e, pc);
 		emit_number(e, entry);
 		l.at = code_host(e->p);
@@ -105,11 +111,6 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 	return l;
 }
 
-static u32 *head_of(struct variant *v, u64 pc)
-{
-	return &v->ibl_head[(u16)pc];
-}
-
 /* Points the table, or the landing before it in the chain, to `to` (0: the miss code). */
 static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 {
@@ -117,10 +118,11 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 
 	check_slow(host >= cache.miss && (!to || cache.entry[to].landing));
 	if (before) {
+		if (cache.entry[before].landing_next == to) /* an image's page stays as it is */
+			return;
 		cache.entry[before].landing_next = to;
 		emit_patch_rel32(code_at(cache.entry[before].landing_miss), host);
 	} else {
-		*head_of(v, pc) = to;
 		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);
 	}
 }
@@ -140,7 +142,7 @@ static void make_landing(struct entry *en)
 void ibl_install(struct variant *v, u32 entry)
 {
 	struct entry *en = &cache.entry[entry];
-	u32 head = *head_of(v, en->pc);
+	u32 head = first_of(v, en->pc);
 
 	for (u32 i = head; i; i = cache.entry[i].landing_next)
 		if (i == entry)
@@ -158,7 +160,7 @@ void ibl_remove(struct variant *v, u32 entry)
 
 	if (!en->landing)
 		return;
-	for (u32 i = *head_of(v, en->pc); i; before = i, i = cache.entry[i].landing_next)
+	for (u32 i = first_of(v, en->pc); i; before = i, i = cache.entry[i].landing_next)
 		if (i == entry) {
 			set_next(v, en->pc, before, en->landing_next);
 			return;

@@ -109,11 +109,13 @@ static u32 area_size(u64 enabled)
 
 int sigframe_init(void)
 {
+	struct session_config *c = &the_process.config;
 	u32 r[4], lo, hi;
 	u64 permitted = 0, enabled;
 
-	cpuid(1, 0, r);
-	if (!(r[2] & (1u << 27))) /* OSXSAVE */
+	if (!c->vector_size)
+		cpuid(1, 0, r);
+	if (!c->vector_size && !(r[2] & (1u << 27))) /* OSXSAVE */
 		return -ENODEV;
 	__asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
 	vector.features = enabled = lo | (u64)hi << 32;
@@ -121,7 +123,11 @@ int sigframe_init(void)
 		sys2(__NR_arch_prctl, ARCH_GET_XCOMP_PERM, &permitted);
 		vector.features &= ~FEATURE_TILEDATA | permitted;
 	}
-	vector.size = area_size(enabled);
+	if (!c->vector_size || c->vector_features != vector.features) {
+		c->vector_size = area_size(enabled);
+		c->vector_features = vector.features;
+	}
+	vector.size = c->vector_size;
 	if (vector.size + MAGIC2_SIZE > THREAD_XSAVE_SIZE)
 		return -ENODEV;
 	if (vector.features & FEATURE_PKRU)

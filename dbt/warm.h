@@ -1,0 +1,120 @@
+/*
+ * Warm starts: the translations of a program that ran before, from an image of the cache that is mapped privately.
+ * See doc/warm-start.md.
+ *
+ * An image is half 0 of the cache and its tables as a process left them, at the addresses and with the numbers
+ * that they have in every process. What is in it is of regions: executable mappings of files. A region's code is
+ * used once the guest has the same part of the same file mapped at the same place (dbt_warm_activate()); before
+ * that no lookup finds it. Blocks of different regions are not linked, so it is never reached otherwise. From then
+ * on image and new code are alike: it is invalidated by page as all code, and linked as all code.
+ *
+ * os/warm.c decides which file is used, and whether it can be trusted. Here nothing of an image is checked but
+ * that it fits.
+ */
+#ifndef DBT_WARM_H
+#define DBT_WARM_H
+
+#include "abi/types.h"
+#include "dbt/cache.h"
+
+#define WARM_MAGIC 0x31306d7261776370ul /* "pcwarm01" */
+#define WARM_REGIONS 64u
+
+/* A file's content, as far as that can be told without reading it. */
+struct warm_file {
+	u64 dev, ino, size, mtime, ctime; /* times in ns */
+	u64 head; /* hash of its first page, where linkers put the build id */
+};
+
+struct warm_region {
+	u64 start, end;
+	u64 offset; /* in the file */
+	struct warm_file file;
+};
+
+/* What an image is good for: compared as a whole. */
+struct warm_key {
+	u64 build[3];	 /* the runtime's build id */
+	u64 settings;	 /* options and processor */
+	struct warm_file program;
+};
+
+/* The parts of the file behind the header and the lookup tables. */
+enum {
+	WARM_FRAGS, WARM_ENTRIES, WARM_EXITS, WARM_RECS, WARM_KINDS,
+	WARM_PAGES, WARM_NODES, WARM_PAGE_HASH,
+	WARM_HOT, WARM_COLD,
+	WARM_PARTS
+};
+
+/* At the file's beginning. Lookup tables of each variant follow; then the parts, each in whole pages. */
+struct warm_header {
+	u64 magic;
+	u64 checksum; /* of all that follows */
+	u64 size;     /* of the file */
+	struct warm_key key;
+	u64 part[WARM_PARTS]; /* bytes */
+	u64 tables;   /* bytes of header and lookup tables */
+	u64 hot, cold; /* bytes in use */
+	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
+	u32 nvariants, nregions;
+	u32 landings; /* behind the lookup tables: u64s, see warm_landing() */
+	u32 reserved;
+	struct {
+		u32 want, mask; /* mask + 1: slots of its lookup table */
+	} variant[VARIANTS];
+	struct warm_region region[WARM_REGIONS];
+};
+
+#define WARM_HEADER_SIZE 8192u
+_Static_assert(sizeof(struct warm_header) <= WARM_HEADER_SIZE, "it has its place");
+#define WARM_CHECKED_FROM 16u /* what comes before is magic and checksum */
+#define WARM_FILE_MAX 0x10000000ul  /* bytes of an image */
+#define WARM_TABLES_MAX 0x4000000ul /* of its header and lookup tables */
+
+/*
+ * Where a whole image is to be mapped, privately and to be read and written, for dbt_warm_load(). Memory is
+ * reserved there: WARM_FILE_MAX bytes.
+ */
+void *dbt_warm_place(void);
+
+/*
+ * Begins with the image that is mapped there and that `fd` is open for. Before the first dbt_run(). 0, or -errno:
+ * the cache is empty as before. dbt_warm_header() is its header from then on, NULL: there is none.
+ */
+int dbt_warm_load(int fd);
+const struct warm_header *dbt_warm_header(void);
+
+/* The guest has mapped region i of the header. With what guards its map, not with dbt_lock. */
+void dbt_warm_activate(u32 i);
+
+/* Nothing of the image is used from now on, and none is made. */
+void dbt_warm_give_up(void);
+
+/*
+ * Blocks that were translated since the image was loaded, or the process was forked; and *before: those that there
+ * were then.
+ */
+u32 dbt_warm_new(u32 *before);
+void dbt_warm_forked(void);
+
+/*
+ * Makes an image of what there is. What is not to be in it is forgotten: code that is not of these regions, or of
+ * a page of which clean(page, region, arg) says that it may not hold what is in the file. The process has one
+ * thread. Returns the header, complete but for key and checksum, with the lookup tables behind it, as the file is
+ * to begin; NULL: there is nothing to save. It is good until the next one.
+ */
+typedef bool warm_clean(u64 page, u32 region, void *arg);
+struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_clean *clean, void *arg);
+
+/* Where the bytes of part i are. */
+const void *dbt_warm_part(u32 i);
+
+/* For dbt/cache.c: */
+extern u32 warm_frags; /* an image is in use: the first index behind its fragments; 0: none is */
+u32 warm_find(const struct variant *v, u64 pc); /* its entry for pc, or 0 */
+void warm_begin_variant(u32 variant); /* indirect branches of its code are to find their ways; with dbt_lock */
+void warm_fragment_goes(void); /* one of the image's is forgotten */
+void warm_forget(void); /* the half goes */
+
+#endif
