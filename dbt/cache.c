@@ -91,13 +91,15 @@ u32 cache_variant_get(u32 want)
 {
 	u32 i = cache_variant(want), *n = &cache.nvariant[cache.half];
 
-	if (i != NO_VARIANT || *n == VARIANTS)
-		return i;
-	i = cache.half * VARIANTS + *n;
-	if (!cache_variant_ready(&cache.variant[i]))
-		return NO_VARIANT;
-	cache.variant[i].want = want;
-	__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
+	if (i == NO_VARIANT && *n < VARIANTS) {
+		i = cache.half * VARIANTS + *n;
+		if (!cache_variant_ready(&cache.variant[i]))
+			return NO_VARIANT;
+		cache.variant[i].want = want;
+		__atomic_store_n(n, *n + 1, __ATOMIC_RELEASE);
+	}
+	if (i != NO_VARIANT && unlikely(!cache.variant[i].begun))
+		cache_variant_begin(&cache.variant[i]);
 	return i;
 }
 

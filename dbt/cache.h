@@ -208,15 +208,12 @@ bool cache_give_up(u64 bytes);
 
 /* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */
 u32 cache_variant(u32 want);
-/* The same, made if need be; NO_VARIANT: all are taken. With dbt_lock. */
+/* The same, made and begun if need be; NO_VARIANT: all are taken. With dbt_lock. */
 u32 cache_variant_get(u32 want);
 
 /* For the lookup tables of an image: a slot's hash, by pc, and what the slot of an entry holds. */
 u64 cache_hash(u64 pc);
 u64 cache_slot(u64 hash, u32 entry);
-
-/* Code of the variant is about to be used. With dbt_lock. */
-void cache_variant_begin(struct variant *v);
 
 /* The entry for pc, or 0. Lock-free. */
 u32 cache_find(const struct variant *v, u64 pc);

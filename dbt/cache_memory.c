@@ -28,7 +28,8 @@ static bool make_writable(const void *at, size_t size)
 bool cache_variant_ready(struct variant *v)
 {
 	if (!v->ready)
-		v->ready = make_writable(v->table[0].slot, TABLE_FIRST * sizeof(u64)) && make_writable(v->ibl, IBL_BYTES);
+		v->ready = make_writable(v->table[0].slot, TABLE_FIRST * sizeof(u64)) &&
+			   make_writable(v->ibl, IBL_BYTES);
 	return v->ready;
 }
 

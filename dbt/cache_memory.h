@@ -1,5 +1,5 @@
 /*
- * The code cache's memory: capacities and places, and what of them can be written. Only for dbt/cache.c and dbt/warm*.c.
+ * The code cache's memory: capacities and places, and what of them can be written. For dbt/cache.c and dbt/warm*.c.
  *
  * Everything is mapped once, of the size that it may get. Where the kernel promises no more than it has, it becomes writable in steps
  * (rt/reserve.h): what a half fills from the start on in cache_has_room(), a variant's tables when they are wanted. When there is no more
@@ -44,6 +44,8 @@ int cache_memory_renew(void); /* in the child of a fork, where the code is in sh
 /* The tables of a variant that it begins with, and the one of that level, can be written. With dbt_lock, as huge_pages. */
 bool cache_variant_ready(struct variant *v);
 bool cache_level_ready(struct variant *v, u32 level);
+/* Its code is about to be used. */
+void cache_variant_begin(struct variant *v);
 void cache_huge_pages(u32 half);
 
 #endif

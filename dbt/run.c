@@ -100,8 +100,6 @@ again:
 	if (variant == NO_VARIANT)
 		variant = make_room(cpu);
 	v = &cache.variant[variant];
-	if (unlikely(!v->begun))
-		cache_variant_begin(v);
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
 		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].distance : 0, indirect, fault);

@@ -66,8 +66,8 @@ struct task {
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
- * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), an empty memfd that can take the runtime's
- * place (os/sys_landlock.c), and the cache directory (os/warm.h), or something else if there is none.
+ * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), an empty memfd that can take the
+ * runtime's place (os/sys_landlock.c), and the cache directory (os/warm.h), or something else if there is none.
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, SESSION_FDS };
 
@@ -105,10 +105,11 @@ struct session_config {
 	s32 log_fd;
 	struct session_limit limit_as, limit_data;
 	u64 session_id;	   /* random */
-	u64 vector_features; /* what the first image has found of the processor, so that the others need not ask: states in signal frames, */
-	u32 vector_size;   /* their bytes, 0: not known yet; */
+	/* What the first image has found of the processor, so that the others need not ask. */
+	u64 vector_features; /* states in signal frames */
+	u32 vector_size;   /* their bytes, 0: not known yet */
 	u32 loop;	   /* 1 + dbt_options.loop_is_fast, 0: not known yet */
-	u64 warm_settings; /* hash of the processor and of what changes translations; 0: there is no cache directory (os/warm.h) */
+	u64 warm_settings; /* hash of what changes translations; 0: there is no cache directory (os/warm.h) */
 	u32 cache_mib;	   /* that directory's size, at most */
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
 	u32 split_later;   /* a process may have to leave the session when it executes the next program, see os/split.h */

@@ -47,7 +47,8 @@ static bool enabled(void)
 {
 	const struct session_config *c = &the_process.config;
 
-	return c->warm_settings && !__atomic_load_n(&arena()->images_off, __ATOMIC_RELAXED) && !__atomic_load_n(&c->filtered, __ATOMIC_RELAXED);
+	return c->warm_settings && !__atomic_load_n(&arena()->images_off, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&c->filtered, __ATOMIC_RELAXED);
 }
 
 static u64 ns_of(const struct timespec *ts)
@@ -160,7 +161,7 @@ void warm_opened_for_writing(long fd)
 	struct statfs fs;
 	struct stat st;
 
-	if (sys2(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode) || st.st_size || st.st_blocks || (st.st_mode & 07777) != 0600)
+	if (sys2(__NR_fstat, fd, &st) || st.st_mode != (S_IFREG | 0600) || st.st_size || st.st_blocks)
 		return;
 	if (sys2(__NR_fstatfs, fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
 		return;

@@ -26,8 +26,8 @@ void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *
 void warm_vdso_locked(gva start, gva end);
 
 /*
- * The guest has opened fd (or -errno), with these flags of open(2). Through /proc/PID/mem code can be written that its mapping
- * forbids to write, which nobody would notice.
+ * The guest has opened fd (or -errno), with these flags of open(2). Through /proc/PID/mem code can be written that its
+ * mapping forbids to write, which nobody would notice.
  */
 void warm_opened_for_writing(long fd);
 static inline void warm_opened(long fd, u64 flags)
