@@ -295,6 +295,16 @@ static struct warm_header *make(u8 *place, const struct warm_region *region, u32
 	return h->size <= WARM_FILE_MAX ? h : NULL;
 }
 
+/* Most of it is dead: of files that have changed since. The next image had better begin anew. */
+static bool is_worn(void)
+{
+	u32 dead = 0;
+
+	for (u32 f = 1; f < cache.nfrag; f++)
+		dead += cache.frag[f].dead;
+	return dead > cache.nfrag / 2;
+}
+
 /* The code is of the first half alone, before it was ever full. Sections are learned of when code is decoded. */
 static bool can_make(u32 n)
 {
@@ -320,6 +330,8 @@ struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_
 		unchain_landings();
 		warm_set_active(n);
 		h = make(place, region, all);
+		if (h)
+			h->worn = is_worn();
 	}
 	cache_unlock();
 	return h;

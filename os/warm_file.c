@@ -322,6 +322,10 @@ void warm_file_write(struct warm_header *h)
 	make_name(name, &h->key);
 	if (!is_own_dir() || h->size > limit / 2 || !may_be_so_large(h->size) || is_there(name, h))
 		return;
+	if (h->worn) {
+		sys3(__NR_unlinkat, cache_dir(), name, 0);
+		return;
+	}
 	rt_snprintf(temporary, sizeof(temporary), "%s.%lx", name, now_ns() ^ (u64)__builtin_ia32_rdtsc());
 	fd = sys4(__NR_openat, cache_dir(), temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  S_IRUSR | S_IWUSR);

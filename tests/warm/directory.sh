@@ -1,5 +1,6 @@
 # Which directory is used, who may have written there, how large it gets; and that nothing of all this shows to the program.
 source "$ROOT/tests/warm/warm_functions.bash"
+settle # links made to system files change their times, too
 log() { "$PCL" --cache-dir="$cache" --log=1 "$@" 2>&1 > /dev/null; }
 
 # By default below XDG_CACHE_HOME, or HOME.
