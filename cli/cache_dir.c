@@ -58,7 +58,7 @@ int cache_dir_open(const struct options *o)
 	struct stat st;
 	int fd;
 
-	if (o->no_cache || o->cache_size <= 0 || o->aslr || o->small_cache || o->dual_map || o->dump)
+	if (o->no_cache || o->cache_size <= 0 || o->aslr || o->small_cache || o->dual_map || o->dump || o->stress)
 		return -1;
 	if (getuid() != geteuid() || getgid() != getegid())
 		return -1;
@@ -84,7 +84,7 @@ u64 cache_settings(const struct options *o)
 	__cpuid(0, word[0], word[1], word[2], word[3]);
 	__cpuid(1, word[4], word[5], word[6], word[7]);
 	word[5] = 0; /* says which CPU it is */
-	word[12] = (u32)(o->no_traces | o->no_links << 1 | o->no_ibl << 2);
-	word[13] = (u32)(o->one_insn_blocks | o->call_stacks << 1);
+	word[12] = (u32)(o->no_traces | o->no_links << 1 | o->no_ibl << 2 | o->no_unroll << 3 | o->no_liveness << 4);
+	word[13] = (u32)(o->one_insn_blocks | o->call_stacks << 1 | o->no_approach << 2 | o->no_polls << 3);
 	return hash_of(word, sizeof(word), 0) | 1;
 }

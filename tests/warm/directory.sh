@@ -19,6 +19,10 @@ env -u XDG_CACHE_HOME -u HOME "$PCL" true || fail "without HOME"
 # Others may not look into it, and files are the user's alone.
 warm ls / > /dev/null
 [ "$(used ls /)" = 1 ] || fail "not used"
+for option in --no-traces --no-links --no-ibl --no-unroll --no-liveness --no-approach --no-polls --one-insn-blocks --call-stacks --stress=poll; do
+	[ "$(used $option ls /)" = 0 ] || fail "$option uses what was translated without"
+	rm "$cache"/*.warm; warm ls / > /dev/null
+done
 chmod 755 "$cache"
 [[ "$(log true)" = *"is not used"* ]] || fail "a directory that others may look into"
 [ "$(used ls /)" = 0 ] || fail "used, though others may look into it"
