@@ -85,7 +85,8 @@ _Static_assert(offsetof(struct perf_attr, aux_watermark) == PERF_ATTR_VER4, "ver
 _Static_assert(offsetof(struct perf_attr, aux_sample_size) == PERF_ATTR_VER5, "version 6 begins");
 _Static_assert(offsetof(struct perf_attr, sig_data) == PERF_ATTR_VER6, "version 7 begins");
 _Static_assert(offsetof(struct perf_attr, config3) == PERF_ATTR_VER7, "version 8 begins");
-_Static_assert(offsetof(struct perf_attr, wakeup_events) == offsetof(struct perf_event_attr, wakeup_events), "flags are 64 bits");
+_Static_assert(offsetof(struct perf_attr, wakeup_events) == offsetof(struct perf_event_attr, wakeup_events),
+	       "flags are 64 bits");
 _Static_assert(sizeof(struct perf_event_attr) >= PERF_ATTR_VER5, "the installed header is older than Linux 4.1");
 
 #ifndef PERF_FORMAT_LOST

@@ -1,8 +1,9 @@
 /*
- * samples EVENT PERIOD: how fast samples of IP, TID and TIME go into a ring buffer from one thread, while another one drains it.
+ * samples EVENT PERIOD: how fast samples of IP, TID and TIME go into a ring buffer from one thread, while another one
+ * drains it.
  *
- * EVENT is instructions or cpu-clock (PERIOD in ns; the kernel makes it 10 us at least). Prints samples, lost ones, nanoseconds of the
- * thread's CPU time for the work with sampling on, and for the same work without.
+ * EVENT is instructions or cpu-clock (PERIOD in ns; the kernel makes it 10 us at least). Prints samples, lost ones,
+ * nanoseconds of the thread's CPU time for the work with sampling on, and for the same work without.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -32,7 +33,10 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The records up to head. They are of a size that divides the ring's, but for LOST records, which are read word by word. */
+/*
+ * The records up to head. They are of a size that divides the ring's, but for LOST records, which are read word by
+ * word.
+ */
 static void drain(uint64_t head)
 {
 	const char *data = (const char *)page + 4096;

@@ -1,7 +1,7 @@
 /*
- * threads N PERIOD SECONDS: how many samples of IP, TID and TIME N threads take together, each of itself, into rings of their own that nobody
- * reads (they are overwritten). Prints samples by all threads and nanoseconds of real time. PERIOD 0: rounds of work instead, without events: how
- * much the machine does in N threads.
+ * threads N PERIOD SECONDS: how many samples of IP, TID and TIME N threads take together, each of itself, into rings of
+ * their own that nobody reads (they are overwritten). Prints samples by all threads and nanoseconds of real time.
+ * PERIOD 0: rounds of work instead, without events: how much the machine does in N threads.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /*
- * times REPEAT program [args...]: runs a program REPEAT times and prints the CPU time (user and system, all descendants that were
- * waited for) of all runs together in microseconds, the time that passed, and the greatest resident size of any process in KiB. The program's
- * input and output are nowhere.
+ * times REPEAT program [args...]: runs a program REPEAT times and prints the CPU time (user and system, all descendants
+ * that were waited for) of all runs together in microseconds, the time that passed, and the greatest resident size of
+ * any process in KiB. The program's input and output are nowhere.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -248,7 +248,8 @@ static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 		cpu->limits.running_up |= 1u << c;
 	else
 		cpu->limits.running_up &= ~(1u << c);
-	if (!by || (left >= UNLIMITED && -cpu_bank(cpu)->cell[c] > UNLIMITED / 2 && -cpu_bank(cpu)->cell[c] <= UNLIMITED))
+	if (!by ||
+	    (left >= UNLIMITED && -cpu_bank(cpu)->cell[c] > UNLIMITED / 2 && -cpu_bank(cpu)->cell[c] <= UNLIMITED))
 		return;
 	change_begin(cpu);
 	store(&cpu_bank(cpu)->cell[c], word);
@@ -278,7 +279,8 @@ static u64 units_left(struct cpu *cpu)
 
 static bool is_approached(const struct cpu *cpu)
 {
-	return cpu->limits.can_approach && !cpu->limits.given_up && cpu->limits.on == 1u << CELL_INSTRUCTIONS && cpu->limits.far_apart;
+	return cpu->limits.can_approach && !cpu->limits.given_up && cpu->limits.on == 1u << CELL_INSTRUCTIONS &&
+	       cpu->limits.far_apart;
 }
 
 void cpu_approach_give_up(struct cpu *cpu)
@@ -292,8 +294,9 @@ u64 cpu_approach_left(struct cpu *cpu)
 }
 
 /*
- * Sets cpu->poll if sparse code may run. `unseen` is what can be executed without a poll knowing of it: the way to the next poll, the part of that
- * poll's block in front of it, and with blocks == 2 the rest of a block that the thread is in the middle of.
+ * Sets cpu->poll if sparse code may run. `unseen` is what can be executed without a poll knowing of it: the way to the
+ * next poll, the part of that poll's block in front of it, and with blocks == 2 the rest of a block that the thread is
+ * in the middle of.
  */
 static bool set_poll(struct cpu *cpu, u32 blocks)
 {

@@ -1,19 +1,19 @@
 /*
- * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a CPU_WANT_LIMITS variant
- * stops.
+ * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a
+ * CPU_WANT_LIMITS variant stops.
  *
  * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to cpu->poll how many units (an
- * instruction, or two quarter cycles) there may have been since the last poll, its own block included, and stops if the word
- * is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way the code goes. The word
- * begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is passed.
- * Polls may add more than there was, so at a stop what is left is added up again.
+ * instruction, or two quarter cycles) there may have been since the last poll, its own block included, and stops if the
+ * word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way the code goes.
+ * The word begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is
+ * passed. Polls may add more than there was, so at a stop what is left is added up again.
  *
- * Near a limit the thread is led to it in pieces (dbt_approach()), or code runs that counts down by block and stops in front of the very block
- * (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A taken branch is noticed
- * only after it, so with a limit of CELL_TAKEN conditional branches are expected to be taken.
+ * Near a limit the thread is led to it in pieces (dbt_approach()), or code runs that counts down by block and stops in
+ * front of the very block (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A
+ * taken branch is noticed only after it, so with a limit of CELL_TAKEN conditional branches are expected to be taken.
  *
- * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change together
- * under bank->seq, with the counts put down before:
+ * Readers: any process, any time, also after the owner's death in the middle of a change. Words and biases change
+ * together under bank->seq, with the counts put down before:
  *
  *	owner				reader
  *	frozen = counts			s = seq			A
@@ -34,21 +34,25 @@ extern bool cpu_never_sparse;
 /* Nothing is counted, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
 
-/* The bank of a thread that begins, or goes on in another program: what it has counted stays, limits and all else restart. */
+/*
+ * The bank of a thread that begins, or goes on in another program: what it has counted stays, limits and all else
+ * restart.
+ */
 void cpu_take_bank(struct cpu *cpu);
 
 /* What a cell has counted since the thread began. By anyone, any time. */
 u64 cpu_read_cell(const struct bank *bank, enum cell c);
 
 /*
- * The same by others than the owner, one at a time: while it is in translated code, in which blocks are counted before all of them is done, and what was
- * counted ahead may be taken back, the count does not go back.
+ * The same by others than the owner, one at a time: while it is in translated code, in which blocks are counted before
+ * all of them is done, and what was counted ahead may be taken back, the count does not go back.
  */
 u64 cpu_show_cell(struct bank *bank, enum cell c);
 
 /*
- * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until their limits are reached.
- * adaptive: the limits stand for frequencies. Takes effect the next time translated code is entered.
+ * By the owner, outside translated code: the cells with limits, a bit for each, and how much these may advance until
+ * their limits are reached. adaptive: the limits stand for frequencies. Takes effect the next time translated code is
+ * entered.
  */
 void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR]);
 
@@ -62,15 +66,15 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 bool cpu_limit_reached(struct cpu *cpu);
 
 /*
- * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of instructions. How far it is,
- * 0: it is reached; and another way to this limit is to be found.
+ * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of
+ * instructions. How far it is, 0: it is reached; and another way to this limit is to be found.
  */
 u64 cpu_approach_left(struct cpu *cpu);
 void cpu_approach_give_up(struct cpu *cpu);
 
 /*
- * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits are
- * still far away, and it may go on. Else nothing was changed, and cpu_renew_limits() is due.
+ * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits
+ * are still far away, and it may go on. Else nothing was changed, and cpu_renew_limits() is due.
  */
 bool cpu_poll_on(struct cpu *cpu);
 
@@ -84,7 +88,10 @@ static inline void cpu_poll_outside(struct cpu *cpu)
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 
-/* By dbt/, outside translated code, when cpu->limits.renew or limits_stale: sets poll, countdown[] and near for what is left. */
+/*
+ * By dbt/, outside translated code, when cpu->limits.renew or limits_stale: sets poll, countdown[] and near for what is
+ * left.
+ */
 void cpu_renew_limits(struct cpu *cpu);
 
 #endif

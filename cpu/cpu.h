@@ -1,25 +1,28 @@
 /*
  * A guest thread's registers and counter bank: the only wire between the translator and the PMU.
  *
- * struct cpu is private to the thread's process, at the end of its thread's area (os/thread.h). Directly behind it, where a page begins, lies
- * struct bank: this page is the session's shared memory, that of the thread's task slot. What is in struct cpu steers the thread: nobody
- * else can reach it. What is in struct bank others read, and any member of the session may write: the thread takes nothing from
- * there but counts and, checked, `want`.
+ * struct cpu is private to the thread's process, at the end of its thread's area (os/thread.h). Directly behind it,
+ * where a page begins, lies struct bank: this page is the session's shared memory, that of the thread's task slot. What
+ * is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member of
+ * the session may write: the thread takes nothing from there but counts and, checked, `want`.
  *
- * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of the structure, near the
- * boundary between both; the other guest registers are in place and the guest's value of the stolen one is in `stolen`; otherwise the others are
- * in gpr, rip and rflags. Vector, x87 and segment state is always in the hardware.
+ * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of
+ * the structure, near the boundary between both; the other guest registers are in place and the guest's value of the
+ * stolen one is in `stolen`; otherwise the others are in gpr, rip and rflags. Vector, x87 and segment state is always
+ * in the hardware.
  *
  * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
- * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so they
- * are never torn, and after the owner's death they stay as they were.
+ * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so
+ * they are never torn, and after the owner's death they stay as they were.
  */
 #ifndef CPU_CPU_H
 #define CPU_CPU_H
 
 #include "abi/types.h"
 
-/* Free-running counters of what the thread executed in user mode. Advanced only while cpu_want_bit() of them is wanted. */
+/*
+ * Free-running counters of what the thread executed in user mode. Advanced only while cpu_want_bit() of them is wanted.
+ */
 enum cell {
 	CELL_INSTRUCTIONS, /* instructions completed; a rep string instruction is one */
 	CELL_BRANCHES,	   /* all control transfers: jcc, loop, jmp, call, ret, direct and indirect; not syscall */
@@ -35,7 +38,10 @@ enum cell {
 	CELL_NR,
 };
 
-/* What translated code has to do besides: each combination in use is a variant of the code. First the groups of cells that a block advances. */
+/*
+ * What translated code has to do besides: each combination in use is a variant of the code. First the groups of cells
+ * that a block advances.
+ */
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
 #define CPU_WANT_KINDS 4u  /* all the others */
@@ -74,16 +80,17 @@ static inline u32 cpu_want_bit(enum cell c)
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
 /*
- * The register that translated code needs for itself. Compilers use r11 least of all (0.2 to 1.2 % of the instructions of
- * python3, cc1, node and libc name it, r15 2.6 to 3.7 %), and a system call destroys it anyway.
+ * The register that translated code needs for itself. Compilers use r11 least of all (0.2 to 1.2 % of the instructions
+ * of python3, cc1, node and libc name it, r15 2.6 to 3.7 %), and a system call destroys it anyway.
  */
 #define STOLEN R11
 
 /*
- * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks of
- * n instructions were run, with a branch at the end (b = 0) or without (1). Their sum is weighted when it is read. So both
- * counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS] and
- * cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle, and single steps. Counts are read by cpu_read_cell().
+ * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks
+ * of n instructions were run, with a branch at the end (b = 0) or without (1). Their sum is weighted when it is read.
+ * So both counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS]
+ * and cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle, and single steps. Counts are read
+ * by cpu_read_cell().
  */
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
@@ -112,7 +119,8 @@ static inline u32 cpu_units(u32 want, u32 weight)
 struct rseq_cs; /* linux/rseq.h */
 
 /*
- * In shared memory, where a page begins. Written by the owner, but as it says; believed by nobody more than that it is a number.
+ * In shared memory, where a page begins. Written by the owner, but as it says; believed by nobody more than that it is
+ * a number.
  */
 struct bank {
 	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
@@ -130,7 +138,8 @@ struct cpu_limits {
 	u32 on;		   /* bit per cell with a limit */
 	u32 want;	   /* bits of CPU_WANT_NEAR, CPU_WANT_SPARSE and CPU_WANT_RARE that the code needs for them */
 	u32 renew;	   /* cpu_renew_limits() is due */
-	u32 stale;	   /* the same, and countdown[] does not say the counts: they moved otherwise than by code that stops at limits */
+	/* the same, and countdown[] does not say the counts: they moved otherwise than by code that stops at limits */
+	u32 stale;
 	u32 rare;	   /* they were far away when they were set, */
 	u32 far_apart;	   /* or stand for frequencies: a near one is approached (dbt_approach()), */
 	u32 can_approach;  /* if the variant allows that; */
@@ -159,7 +168,10 @@ struct cpu_copy {
 	u32 len, end, part;
 };
 
-/* In critical sections of restartable sequences (dbt/rseq_cs.h): the next instruction may be executed if *word + minus is 0. */
+/*
+ * In critical sections of restartable sequences (dbt/rseq_cs.h): the next instruction may be executed if *word + minus
+ * is 0.
+ */
 struct cpu_guard {
 	u64 word, minus;
 	struct rseq_cs *range;
@@ -176,7 +188,8 @@ struct cpu_found {
 /* What every thread uses is at the end, in one page: each page that is written costs a fork two faults. */
 struct cpu {
 	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR]; /* taken branches, a ring */
-	u8 watch_map[CPU_WATCH_MAP];	/* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
+	/* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
+	u8 watch_map[CPU_WATCH_MAP];
 
 	u64 gpr[16];			/* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
@@ -186,29 +199,38 @@ struct cpu {
 	u64 target;			/* guest address wanted by an indirect branch that missed the lookup */
 	u64 rt_rsp;			/* the runtime's stack pointer to return to from translated code */
 	u64 rt_fn[4];			/* addresses in the runtime that the cache jumps to (dbt/) */
-	u32 pending;			/* set by a signal handler of this thread: leave the cache at the next instruction boundary */
+	/* set by a signal handler of this thread: leave the cache at the next instruction boundary */
+	u32 pending;
 	u32 variant;			/* CPU_WANT_* of the code that it runs now */
 	u32 epoch;			/* of the code cache that it is inside of, 0 outside (dbt/flush.c) */
 	u32 generation;			/* of the code cache when it was entered last */
 	u32 slot;			/* number of this cpu's task slot */
 	u32 left_code;			/* by dbt_leave(), since it was entered: else nothing was executed */
-	u32 steps, pieces, stops;	/* for statistics: steps and pieces since translated code ran on, stops by polls since the dispatcher ran */
+	/* for statistics: steps and pieces since translated code ran on, stops by polls since the dispatcher ran */
+	u32 steps, pieces, stops;
 
 	struct cpu_limits limits;
 	struct cpu_here here;
 	struct cpu_copy copy;
 	struct cpu_found found[CPU_FOUND];
 
-	u64 watch_lo, watch_len;	/* where an access of up to 64 bytes must begin to touch one of the thread's watchpoints */
-	struct cpu_call *calls;		/* the exact call stack, a ring in the process's own memory; NULL until it is wanted */
+	/* where an access of up to 64 bytes must begin to touch one of the thread's watchpoints */
+	u64 watch_lo, watch_len;
+	/* the exact call stack, a ring in the process's own memory; NULL until it is wanted */
+	struct cpu_call *calls;
 	u16 calls_pos;			/* the innermost call's place */
 	u8 lbr_pos;			/* the next place in lbr_from and lbr_to to be written */
 	struct cpu_guard guard;
 
-	/* The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit displacements. */
+	/*
+	 * The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit
+	 * displacements.
+	 */
 	u64 not_used[2] __attribute__((aligned(64)));
-	s64 poll;			/* each poll adds the units since the last one, and stops if it is not negative then */
-	u64 stolen;			/* the guest's value of the stolen register, always; the stolen one points here */
+	/* each poll adds the units since the last one, and stops if it is not negative then */
+	s64 poll;
+	/* the guest's value of the stolen register, always; the stolen one points here */
+	u64 stolen;
 	u64 spill[4];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 

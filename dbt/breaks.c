@@ -1,7 +1,7 @@
 /*
- * Execution breakpoints: a hash table with linear probing, at most half full, which closes the gap that an address leaves. A
- * breakpoint for which there is no room is only counted, and while there is such a one every instruction is taken for one that has
- * a breakpoint: that is slow, and right, because who stops there looks for himself.
+ * Execution breakpoints: a hash table with linear probing, at most half full, which closes the gap that an address
+ * leaves. A breakpoint for which there is no room is only counted, and while there is such a one every instruction is
+ * taken for one that has a breakpoint: that is slow, and right, because who stops there looks for himself.
  */
 #include "dbt/breaks.h"
 #include "dbt/cache.h"

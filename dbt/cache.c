@@ -17,7 +17,10 @@ u64 cache_hash(u64 pc)
 	return pc * 0x9e3779b97f4a7c15ul;
 }
 
-/* Blocks that lie together are put together: a fork's child that translates a few writes to few pages, each of which costs it a copy. */
+/*
+ * Blocks that lie together are put together: a fork's child that translates a few writes to few pages, each of which
+ * costs it a copy.
+ */
 static u32 index_of(u64 pc)
 {
 	return (u32)(cache_hash(pc >> 10) >> 32) + (u32)(pc >> 2 & 0xff);
@@ -50,8 +53,8 @@ static void table_clear(struct table *t)
 }
 
 /*
- * Makes room in the variant's table, with all entries up to `last`: a larger one, or the largest one without what is gone. Who
- * reads it meanwhile may miss an entry, and then looks again with the lock.
+ * Makes room in the variant's table, with all entries up to `last`: a larger one, or the largest one without what is
+ * gone. Who reads it meanwhile may miss an entry, and then looks again with the lock.
  */
 static void table_renew(struct variant *v, u32 last)
 {

@@ -9,11 +9,11 @@
  *   landing   verification in front of an entry for indirect branches, see dbt/x86_64/ibl.c
  *   rec       where one guest instruction starts in host code, and how far the counts are off there
  *
- * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of everything:
- * when one is full the other is begun afresh, once no thread can be inside it any more (dbt/flush.c). Everything is written under
- * dbt_lock; entries, fragments and records may be read without it once published (release store to a table slot, or
- * host code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB. They are where code runs; pointers
- * are where it is written (dbt/code_memory.h).
+ * All tables are append-only and private to the process; indexes are u32, 0 is none. There are two halves of
+ * everything: when one is full the other is begun afresh, once no thread can be inside it any more (dbt/flush.c).
+ * Everything is written under dbt_lock; entries, fragments and records may be read without it once published (release
+ * store to a table slot, or host code that runs). Cache addresses are 32-bit: the whole cache is below 4 GiB. They are
+ * where code runs; pointers are where it is written (dbt/code_memory.h).
  */
 #ifndef DBT_CACHE_H
 #define DBT_CACHE_H
@@ -33,7 +33,11 @@ struct rec {
 	s8 d_branches;	/* branches; the other kinds are in rec_kinds */
 	u8 first : 1;	/* of the instruction's */
 	u8 fix : 7;	/* where in the host code that follows a displacement is relative to rip; 0: nowhere */
-	u8 spills;	/* guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs, NO_SPILL (dbt/rewrite.h) none */
+	/*
+	 * guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs, NO_SPILL (dbt/rewrite.h)
+	 * none
+	 */
+	u8 spills;
 };
 
 #define REC_FIX_MAX 127u
@@ -71,7 +75,8 @@ struct entry {
 	u32 landing;	  /* cache address, 0 none */
 	u32 landing_miss; /* cache address of the displacement of its mismatch jump */
 	u32 landing_next; /* entry tried after it */
-	u32 poll;	  /* a poll in front of it, for exits with a greater distance, 0 none; of such a one, the next */
+	/* a poll in front of it, for exits with a greater distance, 0 none; of such a one, the next */
+	u32 poll;
 };
 
 #define ENTRY_LONG 255u
@@ -89,9 +94,9 @@ enum exit_kind {
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_RSEQ_CS,  /* the instruction at target is in a critical section (dbt/rseq_cs.h) */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
-	EXIT_AHEAD,    /* the branch out of a loop that is counted ahead: it leads to where that is taken back, and to the EXIT_BRANCH that is next. In pieces
-			  alone it is an exit, and exit.rec takes back */
-	EXIT_STALE,    /* the code at target is no longer what the fragment was made from */
+	EXIT_AHEAD, /* the branch out of a loop that is counted ahead: it leads to where that is taken back, and to the
+		       EXIT_BRANCH that is next. In pieces alone it is an exit, and exit.rec takes back */
+	EXIT_STALE, /* the code at target is no longer what the fragment was made from */
 };
 
 struct exit {
@@ -104,7 +109,11 @@ struct exit {
 		u32 rec;     /* never linked: makes the counts right where it stops, 0: they are */
 	};
 	u32 frag;
-	u8 kind;     /* enum exit_kind; only branches are ever linked, and limits that lead to code that goes on one instruction at a time */
+	/*
+	 * enum exit_kind; only branches are ever linked, and limits that lead to code that goes on one instruction at a
+	 * time
+	 */
+	u8 kind;
 	u8 variant;
 	union {
 		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
@@ -118,7 +127,8 @@ struct code_page {
 	u32 next;	 /* in its hash chain */
 	u32 frags;	 /* first node of the list of fragments made from it */
 	bool protected_; /* pcl took PROT_WRITE away */
-	bool checked;	 /* writes cannot be noticed, or are too many: blocks compare their bytes each time they are entered */
+	/* writes cannot be noticed, or are too many: blocks compare their bytes each time they are entered */
+	bool checked;
 	u32 writes;	 /* write faults so far */
 };
 
@@ -127,9 +137,9 @@ struct page_node {
 };
 
 /*
- * Entries by pc: open addressing, at most half full. A slot is one u64, so that it can be read without a lock: the entry in
- * the low half, a part of the hash in the other; 0 is empty, SLOT_GONE was an entry. A table that gets too full is replaced by
- * one four times its size.
+ * Entries by pc: open addressing, at most half full. A slot is one u64, so that it can be read without a lock: the
+ * entry in the low half, a part of the hash in the other; 0 is empty, SLOT_GONE was an entry. A table that gets too
+ * full is replaced by one four times its size.
  */
 struct table {
 	u64 *slot;
@@ -142,13 +152,18 @@ struct table {
 #define SLOT_GONE (1ul << 32)
 
 /*
- * One set of translations: all code with the same instrumentation. Each half of the cache has its own, numbered in the order in which
- * they were first wanted; when all are taken the cache is begun afresh. Never changed once it is counted in cache.nvariant.
+ * One set of translations: all code with the same instrumentation. Each half of the cache has its own, numbered in the
+ * order in which they were first wanted; when all are taken the cache is begun afresh. Never changed once it is counted
+ * in cache.nvariant.
  */
 struct variant {
 	u32 want;    /* CPU_WANT_* */
 	u32 level;   /* table in use */
-	u32 *ibl;    /* indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss. As much again is always 0 */
+	/*
+	 * indirect-branch lookup: landing address - miss, by the low 16 bits of the target; 0 is a miss. As much again
+	 * is always 0
+	 */
+	u32 *ibl;
 	bool ready;  /* ibl can be written */
 	bool begun;  /* code of it is used: ibl has its memory, and the landings of what an image has for it */
 	u32 levels;  /* and so many of table[] */
@@ -167,7 +182,8 @@ enum { OF_HOT, OF_COLD, OF_FRAGS, OF_ENTRIES, OF_EXITS, OF_RECS, OF_KINDS, OF_NO
 
 struct cache {
 	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
-	const u8 *miss;	     /* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
+	/* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
+	const u8 *miss;
 	const u8 *lookup;    /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
 	u8 *hot;	     /* next free byte of fragments and landings */
 	u8 *cold;	     /* next free byte of exit stubs and constants */
@@ -199,11 +215,15 @@ void cache_unlock(void);     /* releases it; what was written meanwhile can run 
 
 int cache_init(void);			       /* 0 or -errno */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
-void cache_renew(void);	      /* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
+/* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
+void cache_renew(void);
 void cache_end(void) __attribute__((noreturn)); /* nothing can be translated any more: the process is killed */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
 
-/* Makes private memory of the cache's read-only, about so many bytes: they no longer count for RLIMIT_DATA. False: it has no more. With dbt_lock. */
+/*
+ * Makes private memory of the cache's read-only, about so many bytes: they no longer count for RLIMIT_DATA. False: it
+ * has no more. With dbt_lock.
+ */
 bool cache_give_up(u64 bytes);
 
 /* The variant with that instrumentation in the half in use, or NO_VARIANT. Lock-free. */
@@ -227,7 +247,9 @@ u32 cache_frag_at(u64 host);
 #define FRAG_MAX_EXITS 768u
 bool cache_contains(u64 host); /* in the cache at all */
 
-/* The record of the guest instruction at host address `host` of fragment f: the last one that begins at or before it. */
+/*
+ * The record of the guest instruction at host address `host` of fragment f: the last one that begins at or before it.
+ */
 u32 cache_rec_at(const struct frag *f, u64 host);
 
 /* Exits. cache_exit_new() leaves the displacement at `patch` to a stub; cache_exit_link() points it to an entry. */

@@ -62,8 +62,8 @@ static void advise_huge(const void *table, size_t size)
 }
 
 /*
- * A large program's tables and code are used all over, and a good part of what that costs are misses of the TLB. Small programs shall have
- * no huge page to clear, and no more mappings to copy when they fork.
+ * A large program's tables and code are used all over, and a good part of what that costs are misses of the TLB. Small
+ * programs shall have no huge page to clear, and no more mappings to copy when they fork.
  */
 void cache_huge_pages(u32 half)
 {
@@ -149,7 +149,8 @@ static bool reserve_tables(void)
 			*r = reserve_of((u64)(uintptr_t)*t->table + half * size, size, PROT_READ | PROT_WRITE);
 			ready &= reserve_ready(r, r->start + 1);
 		}
-	cache.pages = reserve_of((u64)(uintptr_t)cache.page, MAX_PAGES * sizeof(struct code_page), PROT_READ | PROT_WRITE);
+	cache.pages =
+		reserve_of((u64)(uintptr_t)cache.page, MAX_PAGES * sizeof(struct code_page), PROT_READ | PROT_WRITE);
 	for (u32 i = 0; i < 2 * VARIANTS; i++) {
 		struct variant *v = &cache.variant[i];
 
@@ -160,8 +161,9 @@ static bool reserve_tables(void)
 	}
 	if (!reserve_in_steps)
 		return true;
-	return ready && reserve_ready(&cache.pages, cache.pages.start + 1) && make_writable(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)) &&
-	       cache_variant_ready(&cache.variant[0]) && cache_variant_ready(&cache.variant[VARIANTS]);
+	return ready && reserve_ready(&cache.pages, cache.pages.start + 1) &&
+	       make_writable(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)) && cache_variant_ready(&cache.variant[0]) &&
+	       cache_variant_ready(&cache.variant[VARIANTS]);
 }
 
 /* Of the code of both halves, at least so much that one of them can be begun. */
@@ -175,7 +177,8 @@ static bool reserve_code(void)
 
 		of[OF_HOT] = reserve_of(base, dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE, code_memory_prot());
 		of[OF_COLD] = reserve_of(base + HOT_SIZE, HALF_SIZE - HOT_SIZE, code_memory_prot());
-		ready &= reserve_ready(&of[OF_HOT], of[OF_HOT].start + 1) && reserve_ready(&of[OF_COLD], of[OF_COLD].start + 1);
+		ready &= reserve_ready(&of[OF_HOT], of[OF_HOT].start + 1) &&
+			 reserve_ready(&of[OF_COLD], of[OF_COLD].start + 1);
 	}
 	return ready;
 }
@@ -220,13 +223,15 @@ bool cache_has_room(void)
 	if (stress(STRESS_FULL) && cache.nfrag - cache.first_frag >= STRESS_FRAGS)
 		return false;
 	return !cache.full && reserve_ready(&of[OF_HOT], (u64)(uintptr_t)cache.hot + FRAG_MAX_BYTES + MORE_BYTES) &&
-	       reserve_ready(&of[OF_COLD], (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
+	       reserve_ready(&of[OF_COLD],
+			     (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
 	       reserve_ready(&of[OF_FRAGS], UP_TO(frag, cache.nfrag + 1 + MORE)) &&
 	       reserve_ready(&of[OF_ENTRIES], UP_TO(entry, cache.nentry + 64 + MORE)) &&
 	       reserve_ready(&of[OF_EXITS], UP_TO(exit, cache.nexit + FRAG_MAX_EXITS + MORE)) &&
 	       reserve_ready(&of[OF_RECS], UP_TO(rec, cache.nrec + FRAG_MAX_RECS + MORE)) &&
 	       reserve_ready(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
-	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) && reserve_ready(&cache.pages, UP_TO(page, cache.npage + 64));
+	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) &&
+	       reserve_ready(&cache.pages, UP_TO(page, cache.npage + 64));
 }
 
 /* Records, of which there is room for by far the most. */

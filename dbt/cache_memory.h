@@ -1,9 +1,10 @@
 /*
  * The code cache's memory: capacities and places, and what of them can be written. For dbt/cache.c and dbt/warm*.c.
  *
- * Everything is mapped once, of the size that it may get. Where the kernel promises no more than it has, it becomes writable in steps
- * (rt/reserve.h): what a half fills from the start on in cache_has_room(), a variant's tables when they are wanted. When there is no more
- * memory the cache is full; of each half so much is writable from the beginning that it can be used and forgotten again.
+ * Everything is mapped once, of the size that it may get. Where the kernel promises no more than it has, it becomes
+ * writable in steps (rt/reserve.h): what a half fills from the start on in cache_has_room(), a variant's tables when
+ * they are wanted. When there is no more memory the cache is full; of each half so much is writable from the beginning
+ * that it can be used and forgotten again.
  */
 #ifndef DBT_CACHE_MEMORY_H
 #define DBT_CACHE_MEMORY_H
@@ -22,7 +23,10 @@
 #define MORE 16u /* entries, exits and so on besides those of the fragment: of a look, of a landing */
 #define MORE_BYTES 1024u
 
-/* A program is a large one when it needs this size of table. Then each half of its records, and of the code, has huge pages, behind so much without. */
+/*
+ * A program is a large one when it needs this size of table. Then each half of its records, and of the code, has huge
+ * pages, behind so much without.
+ */
 #define LARGE_LEVEL 2u
 #define HUGE_SIZE 0x200000ul
 #define SMALL_PAGES 0x80000ul
@@ -41,7 +45,9 @@
 int cache_memory_map(void);   /* sets cache's pointers; 0 or -errno */
 int cache_memory_renew(void); /* in the child of a fork, where the code is in shared memory: 0 or -errno */
 
-/* The tables of a variant that it begins with, and the one of that level, can be written. With dbt_lock, as huge_pages. */
+/*
+ * The tables of a variant that it begins with, and the one of that level, can be written. With dbt_lock, as huge_pages.
+ */
 bool cache_variant_ready(struct variant *v);
 bool cache_level_ready(struct variant *v, u32 level);
 /* Its code is about to be used. */

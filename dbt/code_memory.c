@@ -24,10 +24,13 @@ static long map(u64 addr, int prot, int flags, long fd)
 	return sys6(__NR_mmap, (long)addr, (long)code_size, prot, flags | MAP_NORESERVE, fd, 0);
 }
 
-/* The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image (os/sys_rlimit.c). */
+/*
+ * The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image (os/sys_rlimit.c).
+ */
 static int map_one(void)
 {
-	long ret = map(code_start, reserve_prot(PROT_READ | PROT_WRITE | PROT_EXEC), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+	long ret = map(code_start, reserve_prot(PROT_READ | PROT_WRITE | PROT_EXEC),
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
 	if (sys_is_error(ret))
 		return (int)ret;
@@ -37,13 +40,14 @@ static int map_one(void)
 		sys2(__NR_munmap, code_start, code_size);
 		return (int)ret;
 	}
-	ret = map(code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+	ret = map(code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE, PROT_NONE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 	return sys_is_error(ret) ? (int)ret : 0;
 }
 
 /*
- * No descriptor is taken, and no memory was ever writable and becomes executable. But all of it counts at once where the host promises no more
- * than it has. `flags`: MAP_FIXED to replace what is there.
+ * No descriptor is taken, and no memory was ever writable and becomes executable. But all of it counts at once where
+ * the host promises no more than it has. `flags`: MAP_FIXED to replace what is there.
  */
 static int map_anonymous(int flags)
 {
@@ -127,7 +131,10 @@ u64 code_memory_shared(void)
 	return code_distance ? code_memory_private : 0;
 }
 
-/* iretq to the next instruction: user mode may do so anywhere, and of the serializing instructions it is the fastest that every processor has. */
+/*
+ * iretq to the next instruction: user mode may do so anywhere, and of the serializing instructions it is the fastest
+ * that every processor has.
+ */
 void code_memory_serialize(void)
 {
 	u64 scratch;

@@ -1,15 +1,16 @@
 /*
  * The memory that translated code is in: where it runs, and where the translator writes it.
  *
- * Where the host lets memory be writable and executable, that is the same place, in one private mapping. Where it does not (PR_SET_MDWE,
- * systemd's MemoryDenyWriteExecute=, SELinux without execmem), there are two mappings of the same shared memory: one at
- * LAYOUT_CACHE that runs, one at LAYOUT_CACHE_WRITE that is written. Rules:
+ * Where the host lets memory be writable and executable, that is the same place, in one private mapping. Where it does
+ * not (PR_SET_MDWE, systemd's MemoryDenyWriteExecute=, SELinux without execmem), there are two mappings of the same
+ * shared memory: one at LAYOUT_CACHE that runs, one at LAYOUT_CACHE_WRITE that is written. Rules:
  *
- *  1. A u8 * into the cache is for writing, a u32 or u64 address of the cache is for running. code_at() and code_host() convert. The
- *     places are a multiple of 4 GiB apart, so that 32-bit displacements between pointers of both kinds are right.
+ *  1. A u8 * into the cache is for writing, a u32 or u64 address of the cache is for running. code_at() and code_host()
+ *     convert. The places are a multiple of 4 GiB apart, so that 32-bit displacements between pointers of both kinds
+ *     are right.
  *  2. Shared memory is not copied by a fork: the child renews it before it runs or writes code (dbt_after_fork()).
- *  3. A thread that wrote code calls code_written() before it runs that: a processor need not notice at once what is written at
- *     another address than it runs at.
+ *  3. A thread that wrote code calls code_written() before it runs that: a processor need not notice at once what is
+ *     written at another address than it runs at.
  */
 #ifndef DBT_CODE_MEMORY_H
 #define DBT_CODE_MEMORY_H
@@ -20,7 +21,10 @@
 /* From where code runs to where it is written; 0: one mapping. */
 extern u64 code_distance;
 
-/* Maps [start, end), of the region at LAYOUT_CACHE. `two`: two mappings even where one will do. What is behind `ready` is for reserves. 0 or -errno. */
+/*
+ * Maps [start, end), of the region at LAYOUT_CACHE. `two`: two mappings even where one will do. What is behind `ready`
+ * is for reserves. 0 or -errno.
+ */
 int code_memory_init(u64 start, u64 end, u64 ready, bool two);
 
 /* Of a reserve there. */

@@ -12,7 +12,10 @@ void counting_begin(struct counting *c, u32 want)
 			c->cells |= 1u << i;
 }
 
-/* What one instruction adds to each cell when it completes. A conditional branch adds to CELL_TAKEN where it jumps, unless it is expected to. */
+/*
+ * What one instruction adds to each cell when it completes. A conditional branch adds to CELL_TAKEN where it jumps,
+ * unless it is expected to.
+ */
 static void earn(s32 *v, const struct insn *in, u32 want)
 {
 	v[CELL_INSTRUCTIONS]++;

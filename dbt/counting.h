@@ -1,8 +1,8 @@
 /*
  * Which cells a block advances, by how much, and how far they are off in the middle of it.
  *
- * total[] is what the block adds at its one place; passed[] what the instructions so far have earned. Before the place a
- * cell lacks passed, after it it has total - passed too much.
+ * total[] is what the block adds at its one place; passed[] what the instructions so far have earned. Before the place
+ * a cell lacks passed, after it it has total - passed too much.
  */
 #ifndef DBT_COUNTING_H
 #define DBT_COUNTING_H
@@ -22,7 +22,8 @@ struct counting {
 void counting_begin(struct counting *c, u32 want);
 void counting_total(struct counting *c, const struct insn *in);	 /* for each instruction of the block, first */
 void counting_passed(struct counting *c, const struct insn *in); /* after each one is emitted */
-void counting_not_taken(struct counting *c); /* it was a conditional branch, expected to be taken: what is due now is known by counting_delta() */
+/* it was a conditional branch, expected to be taken: what is due now is known by counting_delta() */
+void counting_not_taken(struct counting *c);
 void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k);
 
 /* Translated code was left at the record's place: makes the counts right. */
@@ -30,7 +31,10 @@ void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
 /* It is to be entered at the record's place: as translated code has them there. */
 void counting_resume(struct cpu *cpu, u32 variant, u32 rec);
 
-/* Code that takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are kept. */
+/*
+ * Code that takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are
+ * kept.
+ */
 void counting_take_back(struct emit *e, const struct counting *c, bool spilled);
 /* The same by counting_undo(): for struct exit. */
 u8 counting_made_down(const struct counting *c);
@@ -60,12 +64,15 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 
 /* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
 void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
-/* The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the displacement. */
+/*
+ * The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the
+ * displacement.
+ */
 u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 /*
- * The block follows itself in the same code, and all its copies are counted in front of the first one's end: whether the variant can do that, and
- * for the block at hand and `more` copies behind it that this was done.
+ * The block follows itself in the same code, and all its copies are counted in front of the first one's end: whether
+ * the variant can do that, and for the block at hand and `more` copies behind it that this was done.
  */
 bool counting_can_be_ahead(const struct counting *c);
 void counting_ahead(struct counting *c, u32 more);

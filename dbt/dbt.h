@@ -2,8 +2,9 @@
  * The translator as os/ sees it.
  *
  * dbt_run() executes guest code of one thread from the code cache until something happens that the translator cannot
- * do alone, and says what. On return the whole integer state is in *cpu and precise: every instruction before cpu->rip is
- * done and counted, none after it. Several threads of a process may be in dbt_run() at once; each passes its own cpu.
+ * do alone, and says what. On return the whole integer state is in *cpu and precise: every instruction before cpu->rip
+ * is done and counted, none after it. Several threads of a process may be in dbt_run() at once; each passes its own
+ * cpu.
  */
 #ifndef DBT_DBT_H
 #define DBT_DBT_H
@@ -24,7 +25,8 @@ enum dbt_stop {
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_RSEQ_CS,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_rseq_cs() */
 	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
-	DBT_NEAR,      /* CPU_WANT_LIMITS: a limit that is to be approached is near; or from dbt_approach(): not from here */
+	/* CPU_WANT_LIMITS: a limit that is to be approached is near; or from dbt_approach(): not from here */
+	DBT_NEAR,
 	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_approach(): at least one */
 };
 
@@ -42,15 +44,16 @@ void dbt_cpu_init(struct cpu *cpu);	      /* before the first dbt_run() of a thr
 enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
 
 /*
- * Executes one instruction at cpu->rip (a rep string instruction with all its iterations), whatever limits, breakpoints and watched memory there
- * are. DBT_STEPPED, or what dbt_run() returns; DBT_SYSCALL is after a syscall instruction, which is counted. After DBT_INTERRUPT the instruction
- * was executed if cpu->rip or a count moved.
+ * Executes one instruction at cpu->rip (a rep string instruction with all its iterations), whatever limits, breakpoints
+ * and watched memory there are. DBT_STEPPED, or what dbt_run() returns; DBT_SYSCALL is after a syscall instruction,
+ * which is counted. After DBT_INTERRUPT the instruction was executed if cpu->rip or a count moved.
  */
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 
 /*
- * After DBT_NEAR: executes up to so many instructions (at least 1) from cpu->rip on, as far as the code leads that there is of them, and counts them.
- * No limits are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing was done, it cannot be done here.
+ * After DBT_NEAR: executes up to so many instructions (at least 1) from cpu->rip on, as far as the code leads that
+ * there is of them, and counts them. No limits are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing
+ * was done, it cannot be done here.
  */
 enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault);
 
@@ -60,22 +63,26 @@ static inline bool dbt_in_block(const struct cpu *cpu)
 	return cpu->limits.fine;
 }
 
-/* After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_approach() is called next: the thread is out of the code cache. */
+/*
+ * After DBT_LIMIT, DBT_NEAR and DBT_STEPPED, if none of dbt_run(), dbt_step() and dbt_approach() is called next: the
+ * thread is out of the code cache.
+ */
 void dbt_outside(struct cpu *cpu);
 
 /*
- * An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set; with thousands, DBT_BREAK may
- * be said of addresses that have none.
+ * An execution breakpoint at addr comes or goes, for all threads with CPU_WANT_BREAK. Any number may be set; with
+ * thousands, DBT_BREAK may be said of addresses that have none.
  */
 void dbt_break_set(gva addr, bool on);
 /* None is set any more: in the child of a fork, whose breakpoints are not its parent's. */
 void dbt_break_clear(void);
 
 /*
- * Critical sections of restartable sequences (dbt/rseq_cs.h): whether the instruction at pc is in one that is known; and the guest's descriptor of one
- * that begins there, 0: none does. dbt_step() executes such an instruction only if *cpu->guard.word + cpu->guard.minus is 0 and stays so, and
- * sets cpu->guard.aborted and returns DBT_INTERRUPT if not. dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor
- * that it names, which is the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
+ * Critical sections of restartable sequences (dbt/rseq_cs.h): whether the instruction at pc is in one that is known;
+ * and the guest's descriptor of one that begins there, 0: none does. dbt_step() executes such an instruction only if
+ * *cpu->guard.word + cpu->guard.minus is 0 and stays so, and sets cpu->guard.aborted and returns DBT_INTERRUPT if not.
+ * dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor that it names, which is
+ * the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
  */
 extern u32 dbt_rseq_cs_known; /* how many */
 bool dbt_find_rseq_cs(gva pc);
@@ -86,14 +93,14 @@ static inline bool dbt_in_rseq_cs(gva pc)
 gva dbt_rseq_cs_begins(gva pc);
 
 /*
- * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns the address of the host's
- * abort handler with the same signature, 0: there cannot be one.
+ * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns
+ * the address of the host's abort handler with the same signature, 0: there cannot be one.
  */
 u64 dbt_rseq_cs_handler(u32 sig);
 
 /*
- * As dbt_step(), of several instructions: they are executed all or none. DBT_NEAR: none was, events want to see each instruction. After a fault in
- * one of them it is not said which.
+ * As dbt_step(), of several instructions: they are executed all or none. DBT_NEAR: none was, events want to see each
+ * instruction. After a fault in one of them it is not said which.
  */
 enum dbt_stop dbt_rseq_cs(struct cpu *cpu, struct dbt_fault *fault);
 
@@ -108,14 +115,15 @@ static inline void dbt_guard(struct cpu *cpu, gva word, u64 value, struct rseq_c
 void dbt_use_fsgsbase(bool yes);
 
 /*
- * In words: the block that the thread is in, or was before it left translated code. For the person who debugs: without a
- * lock. As rt_append().
+ * In words: the block that the thread is in, or was before it left translated code. For the person who debugs: without
+ * a lock. As rt_append().
  */
 size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
 
 /*
- * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in the
- * child) lets them go on. The child has its own copy of the cache from then on, or an empty one (dbt/code_memory.h).
+ * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in
+ * the child) lets them go on. The child has its own copy of the cache from then on, or an empty one
+ * (dbt/code_memory.h).
  */
 void dbt_before_fork(void);
 void dbt_after_fork(bool child);
@@ -136,20 +144,20 @@ enum dbt_where {
  * For the host's signal handlers: where a machine context is, given as gregs of ucontext (REG_R8 .. REG_CR2). For
  * DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before) the guest instruction
  * at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
- * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at this
- * point) are applied to cpu by dbt_leave(), not here.
+ * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at
+ * this point) are applied to cpu by dbt_leave(), not here.
  */
 enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
 
 /*
- * Makes the host context leave the cache: saves the located guest state into cpu, corrects the cells and changes the host context so
- * that returning from the handler makes dbt_run() return DBT_INTERRUPT with that state.
+ * Makes the host context leave the cache: saves the located guest state into cpu, corrects the cells and changes the
+ * host context so that returning from the handler makes dbt_run() return DBT_INTERRUPT with that state.
  */
 void dbt_leave(struct cpu *cpu, u64 *greg);
 
 /*
- * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page because
- * of translated code, invalidates, makes it writable and returns true (the access can be done again).
+ * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page
+ * because of translated code, invalidates, makes it writable and returns true (the access can be done again).
  */
 bool dbt_write_fault(gva addr);
 
@@ -168,9 +176,14 @@ struct dbt_mapping {
 };
 /* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
-/* Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held. */
+/*
+ * Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held.
+ */
 bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg);
-/* Implemented by os/: fn(arg), which opens descriptors and closes them, so that no other user of the guest's table sees them. */
+/*
+ * Implemented by os/: fn(arg), which opens descriptors and closes them, so that no other user of the guest's table sees
+ * them.
+ */
 long dbt_host_apart(long (*fn)(void *arg), void *arg);
 
 #endif

@@ -27,7 +27,8 @@ static size_t describe_entry(u32 id, char *buf, size_t size)
 
 	size_t at = rt_append(buf, size, 0, "at %#lx, entry %u at %#x of fragment %u ", e->pc, id, e->host, e->frag);
 
-	at = rt_append(buf, size, at, "(guest %#lx, host %#x to %#x, %u entries, ", f->pc, f->host, f->host_end, f->nentry);
+	at = rt_append(buf, size, at, "(guest %#lx, host %#x to %#x, %u entries, ", f->pc, f->host, f->host_end,
+		       f->nentry);
 	return rt_append(buf, size, at, "%u exits), variant %#x", f->nexit, cache.variant[f->variant].want);
 }
 

@@ -1,4 +1,6 @@
-/* See dump.h. All is told from the tables, after the fragment is done: it is what the runtime itself will find there. */
+/*
+ * See dump.h. All is told from the tables, after the fragment is done: it is what the runtime itself will find there.
+ */
 #include "dbt/dump.h"
 
 #include "dbt/rewrite.h"
@@ -104,8 +106,8 @@ static void dump_entries(const struct frag *f)
 		const struct entry *e = &cache.entry[i];
 		char line[LINE];
 
-		write_line(line, rt_append(line, LINE - 1, 0, "d %#lx  entry %u at %#x, distance %u, landing %#x", e->pc, i,
-					   e->host, e->distance, e->landing));
+		write_line(line, rt_append(line, LINE - 1, 0, "d %#lx  entry %u at %#x, distance %u, landing %#x",
+					   e->pc, i, e->host, e->distance, e->landing));
 	}
 }
 
@@ -118,8 +120,10 @@ static void dump_records(const struct frag *f)
 		size_t at;
 
 		if (r->d_insns < before && r->d_insns < 0) {
-			at = rt_append(line, LINE - 1, 0, "d %#lx  counted at %#x: ", guest_pc(f, r), f->host + r->host);
-			at = rt_append(line, LINE - 1, at, "%d instructions and %d branches ahead", -r->d_insns, -r->d_branches);
+			at = rt_append(line, LINE - 1, 0, "d %#lx  counted at %#x: ", guest_pc(f, r),
+				       f->host + r->host);
+			at = rt_append(line, LINE - 1, at, "%d instructions and %d branches ahead", -r->d_insns,
+				       -r->d_branches);
 			write_line(line, at);
 		}
 		before = r->d_insns;
@@ -162,7 +166,8 @@ static void dump_exits(const struct frag *f)
 		if (x->kind == EXIT_BRANCH)
 			at = rt_append(line, LINE - 1, at, ", distance %u", x->distance);
 		if (x->linked)
-			at = rt_append(line, LINE - 1, at, ", to entry %u at %#x", x->linked, cache.entry[x->linked].host);
+			at = rt_append(line, LINE - 1, at, ", to entry %u at %#x", x->linked,
+				       cache.entry[x->linked].host);
 		else if (x->stub)
 			at = rt_append(line, LINE - 1, at, ", to its stub at %#x", x->stub);
 		write_line(line, at);

@@ -1,9 +1,9 @@
 /*
  * When the half of the cache that is being filled is full, everything is forgotten and the other half is begun.
  *
- * A thread may still be inside the old half: its branches there lead out (exits are unlinked, lookups miss), so it leaves
- * soon. Before the old half is begun again, a whole half later, flush_all() makes sure that everyone has: each thread
- * notes in cpu->epoch, while it is in the cache, the epoch in which it looked up the code that it entered.
+ * A thread may still be inside the old half: its branches there lead out (exits are unlinked, lookups miss), so it
+ * leaves soon. Before the old half is begun again, a whole half later, flush_all() makes sure that everyone has: each
+ * thread notes in cpu->epoch, while it is in the cache, the epoch in which it looked up the code that it entered.
  */
 #include "dbt/flush.h"
 #include "dbt/cache.h"

@@ -44,7 +44,10 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		return false;
 	}
 	p = cache_page(page, true);
-	/* What is mapped shared may be written through another mapping or by another process; what is sealed cannot be protected. */
+	/*
+	 * What is mapped shared may be written through another mapping or by another process; what is sealed cannot be
+	 * protected.
+	 */
 	if (g->map_shared || (g->map_sealed && g->map_writable) || p->writes >= CHECK_AFTER_WRITES ||
 	    stress(STRESS_CHECKED))
 		p->checked = true;
@@ -58,7 +61,10 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	return true;
 }
 
-/* Why a page that was mapped a moment ago cannot be read: it has gone, or there is nothing behind it (the end of a file). */
+/*
+ * Why a page that was mapped a moment ago cannot be read: it has gone, or there is nothing behind it (the end of a
+ * file).
+ */
 static struct dbt_fault unreadable(u64 page)
 {
 	struct dbt_mapping m;

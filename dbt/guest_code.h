@@ -27,8 +27,8 @@ struct guest_code {
 void guest_code_begin(struct guest_code *g);
 
 /*
- * Points *bytes at the code at pc and returns how many bytes of it may be used: 15, or fewer (also 0) if what follows is not
- * executable; then *fault says what executing the first missing byte raises.
+ * Points *bytes at the code at pc and returns how many bytes of it may be used: 15, or fewer (also 0) if what follows
+ * is not executable; then *fault says what executing the first missing byte raises.
  */
 size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault);
 

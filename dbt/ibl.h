@@ -1,10 +1,11 @@
 /*
  * Indirect-branch lookup without leaving the cache.
  *
- * The branch has guest rcx and rdx in cpu->spill[0] and [1] and the guest target in rcx. It jumps through a table that is
- * indexed by the target's low 16 bits to a landing, which verifies the target without touching the flags (they are live across
- * indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it restores the target and
- * jumps to the next landing with the same index, in the end to the miss code, which leaves for the dispatcher.
+ * The branch has guest rcx and rdx in cpu->spill[0] and [1] and the guest target in rcx. It jumps through a table that
+ * is indexed by the target's low 16 bits to a landing, which verifies the target without touching the flags (they are
+ * live across indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it
+ * restores the target and jumps to the next landing with the same index, in the end to the miss code, which leaves for
+ * the dispatcher.
  *
  * In sparse code the index begins with the top byte of cpu->poll, 0xff before that is used up: then the table, else
  * the zeros behind it. A conditional branch for that would cost more than itself: processors predict indirect branches
@@ -29,8 +30,8 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
 struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc);
 
 /*
- * What cache_find() finds, or 0: that will tell. From the first landing of its index, which lookups have just used as a rule: so it is often in the
- * processor's caches when the other table is not. Lock-free.
+ * What cache_find() finds, or 0: that will tell. From the first landing of its index, which lookups have just used as a
+ * rule: so it is often in the processor's caches when the other table is not. Lock-free.
  */
 u32 ibl_find(const struct variant *v, u64 pc);
 

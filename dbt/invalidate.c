@@ -68,8 +68,8 @@ void dbt_forget_range(u64 start, u64 end)
 }
 
 /*
- * Where the guest has as much private memory as it may (RLIMIT_DATA), it may have got the page's share for something else while that could not be
- * written; or the limit was lowered to less than it has.
+ * Where the guest has as much private memory as it may (RLIMIT_DATA), it may have got the page's share for something
+ * else while that could not be written; or the limit was lowered to less than it has.
  */
 static void make_writable(u64 page)
 {

@@ -1,6 +1,6 @@
 /*
- * Taken branches in cpu->lbr_from, lbr_to: the code that notes one. No flags are touched; lbr_pos wraps because it is a byte.
- * Scratch registers are rcx and rdx, whose values the caller has spilled.
+ * Taken branches in cpu->lbr_from, lbr_to: the code that notes one. No flags are touched; lbr_pos wraps because it is a
+ * byte. Scratch registers are rcx and rdx, whose values the caller has spilled.
  */
 #ifndef DBT_LBR_H
 #define DBT_LBR_H

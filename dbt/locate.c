@@ -1,8 +1,8 @@
 /*
  * From a host context in the code cache to the guest's state: for faults and asynchronous signals.
  *
- * Guest registers are in their host registers everywhere in a fragment, except the stolen one (in struct cpu) and the registers that
- * the record names as spilled while one instruction runs.
+ * Guest registers are in their host registers everywhere in a fragment, except the stolen one (in struct cpu) and the
+ * registers that the record names as spilled while one instruction runs.
  */
 #include "cpu/bank.h"
 #include "dbt/cache.h"

@@ -1,6 +1,6 @@
 /*
- * See dbt/piece.h. Threads have parts of cache.copies in which they write one copy after the other, so that a processor seldom has in its
- * instruction cache what is overwritten.
+ * See dbt/piece.h. Threads have parts of cache.copies in which they write one copy after the other, so that a processor
+ * seldom has in its instruction cache what is overwritten.
  *
  * A block's poll is copied as it is, with a jump that leads nowhere: cpu->poll is far from 0 while pieces run.
  */
@@ -10,7 +10,10 @@
 
 #define PART_SIZE 0x10000u
 #define PARTS (COPIES_SIZE / PART_SIZE)
-/* Between a copy and the next: what a processor fetches ahead of the one that runs, or has as instructions, costs it a flush when it is written. */
+/*
+ * Between a copy and the next: what a processor fetches ahead of the one that runs, or has as instructions, costs it a
+ * flush when it is written.
+ */
 #define APART 448u
 #define PIECE_MAX 4096u /* bytes, but for the last instruction */
 #define STUB_SIZE 20u
@@ -29,7 +32,8 @@ static struct part *take_part(struct cpu *cpu)
 		struct part *p = &part[(cpu->slot + i) % PARTS];
 		u32 none = 0;
 
-		if (__atomic_compare_exchange_n(&p->owner, &none, cpu->slot + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&p->owner, &none, cpu->slot + 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return p;
 	}
 	return NULL;
@@ -42,7 +46,10 @@ void piece_done(struct cpu *cpu)
 	__atomic_store_n(&part[cpu->copy.part].owner, 0, __ATOMIC_RELEASE);
 }
 
-/* The record behind the last of so many instructions from the record on; or the end of the fragment's. Of its own instruction it may not be the first. */
+/*
+ * The record behind the last of so many instructions from the record on; or the end of the fragment's. Of its own
+ * instruction it may not be the first.
+ */
 static u32 find_end(const struct frag *f, u32 rec, u64 insns)
 {
 	u32 most = cache.rec[rec].host + PIECE_MAX, end = f->rec + f->nrec;
@@ -80,7 +87,8 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u3
 	for (; i < f->exit + f->nexit; i++) {
 		const struct exit *x = &cache.exit[i];
 
-		if (x->patch < from || x->patch >= f->host_end) /* or it has none, or in the cold part, and EXIT_AHEAD is in front of it */
+		/* or it has none, or in the cold part, and EXIT_AHEAD is in front of it */
+		if (x->patch < from || x->patch >= f->host_end)
 			continue;
 		if (x->patch >= end)
 			break;
@@ -106,7 +114,10 @@ static void prefetch_next(const u8 *to)
 		__builtin_prefetch(to + i, 1);
 }
 
-/* All that is left of the fragment is no more than so many instructions. For this and what follows no record need be read, which is a good part of the cost. */
+/*
+ * All that is left of the fragment is no more than so many instructions. For this and what follows no record need be
+ * read, which is a good part of the cost.
+ */
 static bool is_whole(const struct cpu *cpu, const struct frag *f, u64 insns)
 {
 	const struct entry *e = &cache.entry[cpu->here.entry];

@@ -62,8 +62,9 @@ static u32 flags_live_out(const struct guest_insn *last)
 }
 
 /*
- * Where in the block an add to memory does no harm: before instruction k, or tr.n at its end; -1: nowhere. Prefers a place from
- * which nothing can fault until the flags are set again, so that even a signal frame shows them as they should be.
+ * Where in the block an add to memory does no harm: before instruction k, or tr.n at its end; -1: nowhere. Prefers a
+ * place from which nothing can fault until the flags are set again, so that even a signal frame shows them as they
+ * should be.
  */
 static int find_flag_dead_place(void)
 {
@@ -134,7 +135,10 @@ static bool is_nearer(u64 target, u32 distance)
 	return entry && cache.entry[entry].distance < distance;
 }
 
-/* The block at hand, at that distance at its end, leads to a place that is to have a smaller one: it is the block that polls. */
+/*
+ * The block at hand, at that distance at its end, leads to a place that is to have a smaller one: it is the block that
+ * polls.
+ */
 static bool leads_nearer(u32 distance)
 {
 	const struct guest_insn *last = &tr.insn[tr.n - 1];

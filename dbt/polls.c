@@ -21,7 +21,8 @@ u32 polls_in_front(u32 exit, u32 entry)
 		if (polls_link(exit, poll) && !cache.frag[cache.entry[poll].frag].dead)
 			return poll;
 	stat_inc(polls);
-	return translate_poll(cache.frag[e->frag].variant, entry, (u32)ALIGN_UP((u64)cache.exit[exit].distance, POLL_STEP));
+	return translate_poll(cache.frag[e->frag].variant, entry,
+			      (u32)ALIGN_UP((u64)cache.exit[exit].distance, POLL_STEP));
 }
 
 u32 polls_behind(u32 entry)

@@ -1,9 +1,9 @@
 /*
- * In CPU_WANT_SPARSE code, the blocks that poll: from one poll to the next there are at most CPU_POLL_UNITS, whichever way
- * the code goes.
+ * In CPU_WANT_SPARSE code, the blocks that poll: from one poll to the next there are at most CPU_POLL_UNITS, whichever
+ * way the code goes.
  *
- * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front of
- * its block and the block's own units, so behind the block the distance is 0. Each entry has a distance:
+ * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front
+ * of its block and the block's own units, so behind the block the distance is 0. Each entry has a distance:
  *
  *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break
@@ -18,11 +18,16 @@
 
 #include "dbt/cache.h"
 
-/* A block polls that would else end at a greater distance: if it has a place where no flags are live, and in any case. */
+/*
+ * A block polls that would else end at a greater distance: if it has a place where no flags are live, and in any case.
+ */
 #define POLL_EVERY 96u
 #define POLL_MAX 128u
 _Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
-/* The first entry of a trace has no smaller distance, so that exits may lead there; and one that an indirect branch led to. */
+/*
+ * The first entry of a trace has no smaller distance, so that exits may lead there; and one that an indirect branch led
+ * to.
+ */
 #define POLL_ENTRY 32u
 #define POLL_ENTRY_INDIRECT 8u
 /* Polls in front of entries are for exits with the same distance in these steps. */

@@ -3,7 +3,6 @@
 #include "cpu/bank.h"
 #include "dbt/cache.h"
 #include "dbt/counting.h"
-#include "dbt/cpu_offsets.h"
 #include "dbt/enter.h"
 #include "dbt/flush.h"
 #include "dbt/ibl.h"
@@ -19,49 +18,8 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-_Static_assert(CPU_BASE == CPU_AT_ITSELF, "cpu_offsets.h");
-_Static_assert(CPU_AT(gpr) == CPU_AT_GPR, "cpu_offsets.h");
-_Static_assert(CPU_AT(rip) == CPU_AT_RIP, "cpu_offsets.h");
-_Static_assert(CPU_AT(rflags) == CPU_AT_RFLAGS, "cpu_offsets.h");
-_Static_assert(CPU_AT(exit_id) == CPU_AT_EXIT_ID, "cpu_offsets.h");
-_Static_assert(CPU_AT(target) == CPU_AT_TARGET, "cpu_offsets.h");
-_Static_assert(CPU_AT(rt_rsp) == CPU_AT_RT_RSP, "cpu_offsets.h");
-_Static_assert(CPU_AT(pending) == CPU_AT_PENDING, "cpu_offsets.h");
-_Static_assert(CPU_AT(guard.aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
-
-_Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
-
 #define RFLAGS_TF 0x100u
 #define RFLAGS_FIXED 0x202u
-
-int dbt_init(void)
-{
-	return cache_init();
-}
-
-void dbt_cpu_init(struct cpu *cpu)
-{
-	cpu->rt_fn[RT_LEAVE_EXIT] = (u64)(uintptr_t)dbt_leave_exit;
-	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
-	cpu->rt_fn[RT_LEAVE_POLL] = (u64)(uintptr_t)dbt_leave_poll;
-	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
-	cpu->rflags = RFLAGS_FIXED;
-	memset(cpu->found, 0, sizeof(cpu->found));
-	cpu->here.frag = 0;
-	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
-}
-
-void dbt_before_fork(void)
-{
-	lock_acquire(&dbt_lock);
-}
-
-void dbt_after_fork(bool child)
-{
-	if (child)
-		cache_renew();
-	cache_unlock();
-}
 
 /* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
 static u32 make_room(struct cpu *cpu)
@@ -246,11 +204,13 @@ static u32 wanted(struct cpu *cpu)
 		cpu->limits.fine = cpu->limits.approaching = 0;
 		return want;
 	}
-	cpu->limits.can_approach = !(want & ~PIECE_WANTS || dbt_options.no_ibl || dbt_options.no_links || dbt_options.no_approach);
+	cpu->limits.can_approach =
+		!(want & ~PIECE_WANTS || dbt_options.no_ibl || dbt_options.no_links || dbt_options.no_approach);
 	if (cpu->limits.want & CPU_WANT_SPARSE)
 		cpu_poll_outside(cpu);
 	if (cpu->limits.renew | cpu->limits.stale | cpu->limits.approaching) {
-		stat_add(limits_passed, (cpu->limits.want & CPU_WANT_SPARSE) && !cpu->limits.approaching && cpu_limit_reached(cpu));
+		stat_add(limits_passed,
+			 (cpu->limits.want & CPU_WANT_SPARSE) && !cpu->limits.approaching && cpu_limit_reached(cpu));
 		cpu_renew_limits(cpu);
 	}
 	if (cpu->limits.fine && !cpu->limits.rare)
@@ -283,7 +243,10 @@ void run_set_variant(struct cpu *cpu, u32 want)
 	cpu->here.frag = 0; /* in another one's */
 }
 
-/* Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for run_find(). */
+/*
+ * Enters the variant's code at cpu->rip and leaves it again: LEFT_*, or -1: there is none. `exit` and `indirect` as for
+ * run_find().
+ */
 static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	struct cpu_found *found = &cpu->found[(cpu->rip ^ want >> 14) % CPU_FOUND];
@@ -343,7 +306,9 @@ static int go_on(struct cpu *cpu)
 	return run_enter_inside(cpu, f->variant, rec, f->host + cache.rec[rec].host);
 }
 
-/* Translated code was left, as `left` says, by a poll. Of an indirect branch that polls it is known where it leads to. */
+/*
+ * Translated code was left, as `left` says, by a poll. Of an indirect branch that polls it is known where it leads to.
+ */
 static bool is_poll(struct cpu *cpu, int left)
 {
 	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0)
@@ -369,8 +334,8 @@ static int enter_behind(struct cpu *cpu, int left)
 }
 
 /*
- * Translated code may have polled. As long as limits are far away it goes on at once, and nobody asks where the thread is:
- * that would be two or three of the tables' lines from memory, for each stop.
+ * Translated code may have polled. As long as limits are far away it goes on at once, and nobody asks where the thread
+ * is: that would be two or three of the tables' lines from memory, for each stop.
  */
 static int poll_on(struct cpu *cpu, int left)
 {
@@ -475,7 +440,8 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault)
 {
-	u64 pc = cpu->rip, insns = cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], branches = cpu_bank(cpu)->cell[CELL_BRANCHES];
+	u64 pc = cpu->rip, insns = cpu_bank(cpu)->cell[CELL_INSTRUCTIONS],
+	    branches = cpu_bank(cpu)->cell[CELL_BRANCHES];
 	enum dbt_stop stop = step(cpu, run_usable_want(cpu), fault);
 
 	cpu->limits.countdown[CELL_INSTRUCTIONS] += (s64)(cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] - insns);

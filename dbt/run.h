@@ -14,15 +14,18 @@ void run_set_variant(struct cpu *cpu, u32 want);
 void run_hold_cache(struct cpu *cpu);
 
 /*
- * The entry for cpu->rip, translated if need be; 0, and *fault: there is none. `exit` (0: none) is the direct exit that led here, `indirect` that an
- * indirect branch did: the next time they find the way alone.
+ * The entry for cpu->rip, translated if need be; 0, and *fault: there is none. `exit` (0: none) is the direct exit that
+ * led here, `indirect` that an indirect branch did: the next time they find the way alone.
  */
 u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault);
 
 /* The thread is at that entry's place, in front of the guest instruction at cpu->rip. */
 void run_is_at_entry(struct cpu *cpu, u32 entry);
 
-/* Enters at that cache address with the guest's registers, and leaves it again: LEFT_*. Inside: at the place of the record, or a copy of it. */
+/*
+ * Enters at that cache address with the guest's registers, and leaves it again: LEFT_*. Inside: at the place of the
+ * record, or a copy of it.
+ */
 int run_enter_at(struct cpu *cpu, u64 host);
 int run_enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host);
 

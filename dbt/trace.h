@@ -1,6 +1,6 @@
 /*
- * The trace that is being translated, for the parts of the translator that emit it: dbt/translate.c decodes blocks and puts them together, and
- * the others emit what is in a block. All with dbt_lock held, so there is one.
+ * The trace that is being translated, for the parts of the translator that emit it: dbt/translate.c decodes blocks and
+ * puts them together, and the others emit what is in a block. All with dbt_lock held, so there is one.
  */
 #ifndef DBT_TRACE_H
 #define DBT_TRACE_H
@@ -81,7 +81,10 @@ void cold_end(struct emit hot);
 
 /* dbt/place.c */
 
-/* Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead there. */
+/*
+ * Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead
+ * there.
+ */
 u32 find_here(bool *safe);
 
 /* The status flags are dead at pc, and the code there cannot change unnoticed. */
@@ -112,14 +115,17 @@ bool stops_at_limits(void);
 /* Behind a conditional branch that was expected to be taken. */
 void emit_not_taken(const struct guest_insn *gi);
 
-/* Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0]. */
+/*
+ * Makes the displacement at `patch` leave because a word is used up, in front of pc. `spilled`: with rcx in spill[0].
+ */
 void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled);
 
 /* dbt/x86_64/emit_flow.c */
 
 /*
- * A conditional branch back to the start of its block, which is not taken: the block follows once more. Returns the displacement for emit_loop_end(),
- * when the branch is counted as passed; ahead: so many copies that follow are counted already.
+ * A conditional branch back to the start of its block, which is not taken: the block follows once more. Returns the
+ * displacement for emit_loop_end(), when the branch is counted as passed; ahead: so many copies that follow are counted
+ * already.
  */
 u8 *emit_loop_on(const struct guest_insn *gi);
 void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead);

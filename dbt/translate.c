@@ -74,7 +74,8 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 			break;
 		}
 		tr.learned |= rseq_cs_learn(&gi->in, pc);
-		if (tr.n && (stands_alone(&gi->in) || rseq_cs_at(pc) != tr.guarded || ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
+		if (tr.n && (stands_alone(&gi->in) || rseq_cs_at(pc) != tr.guarded ||
+			     ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
 			break;
 		/* Checked and other code do not mix. */
 		if (tr.code.checked && !tr.checked) {
@@ -88,7 +89,8 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		tr.n++;
 		tr.units += cpu_units(tr.want, gi->in.weight);
 		/* In checked code every store may be to the instructions that follow. */
-		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) || (tr.guarded && rseq_cs_ends_piece(&gi->in)) ||
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) ||
+		    (tr.guarded && rseq_cs_ends_piece(&gi->in)) ||
 		    ((tr.want & CPU_WANT_SPARSE) && tr.units >= CPU_BLOCK_INSNS))
 			break;
 	}
@@ -111,14 +113,15 @@ static u64 emit_break(void)
  */
 static u32 copies(void)
 {
-	if (dbt_options.no_unroll || !tr.polls || tr.checked || !is_loop() || (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (dbt_options.no_unroll || !tr.polls || tr.checked || !is_loop() ||
+	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
 		return 1;
 	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.units));
 }
 
 /*
- * One copy of the block in tr.insn, which `more` follow; returns where the trace may go on, or 0 if the block ends it. Where that can be done the
- * copy that polls counts all of them: then who leaves earlier takes back the others.
+ * One copy of the block in tr.insn, which `more` follow; returns where the trace may go on, or 0 if the block ends it.
+ * Where that can be done the copy that polls counts all of them: then who leaves earlier takes back the others.
  */
 static u64 emit_copy(u32 more)
 {
@@ -217,11 +220,15 @@ static bool trace_goes_on(u64 next)
 
 	if ((tr.want & CPU_WANT_ONE) || rseq_cs_at(next))
 		return false;
-	/* A trap is reported behind its instruction: the place is to be no other's, as it is of a jump that needs no code. */
+	/*
+	 * A trap is reported behind its instruction: the place is to be no other's, as it is of a jump that needs no
+	 * code.
+	 */
 	if (tr.insn[tr.n - 1].in.kind == ISA_INT)
 		return false;
 	if (tr.want & CPU_WANT_FINE)
-		return tr.blocks < CPU_BLOCK_INSNS && !tr.checked && !ends_block(&tr.insn[0].in) && fits_s32(distance * 2);
+		return tr.blocks < CPU_BLOCK_INSNS && !tr.checked && !ends_block(&tr.insn[0].in) &&
+		       fits_s32(distance * 2);
 	return tr.blocks < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
 }
 
@@ -261,8 +268,12 @@ static void begin(u32 variant, u64 pc)
 /* What is emitted next are its blocks. */
 static void begin_frag(void)
 {
-	cache.frag[tr.frag] = (struct frag){.pc = tr.base, .host = (u32)host_here(), .rec = cache.nrec, .entry = cache.nentry,
-					    .exit = cache.nexit, .variant = (u8)tr.variant};
+	cache.frag[tr.frag] = (struct frag){.pc = tr.base,
+					    .host = (u32)host_here(),
+					    .rec = cache.nrec,
+					    .entry = cache.nentry,
+					    .exit = cache.nexit,
+					    .variant = (u8)tr.variant};
 }
 
 static void end_frag(void)

@@ -1,9 +1,9 @@
 /*
  * From guest code to fragments.
  *
- * A fragment is a trace: the basic block at pc, then the block that follows a not-taken conditional branch, a direct jump
- * or a direct call, and so on, until an indirect branch, a system call, a block that is translated already, or a limit. Every
- * block has its own entry, so a trace costs no duplicated blocks.
+ * A fragment is a trace: the basic block at pc, then the block that follows a not-taken conditional branch, a direct
+ * jump or a direct call, and so on, until an indirect branch, a system call, a block that is translated already, or a
+ * limit. Every block has its own entry, so a trace costs no duplicated blocks.
  *
  * Counting: each block adds its numbers to the cells at one place: before the first instruction where no status flag is
  * live. The recs tell how far the cells are off at every other place.
@@ -31,9 +31,9 @@ struct dbt_options {
 extern struct dbt_options dbt_options;
 
 /*
- * Translates at pc for the given variant (of the half in use), with dbt_lock held and cache_has_room(); `indirect`: because an
- * indirect branch goes there, so with a landing in front; distance: see dbt/polls.h. Returns the entry, or 0 and *fault when
- * not even one instruction can be fetched and decoded.
+ * Translates at pc for the given variant (of the half in use), with dbt_lock held and cache_has_room(); `indirect`:
+ * because an indirect branch goes there, so with a landing in front; distance: see dbt/polls.h. Returns the entry, or 0
+ * and *fault when not even one instruction can be fetched and decoded.
  */
 u32 translate(u32 variant, u64 pc, u32 distance, bool indirect, struct dbt_fault *fault);
 

@@ -1,6 +1,7 @@
 /*
- * What a section under event_lock() puts off until it is committed (rt/section.h): what cannot be taken back. Whoever takes a section over
- * that was committed does these things instead of its owner; so they may happen twice, and nothing minds.
+ * What a section under event_lock() puts off until it is committed (rt/section.h): what cannot be taken back. Whoever
+ * takes a section over that was committed does these things instead of its owner; so they may happen twice, and nothing
+ * minds.
  */
 #ifndef EVENT_AFTER_H
 #define EVENT_AFTER_H
@@ -9,7 +10,8 @@
 #include "rt/section.h"
 
 enum event_after {
-	AFTER_RING,  /* arg: a ring with records; they become visible. In a section that was put back: unfinished ones are tidied */
+	/* arg: a ring with records; they become visible. In a section that was put back: unfinished ones are tidied */
+	AFTER_RING,
 	AFTER_FREE,  /* arg: page of ring memory, value: how many are free from now on */
 	AFTER_WAKE,  /* arg: root, value: pending_kill; see host_wake() */
 	AFTER_KICK,  /* arg: task; see host_kick() */

@@ -61,8 +61,8 @@ static void begin_or_end_ticks(struct round *r, bool begin)
 }
 
 /*
- * at: the task clock at which something is due, ~0: never. The timer that runs is left alone if it is the right one and cannot have
- * fired yet; one that fired early is set again.
+ * at: the task clock at which something is due, ~0: never. The timer that runs is left alone if it is the right one and
+ * cannot have fired yet; one that fired early is set again.
  */
 static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 {

@@ -160,7 +160,9 @@ int attr_check_access(const struct perf_attr *attr)
 	if (!attr->exclude_kernel) {
 		err = attr_allow_kernel();
 		if (!err && event_sysctl()->paranoid > 1 && pmu_type_user_only(attr->type))
-			err = refuse(EACCES, "pcl sees user mode only: set exclude_kernel (:u), or perf_event_paranoid below 2");
+			err = refuse(
+				EACCES,
+				"pcl sees user mode only: set exclude_kernel (:u), or perf_event_paranoid below 2");
 	}
 	if (!err && attr->namespaces && !host_perfmon_capable())
 		err = refuse(EACCES, "attr.namespaces needs CAP_PERFMON");

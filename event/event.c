@@ -13,8 +13,8 @@
 /* ---- sources and clocks ---- */
 
 /*
- * What the host counts is asked for once in a section: so all of a group begin and end with the same numbers, whatever happens in between.
- * Within a section there are few such sources.
+ * What the host counts is asked for once in a section: so all of a group begin and end with the same numbers, whatever
+ * happens in between. Within a section there are few such sources.
  */
 static UNNOTED u64 polled_now(const struct event *e)
 {

@@ -1,9 +1,10 @@
 /*
- * Which descriptors are events. Each task has a table of its process's event descriptors (shared under CLONE_FILES); every
- * entry is a reference to its event, and the event goes when the last one does.
+ * Which descriptors are events. Each task has a table of its process's event descriptors (shared under CLONE_FILES);
+ * every entry is a reference to its event, and the event goes when the last one does.
  *
  * Functions take event_lock() themselves unless their name says _locked. Descriptors at or above EVENT_FDS cannot be
- * events: event_files_install_locked() answers -EMFILE. An event whose only descriptor is on its way in a socket is gone.
+ * events: event_files_install_locked() answers -EMFILE. An event whose only descriptor is on its way in a socket is
+ * gone.
  */
 #ifndef EVENT_FILES_H
 #define EVENT_FILES_H
@@ -26,7 +27,10 @@ static inline u32 event_files_lookup(task_id task, u64 fd)
 /* The same, for good. With the lock held; NULL: none. */
 struct event *event_files_get_locked(task_id task, u64 fd);
 
-/* A descriptor of the task that is event number nr, and the first one from `fd` on that is any; -1: there is none. Take no lock. */
+/*
+ * A descriptor of the task that is event number nr, and the first one from `fd` on that is any; -1: there is none. Take
+ * no lock.
+ */
 s32 event_files_find(task_id task, u32 nr);
 s32 event_files_next(task_id task, u32 fd);
 
@@ -50,15 +54,18 @@ bool event_files_has_left(task_id task);
  */
 int event_files_dup(task_id task, u64 old_fd, u64 new_fd);
 
-/* A descriptor came from another process (SCM_RIGHTS, pidfd_getfd): if the file behind it is an event's, it is one here too. */
+/*
+ * A descriptor came from another process (SCM_RIGHTS, pidfd_getfd): if the file behind it is an event's, it is one here
+ * too.
+ */
 void event_files_adopt(task_id task, u64 fd, u64 inode);
 
 /* unshare(CLONE_FILES), or CLOSE_RANGE_UNSHARE: the task gets a table of its own. 0 or -ENOMEM. */
 int event_files_unshare(task_id task);
 
 /*
- * In the new image after exec: a table of its own, without what exec has closed. `inode_of` gives the inode number of an open
- * descriptor or 0; an entry stays if it is that of its event.
+ * In the new image after exec: a table of its own, without what exec has closed. `inode_of` gives the inode number of
+ * an open descriptor or 0; an entry stays if it is that of its event.
  */
 int event_files_exec(task_id task, u64 (*inode_of)(u64 fd));
 

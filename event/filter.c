@@ -154,7 +154,8 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 		memcpy(&value, s->record + offset, bytes[kind]);
 		break;
 	}
-	return compare(node->op, as_type(kind, value), as_type(kind, node->value), kind >= FILTER_S8 && kind <= FILTER_S64);
+	return compare(node->op, as_type(kind, value), as_type(kind, node->value),
+		       kind >= FILTER_S8 && kind <= FILTER_S64);
 }
 
 /* With the string that follows it. Joints have no kind. */

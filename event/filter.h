@@ -7,9 +7,9 @@
  *             == != ~               with strings in quotes; ~ takes * ? and [...]
  *   FIELD := NAME | NAME ".ustring" for a string that the field is the address of
  *
- * Besides the record's fields there are comm (COMM), the task's name, and cpu (CPU). Compiled, a filter is an array of struct
- * filter_node in postfix order. It lies in the session's memory for as long as an event names it, so members that die leave
- * nothing behind: what no live event names is free.
+ * Besides the record's fields there are comm (COMM), the task's name, and cpu (CPU). Compiled, a filter is an array of
+ * struct filter_node in postfix order. It lies in the session's memory for as long as an event names it, so members
+ * that die leave nothing behind: what no live event names is free.
  */
 #ifndef EVENT_FILTER_H
 #define EVENT_FILTER_H
@@ -64,7 +64,8 @@ int filter_compile(const char *text, filter_fields *fields, u32 source, struct f
 struct filter_subject {
 	const u8 *record;
 	const char *comm;
-	const char *const *ustring; /* those that the words of the record are the addresses of, NULL: cannot be read; or no array */
+	/* those that the words of the record are the addresses of, NULL: cannot be read; or no array */
+	const char *const *ustring;
 	task_id task;		    /* which it happens to */
 };
 bool filter_passes(const struct filter_node *filter, u32 n, const struct filter_subject *s);
@@ -72,7 +73,10 @@ bool filter_passes(const struct filter_node *filter, u32 n, const struct filter_
 /* Some filter of the session wants strings in the task's memory. */
 bool filter_wants_ustrings(void);
 
-/* With the event lock: gives a root its filter, which it keeps (0, or -ENOMEM); and whether e's family has none or it passes. */
+/*
+ * With the event lock: gives a root its filter, which it keeps (0, or -ENOMEM); and whether e's family has none or it
+ * passes.
+ */
 int filter_attach(struct event *root, const struct filter_node *filter, u32 n);
 bool filter_passes_event(const struct event *e, const struct filter_subject *s);
 

@@ -16,13 +16,17 @@ typedef u32 task_id;
 u64 host_clock_mono(void);		      /* CLOCK_MONOTONIC: wall time of the subsystem */
 u64 host_clock_perf(void);		      /* of records' TIME without attr.use_clockid; see host_tsc() */
 u64 host_clock_by_id(s32 clockid);	      /* CLOCK_MONOTONIC, _RAW, REALTIME, BOOTTIME, TAI */
-u64 host_task_clock(task_id task);	      /* CPU time that the task has used; 0 until it runs, final once it is dead */
+/* CPU time that the task has used; 0 until it runs, final once it is dead */
+u64 host_task_clock(task_id task);
 
 /* Counts that the host keeps for a task since it began; 0 until it runs, final once it is dead. */
 enum host_count { HOST_FAULTS_MIN, HOST_FAULTS_MAJ, HOST_SWITCHES, HOST_MIGRATIONS, HOST_COUNTS };
 u64 host_task_count(task_id task, enum host_count what);
 
-/* How a time-stamp counter becomes host_clock_perf(): ns = zero + (tsc * mult >> shift) as in the mmap page. False: it does not. */
+/*
+ * How a time-stamp counter becomes host_clock_perf(): ns = zero + (tsc * mult >> shift) as in the mmap page. False: it
+ * does not.
+ */
 struct host_tsc {
 	u32 mult;
 	u16 shift;
@@ -31,8 +35,9 @@ struct host_tsc {
 bool host_tsc(struct host_tsc *out);
 
 /*
- * The task that called, and others by kernel thread id as its process sees them; 0: no such task in the session. Ids are those of the
- * session's own pid namespace, number 0, or of one below it; ids of a task that is not visible there are 0.
+ * The task that called, and others by kernel thread id as its process sees them; 0: no such task in the session. Ids
+ * are those of the session's own pid namespace, number 0, or of one below it; ids of a task that is not visible there
+ * are 0.
  */
 task_id host_current(void);
 task_id host_find_task(s32 pid);
@@ -54,14 +59,17 @@ bool host_cpu_online(u32 cpu);
 u32 host_task_cpu(task_id task);
 
 /*
- * The caller's memory, which may be anything. Each returns 0 or -EFAULT; a part may have been copied then. Called without event locks.
- * host_copy_string(): at most size - 1 bytes, terminated. Its length, -EFAULT or -ENAMETOOLONG.
+ * The caller's memory, which may be anything. Each returns 0 or -EFAULT; a part may have been copied then. Called
+ * without event locks. host_copy_string(): at most size - 1 bytes, terminated. Its length, -EFAULT or -ENAMETOOLONG.
  */
 int host_copy_in(void *to, gva from, size_t n);
 int host_copy_out(gva to, const void *from, size_t n);
 long host_copy_string(char *to, gva from, size_t size);
 
-/* Memory of ring buffers: where it is, page n of it (of n modulo how many there are); what the kernel may take back once it is free. */
+/*
+ * Memory of ring buffers: where it is, page n of it (of n modulo how many there are); what the kernel may take back
+ * once it is free.
+ */
 extern struct host_rings {
 	char *memory;
 	u32 pages; /* a power of 2 */
@@ -78,14 +86,14 @@ bool host_may_lock(void);
 u32 host_uid(void);
 
 /*
- * An event's descriptors have news: those who wait on them look again (event.waiters), and with a pending_kill (POLL_IN, POLL_HUP)
- * whoever asked for signals gets one (event.async_*). Never blocks. root: number of a root event.
+ * An event's descriptors have news: those who wait on them look again (event.waiters), and with a pending_kill
+ * (POLL_IN, POLL_HUP) whoever asked for signals gets one (event.async_*). Never blocks. root: number of a root event.
  */
 void host_wake(u32 root, u32 pending_kill);
 
 /*
- * A clock source of a task reaches its limit: interrupt the calling task in ns of its CPU time; ~0: not at all. coarse: some milliseconds
- * later will do, which is cheaper. False: the host has no timer for that.
+ * A clock source of a task reaches its limit: interrupt the calling task in ns of its CPU time; ~0: not at all. coarse:
+ * some milliseconds later will do, which is cheaper. False: the host has no timer for that.
  */
 bool host_clock_limit(u64 ns, bool coarse);
 

@@ -14,7 +14,8 @@ static struct event_lineage *lineage_slot(u32 nr)
 }
 
 #define for_each_root(r, l) for_each_linked(r, nr_l_, next_l_, (l)->roots, in_lineage)
-#define for_each_heir(task, l) for (task_id task = (l)->heirs, left_ = EVENT_TASKS; task && left_--; task = event_ctx(task)->next_heir)
+#define for_each_heir(task, l)                                                                                         \
+	for (task_id task = (l)->heirs, left_ = EVENT_TASKS; task && left_--; task = event_ctx(task)->next_heir)
 
 static struct event *root_of(const struct event *e)
 {
@@ -97,9 +98,10 @@ static void make_all(task_id task, s32 cpu, bool again)
 	struct event *e;
 
 	if (ctx->lineage)
-		for_each_root(e, lineage_slot(ctx->lineage))
-			if (e->cpu == cpu && event_is_leader(e) && has_inherited(ctx, e) && !(again && has_child(task, e)))
-				all &= make_group(e, task);
+		for_each_root(e, lineage_slot(ctx->lineage)) if (e->cpu == cpu && event_is_leader(e) &&
+								 has_inherited(ctx, e) &&
+								 !(again && has_child(task, e))) all &=
+			make_group(e, task);
 	for_each_linked(e, nr, next, event_space->system, in_ctx)
 		if (e->cpu == cpu && !(again && has_child(task, e)))
 			all &= !inherit_system_event(e, task);
@@ -138,7 +140,8 @@ static bool may_wait(const struct event *e)
 {
 	const struct perf_attr *a = &e->attr;
 
-	return !e->parent && a->inherit && !a->inherit_thread && !a->sigtrap && !a->enable_on_exec && !a->remove_on_exec;
+	return !e->parent && a->inherit && !a->inherit_thread && !a->sigtrap && !a->enable_on_exec &&
+	       !a->remove_on_exec;
 }
 
 /* A leader and its siblings, or none of them. */
@@ -307,7 +310,9 @@ static void join_roots(task_id task)
 	}
 }
 
-/* CPUs on which the parent's children are not what pending ones would be: the new task has all of those CPUs' at once. */
+/*
+ * CPUs on which the parent's children are not what pending ones would be: the new task has all of those CPUs' at once.
+ */
 static void find_different(task_id parent, struct event_ctx *ctx)
 {
 	struct event *e;

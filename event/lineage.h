@@ -1,17 +1,17 @@
 /*
- * Children that are made when they are needed: those of inherited events that are bound to a CPU, and those of per-CPU events. perf
- * opens one event for each CPU, and a task is seen on few CPUs: so a task gets such a child when it is first seen on the event's
- * CPU, and until then costs nothing but its place here.
+ * Children that are made when they are needed: those of inherited events that are bound to a CPU, and those of per-CPU
+ * events. perf opens one event for each CPU, and a task is seen on few CPUs: so a task gets such a child when it is
+ * first seen on the event's CPU, and until then costs nothing but its place here.
  *
- * A lineage is a task's CPU-bound inherited events (its roots) and the tasks that descend from it and inherit them (its heirs). The
- * roots join at their task's next fork, in order; an heir has inherited those that had joined by then (seq below its own). A
- * task is the heir of one lineage: what else its parent has is inherited at once.
+ * A lineage is a task's CPU-bound inherited events (its roots) and the tasks that descend from it and inherit them (its
+ * heirs). The roots join at their task's next fork, in order; an heir has inherited those that had joined by then (seq
+ * below its own). A task is the heir of one lineage: what else its parent has is inherited at once.
  *
  * Rules, all with event_lock():
  * 1. A task that has been seen on a CPU (ctx.seen) has all children of that CPU that it is to have.
- * 2. A child that is not made yet (pending) has counted nothing, and has been enabled for all of its task's CPU time or for none:
- *    root.lineage_on. Whatever changes that, or what the child would be, makes all pending children of the root first
- *    (lineage_settle()).
+ * 2. A child that is not made yet (pending) has counted nothing, and has been enabled for all of its task's CPU time or
+ *    for none: root.lineage_on. Whatever changes that, or what the child would be, makes all pending children of the
+ *    root first (lineage_settle()).
  */
 #ifndef EVENT_LINEAGE_H
 #define EVENT_LINEAGE_H

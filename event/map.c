@@ -80,12 +80,13 @@ static u32 online_cpus(void)
 }
 
 /*
- * The user has perf_event_mlock_kb for each CPU; what is above that counts against the process's RLIMIT_MEMLOCK. *extra: how
- * many of `pages` that is.
+ * The user has perf_event_mlock_kb for each CPU; what is above that counts against the process's RLIMIT_MEMLOCK.
+ * *extra: how many of `pages` that is.
  */
 static int charge(u32 mm, u32 uid, u64 pages, u64 *extra)
 {
-	u64 limit = (u64)((s64)event_sysctl()->mlock_kb >> KB_TO_PAGES) * online_cpus(); /* Linux quirk: below 0 is no limit */
+	/* Linux quirk: below 0 is no limit */
+	u64 limit = (u64)((s64)event_sysctl()->mlock_kb >> KB_TO_PAGES) * online_cpus();
 	u64 used = MIN(user_pages(uid), limit) + pages;
 
 	*extra = used > limit ? used - limit : 0;
@@ -170,7 +171,8 @@ static struct event_map *map_slot(u32 nr)
 }
 
 #define for_each_map(m)                                                                                                \
-	for (struct event_map *m = &event_space->map[1]; m < &event_space->map[MIN(event_space->maps_high, EVENT_MAPS)]; m++) \
+	for (struct event_map *m = &event_space->map[1];                                                               \
+	     m < &event_space->map[MIN(event_space->maps_high, EVENT_MAPS)]; m++)                                      \
 		if (m->ring)
 
 /* Under the lock: those of one address space. The present one may go. */

@@ -1,15 +1,16 @@
 /*
- * mmap(2) of events: the checks in Linux's order, which ring a mapping shows, and who maps what. os/ does the mapping itself.
+ * mmap(2) of events: the checks in Linux's order, which ring a mapping shows, and who maps what. os/ does the mapping
+ * itself.
  *
- * A mapping is a reference to its event, as a descriptor is. The ring goes with its last mapping; events that sent their records there
- * send them nowhere then.
+ * A mapping is a reference to its event, as a descriptor is. The ring goes with its last mapping; events that sent
+ * their records there send them nowhere then.
  *
- * Who unmaps a mapping that event_map_commit() has not named yet, or is killed between unmapping and saying so, leaves an entry whose
- * memory is gone. It keeps its event and its ring, no more than that, until something else is unmapped at its address or the
- * address space ends: what is mapped is for os/ to say.
+ * Who unmaps a mapping that event_map_commit() has not named yet, or is killed between unmapping and saying so, leaves
+ * an entry whose memory is gone. It keeps its event and its ring, no more than that, until something else is unmapped
+ * at its address or the address space ends: what is mapped is for os/ to say.
  *
- * Address spaces are numbers in event_ctx.mm: a fork without CLONE_VM and an exec begin a new one, and the mappings of one
- * that no live task has any more are gone. Mappings are not inherited by fork (VM_DONTCOPY).
+ * Address spaces are numbers in event_ctx.mm: a fork without CLONE_VM and an exec begin a new one, and the mappings of
+ * one that no live task has any more are gone. Mappings are not inherited by fork (VM_DONTCOPY).
  */
 #ifndef EVENT_MAP_H
 #define EVENT_MAP_H
@@ -33,9 +34,9 @@ void event_map_commit(const struct event_map_request *rq);
 void event_map_undo(const struct event_map_request *rq);
 
 /*
- * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place), which cuts no event's
- * mapping in two: those there are leaving, event_map_remove_end() follows. Called before the host unmaps, so that a mapping that
- * another thread makes there afterwards is not meant.
+ * [start, end) of the task's address space is about to be unmapped (munmap, or another mapping in its place), which
+ * cuts no event's mapping in two: those there are leaving, event_map_remove_end() follows. Called before the host
+ * unmaps, so that a mapping that another thread makes there afterwards is not meant.
  */
 void event_map_remove_begin(task_id task, gva start, gva end);
 /* The host has done so, and they go; or it could not, and they stay. As they do if the task has ended in between. */
@@ -52,8 +53,8 @@ struct event *event_map_find_locked(task_id task, u32 nr);
 bool event_map_rdpmc(task_id task);
 
 /*
- * With the event lock, for event/task.c: the task has the address space mm, 0: a new one. It has it no more: the mappings go with the last
- * task that has it; and what the task was unmapping when it ended stays.
+ * With the event lock, for event/task.c: the task has the address space mm, 0: a new one. It has it no more: the
+ * mappings go with the last task that has it; and what the task was unmapping when it ended stays.
  */
 void event_mm_join_locked(task_id task, u32 mm);
 void event_mm_leave_locked(task_id task);

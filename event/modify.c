@@ -1,4 +1,7 @@
-/* See modify.h. The order of the checks is that of Linux 6.18 (seen by tests/abi/breakpoint_modify.c on the host's kernel). */
+/*
+ * See modify.h. The order of the checks is that of Linux 6.18 (seen by tests/abi/breakpoint_modify.c on the host's
+ * kernel).
+ */
 #include "event/modify.h"
 
 #include <asm-generic/errno.h>
@@ -13,7 +16,10 @@ static int check_type(const struct perf_attr *old, const struct perf_attr *new)
 {
 	if (new->type != old->type)
 		return refuse(EINVAL, "attr.type cannot be modified");
-	/* Linux quirk: the clocks have moved to PMUs of their own, whose type is not the one that they were opened with. */
+	/*
+	 * Linux quirk: the clocks have moved to PMUs of their own, whose type is not the one that they were opened
+	 * with.
+	 */
 	if (old->type == PERF_TYPE_SOFTWARE && old->config <= PERF_COUNT_SW_TASK_CLOCK)
 		return refuse(EINVAL, "clock events cannot be modified");
 	if (old->type != PERF_TYPE_BREAKPOINT)
@@ -60,8 +66,8 @@ static void apply(struct event *e, const struct perf_attr *new, const struct eve
 }
 
 /*
- * The kernel disables first and enables last, whatever the checks in between say, and as attr.disabled says, not as it was. Only
- * sig_data is taken before them.
+ * The kernel disables first and enables last, whatever the checks in between say, and as attr.disabled says, not as it
+ * was. Only sig_data is taken before them.
  */
 static int modify(struct event *root, const struct perf_attr *new)
 {

@@ -248,7 +248,8 @@ static struct event *fill(const struct opening *o, u64 inode)
 	e->inode = inode;
 	e->attr = r->attr;
 	if (!(e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
-		e->attr.branch_sample_type = 0; /* Linux quirk: an attr with another value is not the same (tests/abi/breakpoint_modify.c) */
+		/* Linux quirk: an attr with another value is not the same (tests/abi/breakpoint_modify.c) */
+		e->attr.branch_sample_type = 0;
 	period_init(e, NULL);
 	e->tally.state = r->attr.disabled ? PERF_STATE_OFF : PERF_STATE_INACTIVE;
 	e->tally.stamp = event_clock(e);

@@ -2,8 +2,8 @@
  * perf_event_open(2), all but the descriptor.
  *
  * event_open_begin() makes the checks that Linux makes before it looks for a free descriptor number; the caller
- * then makes the descriptor, and event_open_commit() makes all other checks, in Linux's order, and the event. Until then
- * nothing has an effect. Both without the event lock.
+ * then makes the descriptor, and event_open_commit() makes all other checks, in Linux's order, and the event. Until
+ * then nothing has an effect. Both without the event lock.
  */
 #ifndef EVENT_OPEN_H
 #define EVENT_OPEN_H
@@ -21,8 +21,8 @@ struct event_request {
 int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struct event_request *out);
 
 /*
- * fd: the descriptor that the caller has made in its process, still unused; inode: a number of the file behind it that no other
- * file has, not 0. From 0 on it is an event; after an error the caller closes it.
+ * fd: the descriptor that the caller has made in its process, still unused; inode: a number of the file behind it that
+ * no other file has, not 0. From 0 on it is an event; after an error the caller closes it.
  */
 int event_open_commit(const struct event_request *r, u64 fd, u64 inode);
 

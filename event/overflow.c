@@ -37,7 +37,10 @@ static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 	};
 }
 
-/* What one overflow changes is its context's, but for these: a limit that counts for a family, and a sample that tells what that counted. */
+/*
+ * What one overflow changes is its context's, but for these: a limit that counts for a family, and a sample that tells
+ * what that counted.
+ */
 READS bool concerns_others(const struct event *e)
 {
 	const struct event *root = e->parent ? event_slot(e->parent) : e;
@@ -108,7 +111,9 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 		end_limit(r, root);
 }
 
-/* What is counted behind an overflow whose place has not been moved, where an instruction may count for more than one. */
+/*
+ * What is counted behind an overflow whose place has not been moved, where an instruction may count for more than one.
+ */
 #define BEHIND_MAX 1024
 
 /* A frequency's overflow may have come later than where it was to be: so long was its period. */
@@ -122,7 +127,9 @@ static void lengthen(struct event *e, u64 now)
 	e->next = now;
 }
 
-/* Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late. */
+/*
+ * Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late.
+ */
 static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 {
 	u64 period, passed;
@@ -331,7 +338,8 @@ static void hit_one(void *arg)
 	struct round *r = arg;
 
 	round_begin(r);
-	if (e->slot == SLOT_LIVE && e->id == h->id && e->task == r->task && event_tally(e)->state == PERF_STATE_ACTIVE) {
+	if (e->slot == SLOT_LIVE && e->id == h->id && e->task == r->task &&
+	    event_tally(e)->state == PERF_STATE_ACTIVE) {
 		hit(r, e);
 		if (r->any && needs_ticks(e))
 			arm_all(r, false);
@@ -356,7 +364,8 @@ static void hit_traced(void *arg)
 {
 	const struct trace *t = arg;
 	const struct snapshot *snap = t->round.snap;
-	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring, t->round.task};
+	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring,
+					       t->round.task};
 	struct round *r = arg;
 	bool ticks = false;
 	struct event *e;

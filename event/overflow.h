@@ -1,12 +1,13 @@
 /*
  * Overflow: periods and frequencies, limits, throttling.
  *
- * An ACTIVE sampling event overflows when its source reaches event.next. event_arm() tells the drivers how far away the nearest overflow
- * of each source is; the translator (or a timer) stops the task there; os/ looks at the guest and calls event_overflow().
- * Events whose source is only looked at now and then (source.polled) overflow in event_poll().
+ * An ACTIVE sampling event overflows when its source reaches event.next. event_arm() tells the drivers how far away the
+ * nearest overflow of each source is; the translator (or a timer) stops the task there; os/ looks at the guest and
+ * calls event_overflow(). Events whose source is only looked at now and then (source.polled) overflow in event_poll().
  *
- * All functions are called by the task itself, outside translated code, and take ctx_lock(), or event_lock() where an overflow concerns others:
- * a limit of IOC_REFRESH that a family shares, a sample that tells what a per-CPU event has counted.
+ * All functions are called by the task itself, outside translated code, and take ctx_lock(), or event_lock() where an
+ * overflow concerns others: a limit of IOC_REFRESH that a family shares, a sample that tells what a per-CPU event has
+ * counted.
  */
 #ifndef EVENT_OVERFLOW_H
 #define EVENT_OVERFLOW_H
@@ -23,21 +24,27 @@ struct overflow_result {
 	u32 sig_type;
 };
 
-/* Every event of the task whose limit is reached: writes its samples, counts its overflow, moves its limit on; then as event_arm(). */
+/*
+ * Every event of the task whose limit is reached: writes its samples, counts its overflow, moves its limit on; then as
+ * event_arm().
+ */
 void event_overflow(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
 /* The event (with source.hits) has happened once more: counts it, and overflows if it is time. For breakpoints. */
 void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out);
 
-/* The same for all of the task's events of that source whose filters the snapshot's record (snapshot->raw) passes. For tracepoints. */
+/*
+ * The same for all of the task's events of that source whose filters the snapshot's record (snapshot->raw) passes. For
+ * tracepoints.
+ */
 void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out);
 
 /* Looks at the polled sources. Cheap if no such event samples. */
 void event_poll(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
 /*
- * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for the next one
- * for long.
+ * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for
+ * the next one for long.
  */
 void event_tick_slow(task_id task);
 static inline void event_tick(task_id task)

@@ -120,8 +120,8 @@ void period_ticked(struct event *e, u64 now, u64 ns)
 }
 
 /*
- * Linux quirk: an ACTIVE event of those that are counted here overflows at the very next count, the overflow after that comes as if
- * it had not (seen on 6.18; tests/abi/period.c).
+ * Linux quirk: an ACTIVE event of those that are counted here overflows at the very next count, the overflow after that
+ * comes as if it had not (seen on 6.18; tests/abi/period.c).
  */
 void period_change(struct event *e, u64 value, u64 now)
 {

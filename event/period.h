@@ -2,8 +2,8 @@
  * Periods of sampling events: how far it is from one overflow to the next, and how sample_freq changes that. Linux's
  * perf_adjust_period() and perf_swevent_set_period() as facts. With the event lock.
  *
- * A freq event begins with a period of 1 and is adjusted at each overflow, by the time since the last one, and at each tick
- * of its task's CPU time. A clock's frequency is a period from the start.
+ * A freq event begins with a period of 1 and is adjusted at each overflow, by the time since the last one, and at each
+ * tick of its task's CPU time. A clock's frequency is a period from the start.
  */
 #ifndef EVENT_PERIOD_H
 #define EVENT_PERIOD_H

@@ -7,7 +7,8 @@
  * drivers); the core counts the events on each unit of each task and tells the drivers which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
- * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init() and tp_pmu_init() are weak: an architecture or a test that has none leaves them out.
+ * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init() and tp_pmu_init() are weak: an architecture or a test that has
+ * none leaves them out.
  *
  * Context: with the event lock held. None of them may block.
  */
@@ -20,7 +21,10 @@
 
 #define PMU_MAX 8
 #define EVENT_UNITS 32
-/* Tracepoints, a unit for each enum tracepoint_kind (pmu/tracepoint.h): os/ looks at event_ctx.units at every system call. */
+/*
+ * Tracepoints, a unit for each enum tracepoint_kind (pmu/tracepoint.h): os/ looks at event_ctx.units at every system
+ * call.
+ */
 #define EVENT_UNIT_TRACE (1u << 28)
 #define EVENT_UNITS_TRACE (15u << 28)
 
@@ -79,7 +83,10 @@ struct pmu {
 	 */
 	void (*limit)(task_id task, const struct pmu_limit *limit, u32 n);
 
-	/* The fields of the records that events with a source write: what their filters may name. NULL: they take no filters. */
+	/*
+	 * The fields of the records that events with a source write: what their filters may name. NULL: they take no
+	 * filters.
+	 */
 	filter_fields *field;
 };
 

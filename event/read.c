@@ -51,7 +51,8 @@ static long read_locked(struct event *e, u64 *buf, u64 size)
 		return 0;
 	if (siblings > size || size < attr_read_size(format, siblings))
 		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
-	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings) : read_one(e, format, buf);
+	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings)
+					 : read_one(e, format, buf);
 	check((u64)(end - buf) * sizeof(u64) <= size);
 	return (end - buf) * sizeof(u64);
 }

@@ -1,8 +1,8 @@
 /*
  * What poll(2), select(2) and epoll(7) answer for an event, and who waits for it to change.
  *
- * A wakeup (POLLIN) is reported once: whoever looks takes it. POLLHUP stays: without a ring buffer, and after the end of the task and
- * of all that inherited from it. Nothing is ever ready for writing.
+ * A wakeup (POLLIN) is reported once: whoever looks takes it. POLLHUP stays: without a ring buffer, and after the end
+ * of the task and of all that inherited from it. Nothing is ever ready for writing.
  */
 #ifndef EVENT_READY_H
 #define EVENT_READY_H
@@ -18,16 +18,22 @@ task_id event_ready_by_end_of(task_id task, u64 fd);
 /* As event_ready(), of a root event. With the lock held. */
 u32 event_ready_locked(struct event *e);
 
-/* It counts tasks of other processes, which may be killed and tell nobody: who waits has to look for that. With the lock held. */
+/*
+ * It counts tasks of other processes, which may be killed and tell nobody: who waits has to look for that. With the
+ * lock held.
+ */
 bool event_ready_far_locked(const struct event *e);
 
 /*
- * From now on host_wake() is called when event_ready() may have changed; look once more before you sleep. One _end for each _begin; a
- * waiter that dies in between only costs wakeups that nobody hears. _begin: event_ready_far_locked().
+ * From now on host_wake() is called when event_ready() may have changed; look once more before you sleep. One _end for
+ * each _begin; a waiter that dies in between only costs wakeups that nobody hears. _begin: event_ready_far_locked().
  */
 bool event_wait_begin(task_id task, u64 fd);
 void event_wait_end(task_id task, u64 fd);
-/* After _end: the news that host_wake() had sent were taken by the caller. If they are news to others too, they are sent once more. */
+/*
+ * After _end: the news that host_wake() had sent were taken by the caller. If they are news to others too, they are
+ * sent once more.
+ */
 void event_ready_missed(task_id task, u64 fd);
 /* It would send them now. */
 bool event_ready_needed(task_id task, u64 fd);

@@ -149,7 +149,10 @@ int ring_pause(struct event *root, bool pause)
 
 /* ---- records ---- */
 
-/* Where its data lie, as they are found once: within the ring memory, whatever others have written. A ring without data has a size of 0. */
+/*
+ * Where its data lie, as they are found once: within the ring memory, whatever others have written. A ring without data
+ * has a size of 0.
+ */
 READS bool find_data(const struct ring *r, u32 *page, u64 *size)
 {
 	u64 pages = __atomic_load_n(&r->pages, __ATOMIC_RELAXED);
@@ -170,7 +173,9 @@ READS bool has_room(const struct ring *r, const struct perf_event_mmap_page *use
 	return r->overwrite || ((~used & (size - 1)) >= total);
 }
 
-/* The ring of a root's records, with its lock. It may go where they went to when that was asked for, but not any more. */
+/*
+ * The ring of a root's records, with its lock. It may go where they went to when that was asked for, but not any more.
+ */
 READS struct ring *hold_ring_of(const struct event *root)
 {
 	for (;;) {

@@ -1,6 +1,6 @@
 /*
- * Ring buffers: the writing side, and the buffers themselves. Layout, order of accesses and rules for the reader are the man page's
- * "MMAP layout".
+ * Ring buffers: the writing side, and the buffers themselves. Layout, order of accesses and rules for the reader are
+ * the man page's "MMAP layout".
  *
  *   producer                            reader, any process
  *   reserve: tail = data_tail     (A)   head = data_head
@@ -9,22 +9,27 @@
  *   data_head = head                    mb                       (A)
  *                                       data_tail = tail
  *
- * Records become visible by the one store of data_head, after the section that wrote them is committed (AFTER_RING): a producer that
- * is stopped or killed before that has written nothing. Backward rings (attr.write_backward) grow downwards
- * from 0. Nobody reads the tail of an overwritten ring, so a record that is not finished there may have destroyed the oldest
- * ones: whoever takes the section over turns it into a LOST_SAMPLES record of the same size, before any PERF_EVENT_IOC_PAUSE_OUTPUT returns.
+ * Records become visible by the one store of data_head, after the section that wrote them is committed (AFTER_RING): a
+ * producer that is stopped or killed before that has written nothing. Backward rings (attr.write_backward) grow
+ * downwards from 0. Nobody reads the tail of an overwritten ring, so a record that is not finished there may have
+ * destroyed the oldest ones: whoever takes the section over turns it into a LOST_SAMPLES record of the same size,
+ * before any PERF_EVENT_IOC_PAUSE_OUTPUT returns.
  *
- * The first page is the guest's to write: nothing in it is believed, a wrong data_tail makes records lost or overwritten.
+ * The first page is the guest's to write: nothing in it is believed, a wrong data_tail makes records lost or
+ * overwritten.
  *
- * Rules: producers hold the ring's lock, ring_hold(); whoever makes, frees or attaches rings has event_lock() besides. Never touches guest
- * memory: data is written through the session's own mapping.
+ * Rules: producers hold the ring's lock, ring_hold(); whoever makes, frees or attaches rings has event_lock() besides.
+ * Never touches guest memory: data is written through the session's own mapping.
  */
 #ifndef EVENT_RING_H
 #define EVENT_RING_H
 
 #include "event/space.h"
 
-/* A new ring with pages data pages (0 or a power of 2), its first page filled in; NULL: no slot or no memory. Freed by ring_put(). */
+/*
+ * A new ring with pages data pages (0 or a power of 2), its first page filled in; NULL: no slot or no memory. Freed by
+ * ring_put().
+ */
 struct ring *ring_new(u32 pages, bool overwrite, u64 watermark);
 /* Frees the ring if nothing is attached to it and nobody maps it. */
 void ring_put(struct ring *r);
@@ -52,7 +57,10 @@ READS bool ring_is_own(const struct ring *r, const struct event *e)
 void ring_attach(struct event *root, struct ring *r);
 /* Every event's records that went there go nowhere. */
 void ring_detach_all(struct ring *r);
-/* PERF_EVENT_IOC_SET_OUTPUT and PERF_FLAG_FD_OUTPUT: a root's records go where another's go; to NULL: nowhere. 0 or -EINVAL. */
+/*
+ * PERF_EVENT_IOC_SET_OUTPUT and PERF_FLAG_FD_OUTPUT: a root's records go where another's go; to NULL: nowhere. 0 or
+ * -EINVAL.
+ */
 int ring_redirect(struct event *root, struct event *to);
 /* Whether it may; root may be an event that is only about to be. 0 or -EINVAL. */
 int ring_check_redirect(const struct event *root, const struct event *to);
@@ -60,8 +68,8 @@ int ring_check_redirect(const struct event *root, const struct event *to);
 int ring_pause(struct event *root, bool pause);
 
 /*
- * What was written becomes visible, by the section's end (AFTER_RING). If it was put back instead (not committed), a record that had been
- * begun in an overwritten ring is made a LOST_SAMPLES record.
+ * What was written becomes visible, by the section's end (AFTER_RING). If it was put back instead (not committed), a
+ * record that had been begun in an overwritten ring is made a LOST_SAMPLES record.
  */
 void ring_show(struct ring *r, bool committed);
 
@@ -87,8 +95,9 @@ struct ring_out {
 };
 
 /*
- * Reserves size bytes (a multiple of 8, header included) in e's ring, in front of it a LOST record if some are due. False: no ring, paused,
- * or no room (counted in ring.lost and event.lost): nothing to write, nothing to end. On true, write exactly size bytes, then ring_end().
+ * Reserves size bytes (a multiple of 8, header included) in e's ring, in front of it a LOST record if some are due.
+ * False: no ring, paused, or no room (counted in ring.lost and event.lost): nothing to write, nothing to end. On true,
+ * write exactly size bytes, then ring_end().
  */
 bool ring_begin(struct ring_out *o, struct event *e, u32 size);
 void ring_write(struct ring_out *o, const void *p, u32 n);
@@ -99,8 +108,8 @@ static inline void ring_u64(struct ring_out *o, u64 v)
 	o->at += 8;
 }
 /*
- * Publishes it. kill: of a sample, POLL_IN or POLL_HUP; 0: another record. True: it wakes those who wait, by watermark, or if it is a sample, by
- * attr.wakeup_events.
+ * Publishes it. kill: of a sample, POLL_IN or POLL_HUP; 0: another record. True: it wakes those who wait, by watermark,
+ * or if it is a sample, by attr.wakeup_events.
  */
 bool ring_end(struct ring_out *o, u32 kill);
 

@@ -1,6 +1,6 @@
 /*
- * One look at all events of a task that sample: which overflow (event/overflow.c), and where the next ones will (event/arm.c). By the task
- * itself, with its context's lock.
+ * One look at all events of a task that sample: which overflow (event/overflow.c), and where the next ones will
+ * (event/arm.c). By the task itself, with its context's lock.
  */
 #ifndef EVENT_ROUND_H
 #define EVENT_ROUND_H
@@ -71,7 +71,10 @@ READS bool needs_timer(const struct event *e)
 	return e->throttled || e->source.polled;
 }
 
-/* The same now and then: the period may have become far too long for the task's pace, and only ticks shorten it before it is over. */
+/*
+ * The same now and then: the period may have become far too long for the task's pace, and only ticks shorten it before
+ * it is over.
+ */
 READS bool needs_coarse_timer(const struct event *e)
 {
 	return e->attr.freq && !has_no_limit(e) && !e->source.clock;
@@ -84,7 +87,10 @@ void see_none(struct round *r);
 /* An active event. s: its source, if a driver limits it. */
 void see(struct round *r, const struct event *e, struct pmu_limit *s);
 void see_all(struct round *r);
-/* Tells the drivers, and the timer, what the events need that were seen; all are. again: the timer is set whatever it was. */
+/*
+ * Tells the drivers, and the timer, what the events need that were seen; all are. again: the timer is set whatever it
+ * was.
+ */
 void arm(struct round *r, bool again);
 
 #endif

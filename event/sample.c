@@ -2,7 +2,8 @@
  * See sample.h. The fields that take 8 bytes each are made in an array on the stack: most records are nothing else, and
  * are written at once. Those of other sizes lie between them; see sample_parts.h.
  *
- * Linux quirk: the man page says that PERF_SAMPLE_ID is the group leader's; it is the event's own (its root's, if inherited).
+ * Linux quirk: the man page says that PERF_SAMPLE_ID is the group leader's; it is the event's own (its root's, if
+ * inherited).
  */
 #include "event/sample.h"
 
@@ -12,8 +13,8 @@
 
 /* PERF_MEM_NA of Linux: every part of data_src says "not available". */
 #define DATA_SRC_NA                                                                                                    \
-	(PERF_MEM_S(OP, NA) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) | PERF_MEM_S(TLB, NA) | \
-	 PERF_MEM_S(LVLNUM, NA))
+	(PERF_MEM_S(OP, NA) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) |                     \
+	 PERF_MEM_S(TLB, NA) | PERF_MEM_S(LVLNUM, NA))
 
 /* A record's fields of 8 bytes: 9 in front of the parts of other sizes, 9 and the registers behind them. */
 struct sample_words {
@@ -41,7 +42,8 @@ u64 sample_clock(const struct event *e)
 /* Asked for by the session, or by an event of the cpu PMU: format "callstack" (pmu/sysfs.c). */
 static bool wants_exact_chain(const struct perf_attr *attr)
 {
-	bool cpu_pmu = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
+	bool cpu_pmu =
+		attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
 
 	return event_space->call_stacks || (cpu_pmu && (attr->config1 & 1));
 }
@@ -66,8 +68,8 @@ u32 sample_needs(const struct perf_attr *attr)
 	if (type & PERF_SAMPLE_CPU)
 		needs |= SNAPSHOT_CPU;
 	/* Software events have no data access of their own: the addresses of page faults come by themselves. */
-	if ((type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_DATA_PAGE_SIZE)) && attr->type != PERF_TYPE_SOFTWARE &&
-	    attr->type != PERF_TYPE_TRACEPOINT)
+	if ((type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_DATA_PAGE_SIZE)) &&
+	    attr->type != PERF_TYPE_SOFTWARE && attr->type != PERF_TYPE_TRACEPOINT)
 		needs |= SNAPSHOT_ADDR;
 	return needs;
 }
@@ -121,7 +123,10 @@ static UNNOTED u64 *put_front(u64 *at, const struct event *e, const struct snaps
 	 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |             \
 	 PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX)
 
-/* WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses never. */
+/*
+ * WEIGHT to AUX, of which there is none. The registers of a moment inside the kernel are not known, physical addresses
+ * never.
+ */
 static UNNOTED u64 *put_back(u64 *at, const struct event *e, const struct snapshot *snap)
 {
 	u64 type = e->attr.sample_type;
@@ -158,7 +163,8 @@ READS u16 misc_of(const struct event *e, const struct snapshot *snap)
 }
 
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
-static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct snapshot *snap, u32 kill)
+static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct snapshot *snap,
+			     u32 kill)
 {
 	u32 size = fixed;
 	struct sample_parts parts;

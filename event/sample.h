@@ -1,8 +1,8 @@
 /*
  * PERF_RECORD_SAMPLE: what a sample is made of, and its record.
  *
- * os/ looks at the guest (registers, stack, branches) before it takes any event lock and leaves what it found in a struct snapshot;
- * event_ctx.needs tells which parts anyone wants. Parts that were not asked for may be left zero.
+ * os/ looks at the guest (registers, stack, branches) before it takes any event lock and leaves what it found in a
+ * struct snapshot; event_ctx.needs tells which parts anyone wants. Parts that were not asked for may be left zero.
  */
 #ifndef EVENT_SAMPLE_H
 #define EVENT_SAMPLE_H
@@ -67,8 +67,8 @@ struct snapshot {
 u32 sample_needs(const struct perf_attr *attr);
 
 /*
- * The overflow passes without a trace: no record, no signal, nothing counted of IOC_REFRESH. Linux: a clock that runs out in the
- * mode that attr excludes is started again and that is all.
+ * The overflow passes without a trace: no record, no signal, nothing counted of IOC_REFRESH. Linux: a clock that runs
+ * out in the mode that attr excludes is started again and that is all.
  */
 READS bool sample_excluded(const struct perf_attr *attr, const struct snapshot *snap)
 {
@@ -76,14 +76,14 @@ READS bool sample_excluded(const struct perf_attr *attr, const struct snapshot *
 }
 
 /*
- * Writes one sample of e into its ring. period: that has been reached, in users' units; kill: POLL_IN or POLL_HUP for a wakeup. True: it wakes,
- * as ring_end().
+ * Writes one sample of e into its ring. period: that has been reached, in users' units; kill: POLL_IN or POLL_HUP for a
+ * wakeup. True: it wakes, as ring_end().
  */
 bool sample_write(struct event *e, const struct snapshot *snap, u64 period, u32 kill);
 
 /*
- * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event lock.
- * sample_id_size() is 0 without sample_id_all. about: the task that the record is about.
+ * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event
+ * lock. sample_id_size() is 0 without sample_id_all. about: the task that the record is about.
  */
 u32 sample_id_size(const struct event *e);
 struct sample_id_of {
@@ -100,7 +100,10 @@ u64 sample_clock(const struct event *e);
 u32 sample_lost_size(const struct event *e);
 void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost);
 
-/* A LOST_SAMPLES record of any such size or more, in the place of records that cannot be had any more. With the event lock. */
+/*
+ * A LOST_SAMPLES record of any such size or more, in the place of records that cannot be had any more. With the event
+ * lock.
+ */
 u32 sample_filler_size(const struct event *root);
 void sample_filler_write(struct ring_out *o, const struct event *root, u32 size);
 

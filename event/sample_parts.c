@@ -85,8 +85,8 @@ u32 sample_read_len(const struct event *sampled)
 /* ---- CALLCHAIN ---- */
 
 /*
- * attr.sample_max_stack limits the addresses, perf_event_max_contexts_per_stack the markers; without its marker there is no
- * address.
+ * attr.sample_max_stack limits the addresses, perf_event_max_contexts_per_stack the markers; without its marker there
+ * is no address.
  */
 static void measure_chain(struct sample_parts *p, const struct perf_attr *attr, const struct snapshot *snap, u32 room)
 {

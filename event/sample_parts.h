@@ -1,6 +1,7 @@
 /*
- * The parts of a sample whose size is only known when it is taken: between PERIOD and WEIGHT in the man page's order. They are
- * measured first, so that the record is reserved once, and then written in place. For sample.c only, but for READ.
+ * The parts of a sample whose size is only known when it is taken: between PERIOD and WEIGHT in the man page's order.
+ * They are measured first, so that the record is reserved once, and then written in place. For sample.c only, but for
+ * READ.
  */
 #ifndef EVENT_SAMPLE_PARTS_H
 #define EVENT_SAMPLE_PARTS_H
@@ -34,17 +35,23 @@ struct sample_parts {
 };
 
 /*
- * Bytes that the parts take in a record whose other fields take `fixed`: never more than SAMPLE_SIZE_MAX together. What there is no
- * room for is cut from the stack first, then from the call chain's outer end.
+ * Bytes that the parts take in a record whose other fields take `fixed`: never more than SAMPLE_SIZE_MAX together. What
+ * there is no room for is cut from the stack first, then from the call chain's outer end.
  */
 u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct snapshot *snap, u32 fixed);
 void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct snapshot *snap);
 
-/* The values of an event or its group as in PERF_SAMPLE_READ, and in PERF_RECORD_READ (sideband.c); their length in words. */
+/*
+ * The values of an event or its group as in PERF_SAMPLE_READ, and in PERF_RECORD_READ (sideband.c); their length in
+ * words.
+ */
 void sample_write_read(struct ring_out *o, struct event *sampled);
 u32 sample_read_len(const struct event *sampled);
 
-/* Registers as REGS_USER and REGS_INTR have them: abi (NONE if regs is NULL), then those in mask. Returns how many words. */
+/*
+ * Registers as REGS_USER and REGS_INTR have them: abi (NONE if regs is NULL), then those in mask. Returns how many
+ * words.
+ */
 u32 sample_regs(u64 *at, const struct snapshot_regs *regs, u64 mask);
 
 #endif

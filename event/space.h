@@ -3,16 +3,17 @@
  *
  * Rules:
  * 1. One lock, event_lock(), guards all of it, except what is read without (fields marked [any]).
- * 2. A task that samples takes its own context's lock instead, ctx_lock(), and those of the rings that it writes to, so that tasks do not
- *    wait for each other. These guard: a context's list of events, and of its events tally, attr, group, period to tick_clock; a ring's
- *    fields but for maps and what is derived. Whoever changes that, or reads what may be torn, has event_lock() and these besides:
- *    event_hold(), ring_hold().
- * 3. What is done under a lock happens as a whole or not at all, wherever its thread is stopped or killed: it is a section
- *    (rt/section.h), whose stores are noted and put back by whoever needs the lock. What cannot be taken back is put off (after.h).
+ * 2. A task that samples takes its own context's lock instead, ctx_lock(), and those of the rings that it writes to, so
+ *    that tasks do not wait for each other. These guard: a context's list of events, and of its events tally, attr,
+ *    group, period to tick_clock; a ring's fields but for maps and what is derived. Whoever changes that, or reads what
+ *    may be torn, has event_lock() and these besides: event_hold(), ring_hold().
+ * 3. What is done under a lock happens as a whole or not at all, wherever its thread is stopped or killed: it is a
+ *    section (rt/section.h), whose stores are noted and put back by whoever needs the lock. What cannot be taken back
+ *    is put off (after.h).
  * 4. No guest memory is touched and nothing blocks under a lock.
  *
- * Events are named by slot number 1 to EVENT_SLOTS - 1; 0 is none. Events that were opened are roots; inherited ones are
- * their children, however deep the family. A per-CPU event (task 0) counts through children on every task.
+ * Events are named by slot number 1 to EVENT_SLOTS - 1; 0 is none. Events that were opened are roots; inherited ones
+ * are their children, however deep the family. A per-CPU event (task 0) counts through children on every task.
  */
 #ifndef EVENT_SPACE_H
 #define EVENT_SPACE_H
@@ -24,7 +25,9 @@
 #include "event/pmu.h"
 #include "rt/section.h"
 
-/* The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are. */
+/*
+ * The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are.
+ */
 #define EVENT_SLOTS (8u << 20)
 #define EVENT_TASKS 16384 /* task slots; os/ checks that it is ARENA_TASKS */
 #define EVENT_FILES 65536 /* descriptor tables */
@@ -79,7 +82,8 @@ struct event {
 	u64 inode;		     /* which file its descriptors are; roots only */
 	u32 lineage, lineage_seq;    /* see lineage.h; 0: none. Roots only, changes by one store */
 	u32 lineage_on;		     /* its pending children are enabled */
-	struct perf_attr attr;	     /* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
+	/* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
+	struct perf_attr attr;
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
 
 	/* Sampling; see overflow.h. Every field is good by itself, whatever a dead member was doing. */
@@ -88,11 +92,13 @@ struct event {
 	u64 next;		     /* the source's value at which it overflows next; ~0: never. ACTIVE only */
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
 	u64 freq_stamp;		     /* perf clock at the last overflow */
-	u64 freq_count;		     /* source at the last tick; with a fixed period: the overflow after next is not before this */
+	/* source at the last tick; with a fixed period: the overflow after next is not before this */
+	u64 freq_count;
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
-	s32 limit;		     /* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
+	/* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
+	s32 limit;
 	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */
@@ -105,7 +111,8 @@ struct event {
 	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */
 	s32 async_owner;	     /* and which; 0: nobody */
 	u32 async_by;		     /* the task whose overflow signalled last */
-	u32 async_in, async_hup;     /* wakeups signalled that are not known to be taken: POLL_IN's, and whether POLL_HUP too */
+	/* wakeups signalled that are not known to be taken: POLL_IN's, and whether POLL_HUP too */
+	u32 async_in, async_hup;
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
@@ -132,7 +139,8 @@ struct event_ctx {
 	u32 rearm;	  /* [any] limits may have changed: the task calls event_arm() before it runs on */
 	u32 needs;	  /* [any] derived: SNAPSHOT_* that those want to know, see sample.h */
 	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
-	u32 limited;	  /* by the task itself, as what there is of timers, ticks and debts: drivers that have limits, a bit for each */
+	/* by the task itself, as what there is of timers, ticks and debts: drivers that have limits, a bit for each */
+	u32 limited;
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
 	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
@@ -158,10 +166,14 @@ struct event_ctx {
 	u32 polling;	  /* [any] derived: those of them whose source is polled */
 	u32 sideband;	  /* [any] derived: SB_* that events here want to hear of, see sideband.h */
 	u32 forked_by;	  /* the task that made it, until its FORK record is written; see event_task_forked() */
-	u32 hits_changed; /* [any] its ACTIVE events with source.hits may have changed: perf/breakpoints.c looks before the task runs on */
+	/*
+	 * [any] its ACTIVE events with source.hits may have changed: perf/breakpoints.c looks before the task runs on
+	 */
+	u32 hits_changed;
 	u32 timer_coarse; /* some milliseconds later */
 	u64 timer_stamp;  /* perf clock before which that cannot be */
-	u64 debt, debt_clock; /* ns that signals of its events took and it has not had for itself since, at that task clock; see throttle.h */
+	/* ns that signals of its events took and it has not had for itself since, at that task clock; see throttle.h */
+	u64 debt, debt_clock;
 	u64 charged;	  /* [any] ns that they took of other tasks, on its way to debt */
 	u32 handling;	  /* it is in a handler of such a signal */
 	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
@@ -183,8 +195,8 @@ struct event_fds {
 };
 
 /*
- * A ring buffer: the records of one event and of those that send their output there. 1 + pages pages of the session's ring
- * memory (LAYOUT_RINGS): struct perf_event_mmap_page, then the data. See ring.h.
+ * A ring buffer: the records of one event and of those that send their output there. 1 + pages pages of the session's
+ * ring memory (LAYOUT_RINGS): struct perf_event_mmap_page, then the data. See ring.h.
  */
 struct ring {
 	struct slock lock;
@@ -201,7 +213,8 @@ struct ring {
 	u32 user_pages, locked_pages;
 
 	u64 head;	   /* bytes ever written; data_head follows it */
-	u64 writing;	   /* overwrite: the head with the record being written; there is none if they are equal. Never put back */
+	/* overwrite: the head with the record being written; there is none if they are equal. Never put back */
+	u64 writing;
 	u64 wakeup;	   /* bytes written at the last wakeup by watermark */
 	u64 watermark;	   /* bytes between wakeups */
 	u32 events;	   /* samples since the last wakeup by number */
@@ -317,8 +330,8 @@ void ctx_lock(task_id task);
 void ctx_unlock(task_id task);
 
 /*
- * For check_slow(): event_lock() is held; the calling thread is in a section, with that lock or its context's. By what the thread knows
- * itself: the locks are where others may write.
+ * For check_slow(): event_lock() is held; the calling thread is in a section, with that lock or its context's. By what
+ * the thread knows itself: the locks are where others may write.
  */
 static inline bool event_is_locked(void)
 {
@@ -336,8 +349,8 @@ const char *event_validate(void);
 u32 event_count(void);
 
 /*
- * Any member may have written any number: whatever it is, what it leads to is in these tables, never in memory that is somebody's own. The
- * sizes of tables are powers of 2 for that.
+ * Any member may have written any number: whatever it is, what it leads to is in these tables, never in memory that is
+ * somebody's own. The sizes of tables are powers of 2 for that.
  */
 #define EVENT_WITHIN(nr, table) ((nr) & (u32)(sizeof(event_space->table) / sizeof(event_space->table[0]) - 1))
 
@@ -366,7 +379,8 @@ READS u32 event_nr(const struct event *e)
 /* The entry of a descriptor below EVENT_FDS; not to be written where the table has no chunk. */
 static inline u32 *event_fd_entry(u32 files, u64 fd)
 {
-	u32 chunk = __atomic_load_n(&event_files_slot(files)->chunk[fd / EVENT_FD_CHUNK % (EVENT_FDS / EVENT_FD_CHUNK)], __ATOMIC_RELAXED);
+	u32 chunk = __atomic_load_n(&event_files_slot(files)->chunk[fd / EVENT_FD_CHUNK % (EVENT_FDS / EVENT_FD_CHUNK)],
+				    __ATOMIC_RELAXED);
 
 	return &event_space->fds[EVENT_WITHIN(chunk, fds)].fd[fd % EVENT_FD_CHUNK];
 }
@@ -409,8 +423,9 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_LINEAGE offsetof(struct event, in_lineage)
 
 /*
- * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as that before it, and begins with
- * one that names none: so it ends, whatever others have written there. (While they write, it may come to a place that names itself before and behind.)
+ * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as
+ * that before it, and begins with one that names none: so it ends, whatever others have written there. (While they
+ * write, it may come to a place that names itself before and behind.)
  */
 #define LINKED_AFTER(prev_, nr, link) ((nr) != (prev_) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \

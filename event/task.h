@@ -1,6 +1,6 @@
 /*
- * What happens to tasks, as the event subsystem must hear of it. Tasks are slot numbers. Every function may be called on
- * any member, takes event_lock() itself and blocks on nothing else.
+ * What happens to tasks, as the event subsystem must hear of it. Tasks are slot numbers. Every function may be called
+ * on any member, takes event_lock() itself and blocks on nothing else.
  *
  * A task's life: fork (in the parent, before the child can run) - exec any number of times - exit (by itself, as late
  * as possible) or reap (by another member that found it dead; its cells and the host's clocks are final by then).
@@ -29,7 +29,10 @@ task_id event_task_untold(task_id child);
 /* The clone failed after all. */
 void event_task_undo_fork(task_id child);
 
-/* The point of no return of execve in the thread that remains: enable_on_exec, remove_on_exec. See also event_files_exec(). */
+/*
+ * The point of no return of execve in the thread that remains: enable_on_exec, remove_on_exec. See also
+ * event_files_exec().
+ */
 void event_task_exec(task_id task);
 
 void event_task_exit(task_id task);

@@ -7,7 +7,8 @@
 #include "event/sideband.h"
 #include "rt/log.h"
 
-#define SIGNAL_INTERRUPTS 16 /* a signal, its return, and a handler in which other events have samples may cost the task 100 us */
+/* a signal, its return, and a handler in which other events have samples may cost the task 100 us */
+#define SIGNAL_INTERRUPTS 16
 
 /* The kernel's perf_event_throttle_group() and its counterpart: the record is the leader's. */
 void throttle_set(struct event *e, bool on)
@@ -34,10 +35,14 @@ static void throttle_group(struct event *e)
 /* ---- the rate ---- */
 
 /*
- * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for frequencies, and if
- * someone has set the rate; else for those overflows that wake somebody. So what is only looked at later has a sample for each period.
+ * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for
+ * frequencies, and if someone has set the rate; else for those overflows that wake somebody. So what is only looked at
+ * later has a sample for each period.
  */
-/* A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the perf clock. */
+/*
+ * A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the
+ * perf clock.
+ */
 static void count_from_tick(struct event *e, task_id task, u64 now)
 {
 	u64 clock = host_task_clock(task), used = clock - e->tick_clock;

@@ -1,14 +1,15 @@
 /*
- * The first page of an event's mapping, struct perf_event_mmap_page: self-monitoring without system calls. With the event lock.
+ * The first page of an event's mapping, struct perf_event_mmap_page: self-monitoring without system calls. With the
+ * event lock.
  *
  * lock is a sequence count: odd while the fields that belong together (index, offset, times) change. The reader's
  * loop is the man page's. While the event counts on a task of the address space that mapped it, its count is offset
  * plus what rdpmc of index - 1 gives: a cell of the task's counter bank. For an event of all tasks on a
- * CPU that is so on any task. Some cells count in fractions of the event's unit; so that both sum up to what read(2) gives, the
- * counter's number also says how the cell is to be rounded (struct rdpmc_counter).
+ * CPU that is so on any task. Some cells count in fractions of the event's unit; so that both sum up to what read(2)
+ * gives, the counter's number also says how the cell is to be rounded (struct rdpmc_counter).
  *
- * cap_user_time: the times go on as the TSC does since the last change. Linux updates them at every context switch, so there the
- * time asleep does not count; here it does, until the event is scheduled again.
+ * cap_user_time: the times go on as the TSC does since the last change. Linux updates them at every context switch, so
+ * there the time asleep does not count; here it does, until the event is scheduled again.
  */
 #ifndef EVENT_USERPAGE_H
 #define EVENT_USERPAGE_H

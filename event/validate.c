@@ -72,11 +72,13 @@ static const char *check_ctx(u32 task, u32 *members)
 	if (ctx->live && ctx->sideband != sideband_of_ctx(task))
 		return "side-band records are wanted that are not told, or not wanted that are";
 	overflow_wants(task, &wants);
-	if (ctx->live && (wants.sampling != ctx->sampling || wants.polling != ctx->polling || wants.needs != ctx->needs))
+	if (ctx->live &&
+	    (wants.sampling != ctx->sampling || wants.polling != ctx->polling || wants.needs != ctx->needs))
 		return "sampling events are miscounted";
 	if (ctx->live && units != ctx->units)
 		return "the drivers were told of other units than are used";
-	return bound == ctx->cpu_bound && measured == ctx->measured ? NULL : "a context's events of a kind are miscounted";
+	return bound == ctx->cpu_bound && measured == ctx->measured ? NULL
+								    : "a context's events of a kind are miscounted";
 }
 
 static const char *check_members(void)
@@ -187,8 +189,9 @@ static const char *check_files(u64 maps)
 static const char *check_sizes(void)
 {
 	const struct event_space *s = event_space;
-	bool fits = s->slots_high <= EVENT_SLOTS && s->ctx_high <= EVENT_TASKS && s->files_high <= EVENT_FILES && s->rings_high <= EVENT_RINGS &&
-		    s->maps_high <= EVENT_MAPS && s->lineages_high <= EVENT_LINEAGES && s->watches_high <= EVENT_WATCHES;
+	bool fits = s->slots_high <= EVENT_SLOTS && s->ctx_high <= EVENT_TASKS && s->files_high <= EVENT_FILES &&
+		    s->rings_high <= EVENT_RINGS && s->maps_high <= EVENT_MAPS && s->lineages_high <= EVENT_LINEAGES &&
+		    s->watches_high <= EVENT_WATCHES;
 
 	return fits ? NULL : "more of a table is in use than there is";
 }

@@ -1,9 +1,10 @@
 /*
- * Events that are registered with epoll instances. The host's instance has a number from here in the place of the guest's data, so
- * that whoever waits on it, in any process that has it, finds out what the guest asked for and what is ready now.
+ * Events that are registered with epoll instances. The host's instance has a number from here in the place of the
+ * guest's data, so that whoever waits on it, in any process that has it, finds out what the guest asked for and what is
+ * ready now.
  *
- * Rules: each function takes event_lock(). A number stays good while its event lives; an instance that is closed leaves its numbers
- * behind until then, which costs wakeups that nobody hears.
+ * Rules: each function takes event_lock(). A number stays good while its event lives; an instance that is closed leaves
+ * its numbers behind until then, which costs wakeups that nobody hears.
  */
 #ifndef EVENT_WATCH_H
 #define EVENT_WATCH_H
@@ -16,11 +17,14 @@ static inline bool event_watched(void)
 	return unlikely(__atomic_load_n(&event_space->watches_high, __ATOMIC_RELAXED) > 1);
 }
 
-/* The number of a descriptor in the instance that the task knows as epfd, or a new one, for which nothing is ready; 0: no room, or no event. */
+/*
+ * The number of a descriptor in the instance that the task knows as epfd, or a new one, for which nothing is ready; 0:
+ * no room, or no event.
+ */
 u32 event_watch_get(task_id task, s32 epfd, s32 fd);
 /*
- * EPOLL_CTL_ADD or MOD has been done: EPOLL* bits and data as the guest gave them. As in the kernel, a wakeup from before is taken and
- * lost; what stays is reported by host_wake().
+ * EPOLL_CTL_ADD or MOD has been done: EPOLL* bits and data as the guest gave them. As in the kernel, a wakeup from
+ * before is taken and lost; what stays is reported by host_wake().
  */
 void event_watch_set(u32 watch, u32 events, u64 data);
 /* EPOLL_CTL_DEL has been done; `unset`: ADD or MOD has failed, so that a number that is not set goes again. */

@@ -194,7 +194,8 @@ int isa_accesses(const struct insn *in, u64 pc, const struct isa_regs *regs, str
 		return implicit_access(in, regs, out) ? 1 : -1;
 	addr = operand_at(in, pc, regs, 0);
 	if (is_bit_test(in))
-		addr = by_address_size(in, addr - segment_base(in, regs) + bit_offset(in, regs)) + segment_base(in, regs);
+		addr = by_address_size(in, addr - segment_base(in, regs) + bit_offset(in, regs)) +
+		       segment_base(in, regs);
 	size = in->rm_size ? in->rm_size : area_size(in, regs);
 	if (!size)
 		return -1;

@@ -21,7 +21,8 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define INSN(leaf, subleaf, reg, bit, name, mnemonic, bytes) {leaf, subleaf, reg, ROW_INSN, sizeof(bytes) - 1, 1u << (bit), bytes},
+#define INSN(leaf, subleaf, reg, bit, name, mnemonic, bytes)                                                           \
+	{leaf, subleaf, reg, ROW_INSN, sizeof(bytes) - 1, 1u << (bit), bytes},
 #define PLAIN(leaf, subleaf, reg, bits)			     {leaf, subleaf, reg, ROW_PLAIN, 0, bits, NULL},
 #define HIDE(leaf, subleaf, reg, bit, name, why)	     {leaf, subleaf, reg, ROW_PLAIN, 0, 0, NULL},
 #include "isa/features.def"
@@ -61,7 +62,8 @@ void isa_mask_cpuid(u32 leaf, u32 subleaf, u32 r[4])
 	for (u32 reg = 0; reg < ARRAY_SIZE(shown); reg++)
 		if (masked & 1u << reg)
 			r[reg] &= shown[reg];
-	if (leaf == LEAF_AVX10 && !subleaf && (r[CPUID_EBX] & VERSION_BITS) > VERSION_DECODED && !isa_knows(AVX10_2, sizeof(AVX10_2) - 1))
+	if (leaf == LEAF_AVX10 && !subleaf && (r[CPUID_EBX] & VERSION_BITS) > VERSION_DECODED &&
+	    !isa_knows(AVX10_2, sizeof(AVX10_2) - 1))
 		r[CPUID_EBX] = (r[CPUID_EBX] & ~VERSION_BITS) | VERSION_DECODED;
 }
 

@@ -6,9 +6,9 @@
  * are generated from Zydis at build time (tools/gen_isa.c) and tested against Zydis. No state, no allocation.
  *
  * Conventions: general registers are numbered as in the encoding (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi,
- * 7 rdi, 8..15 r8..r15). ah, ch, dh, bh count as rax, rcx, rdx, rbx. A partial write (8 or 16 bits, or a conditional one
- * such as cmov's or a bsf's) counts as read and written. The operands of a nop count as neither: base and index tell what
- * its bytes name, but nothing is read.
+ * 7 rdi, 8..15 r8..r15). ah, ch, dh, bh count as rax, rcx, rdx, rbx. A partial write (8 or 16 bits, or a conditional
+ * one such as cmov's or a bsf's) counts as read and written. The operands of a nop count as neither: base and index
+ * tell what its bytes name, but nothing is read.
  */
 #ifndef ISA_INSN_H
 #define ISA_INSN_H
@@ -32,7 +32,8 @@ enum isa_kind {
 	ISA_FAR,	/* far jmp, call, ret, iret */
 	ISA_SYSCALL,	/* syscall */
 	ISA_SYSENTER,	/* sysenter, int 0x80: other system-call instructions */
-	ISA_INT,	/* int3, int n, int1, into, ud0, ud1, ud2, hlt and other instructions that always fault or trap in user mode */
+	/* int3, int n, int1, into, ud0, ud1, ud2, hlt and other instructions that always fault or trap in user mode */
+	ISA_INT,
 	ISA_PUSHF,	/* pushf: shows the trap flag */
 	ISA_POPF,	/* popf: may set the trap flag */
 	ISA_CPUID,	/* cpuid */
@@ -85,7 +86,8 @@ struct insn {
 	u8 map;		/* opcode map: 0 one byte, 1 0F, 2 0F38, 3 0F3A; for VEX, EVEX, XOP the number in the prefix */
 	u8 opcode;	/* the opcode byte */
 	u8 opcode_off;	/* offset of the opcode byte */
-	u8 prefix_off;	/* offset of the REX byte, of the first VEX/EVEX/XOP byte, or of the opcode (its first 0F) if none */
+	/* offset of the REX byte, of the first VEX/EVEX/XOP byte, or of the opcode (its first 0F) if none */
+	u8 prefix_off;
 	u8 rex;		/* the REX byte, or 0 */
 	u8 modrm_off;	/* 0: no ModRM */
 	u8 modrm;
@@ -95,10 +97,10 @@ struct insn {
 	u8 disp_size;	/* 0, 1, 4 (8 for moffs) */
 	u8 imm_off;	/* 0: no immediate */
 	u8 imm_size;	/* of all immediates together */
-	u8 opsize;	/* size in bytes of the first general-register operand in a field, else the effective operand size:
-			   1, 2, 4, 8 */
-	u8 rm_size;	/* size in bytes of the rm operand where it is a general register or memory accessed (0: unknown, or
-			   more than 255) */
+	u8 opsize;  /* size in bytes of the first general-register operand in a field, else the effective operand size:
+		       1, 2, 4, 8 */
+	u8 rm_size; /* size in bytes of the rm operand where it is a general register or memory accessed (0: unknown, or
+		       more than 255) */
 	u8 base;	/* memory operand's base register, 0xff: none (or RIP) */
 	u8 index;	/* its index register, 0xff: none (or a vector) */
 	u8 seg;		/* 0, or the segment override prefix 0x64 (fs) or 0x65 (gs) */
@@ -107,8 +109,9 @@ struct insn {
 	u16 writes;	/* general registers written, as a mask */
 	u16 fl_reads;	/* ISA_?F read */
 	u16 fl_writes;	/* ISA_?F given a value (or left, where the instruction may do either: see fl_kills) */
-	u16 fl_kills;	/* ISA_?F that certainly no longer hold the old value and do not depend on it. "Undefined" is not
-			   killed, but AF of and, or, xor, test is. Shifts, rotates and rep string instructions kill none. */
+	u16 fl_kills; /* ISA_?F that certainly no longer hold the old value and do not depend on it. "Undefined" is not
+			 killed, but AF of and, or, xor, test is. Shifts, rotates and rep string instructions kill none.
+		       */
 	u16 weight;	/* for the cycle model, in quarter cycles: see weight_of() in tools/gen_isa/describe.c */
 	u32 attr;	/* ISA_* bits */
 	s64 disp;	/* displacement, sign-extended */
@@ -129,20 +132,21 @@ static inline u64 isa_target(const struct insn *in, u64 pc)
 
 /*
  * Rewrites the instruction in buf (a copy of its in->len bytes) so that every field that names general register `from`
- * names `to` instead (ModRM reg, rm, base, index, VEX vvvv, opcode), adding or removing no bytes except a REX prefix (for
- * C5, the third VEX byte) where one is needed. buf must have room for 16 bytes. Implicit operands cannot be renamed: the
- * caller checks. Updates *in; returns the new length, or -1 if it cannot be done (no REX possible beside ah..bh; r12/rsp,
- * rbp/r13 base forms that need another ModRM); buf and *in are of no use then. Never -1 from r15 to one of rax, rcx, rdx,
- * rbx, rsi, rdi, r8..r11, r14, except for xchg rax, r15 to rax or (with a rep prefix) r8.
+ * names `to` instead (ModRM reg, rm, base, index, VEX vvvv, opcode), adding or removing no bytes except a REX prefix
+ * (for C5, the third VEX byte) where one is needed. buf must have room for 16 bytes. Implicit operands cannot be
+ * renamed: the caller checks. Updates *in; returns the new length, or -1 if it cannot be done (no REX possible beside
+ * ah..bh; r12/rsp, rbp/r13 base forms that need another ModRM); buf and *in are of no use then. Never -1 from r15 to
+ * one of rax, rcx, rdx, rbx, rsi, rdi, r8..r11, r14, except for xchg rax, r15 to rax or (with a rep prefix) r8.
  */
 int isa_rename(u8 *buf, struct insn *in, unsigned from, unsigned to);
 
 /*
- * Rewrites the instruction in buf so that its memory operand, or with mod 3 its rm register operand (see ISA_NO_MEM_RM),
- * becomes [base + disp] (no index, no RIP, 64-bit whatever prefix 67 said), keeping everything else, a segment too. base is
- * 0..15. disp is encoded in 8 bits if it fits (not for EVEX), else in 32. buf must have room for 16 bytes. Updates *in;
- * returns the new length, or -1 if it cannot be done (vector index; no REX possible beside ah..bh; more than 15 bytes;
- * prefix 67 that also chose a register operand's size; AMX tile rows); buf and *in are of no use then.
+ * Rewrites the instruction in buf so that its memory operand, or with mod 3 its rm register operand (see
+ * ISA_NO_MEM_RM), becomes [base + disp] (no index, no RIP, 64-bit whatever prefix 67 said), keeping everything else, a
+ * segment too. base is 0..15. disp is encoded in 8 bits if it fits (not for EVEX), else in 32. buf must have room for
+ * 16 bytes. Updates *in; returns the new length, or -1 if it cannot be done (vector index; no REX possible beside
+ * ah..bh; more than 15 bytes; prefix 67 that also chose a register operand's size; AMX tile rows); buf and *in are of
+ * no use then.
  */
 int isa_set_mem(u8 *buf, struct insn *in, unsigned base, s32 disp);
 

@@ -114,7 +114,10 @@ static long open_for_guest(const struct apart *a, u32 flags)
 	return fd == -ENOENT || fd == -EACCES ? -ENOSYS : fd;
 }
 
-/* Its own frame is small, whatever the compiler does to its callers: what is below belongs to the other thread. False: there was none. */
+/*
+ * Its own frame is small, whatever the compiler does to its callers: what is below belongs to the other thread. False:
+ * there was none.
+ */
 static bool __attribute__((noinline)) in_other_thread(struct apart *a, u32 flags)
 {
 	struct thread *t = a->t;
@@ -163,7 +166,10 @@ long apart_open(long (*fn)(void *arg), void *arg, u32 flags)
 	return apart_needed() && in_other_thread(&a, flags) ? a.ret : -ENOSYS;
 }
 
-/* Its own table is a copy at first, whose guest files are closed at once. An empty one would not do: is_member() looks for the arena there. */
+/*
+ * Its own table is a copy at first, whose guest files are closed at once. An empty one would not do: is_member() looks
+ * for the arena there.
+ */
 void apart_leave(void)
 {
 	struct thread *t = thread_current();

@@ -1,11 +1,12 @@
 /*
  * The session's shared memory: one memfd, mapped MAP_SHARED at LAYOUT_ARENA in every member and in the launcher.
  *
- * Fixed-size slot tables are the truth. A task slot is one guest thread, in any process of the session. Slot numbers are
- * small integers (the first is 1; 0 means none) that event/ uses as task identities together with the slot's generation.
+ * Fixed-size slot tables are the truth. A task slot is one guest thread, in any process of the session. Slot numbers
+ * are small integers (the first is 1; 0 means none) that event/ uses as task identities together with the slot's
+ * generation.
  *
- * Locks: `lock` (RANK_SESSION) guards slot allocation and membership. Fields marked [owner] are written by the slot's own thread only
- * (or by its creator before it runs); everyone may read them.
+ * Locks: `lock` (RANK_SESSION) guards slot allocation and membership. Fields marked [owner] are written by the slot's
+ * own thread only (or by its creator before it runs); everyone may read them.
  */
 #ifndef OS_ARENA_H
 #define OS_ARENA_H
@@ -42,17 +43,24 @@ struct task {
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
-	s32 pid, tid;	     /* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
+	/* kernel ids (thread group, thread) in the pid namespace of the session's launcher [owner] */
+	s32 pid, tid;
 	u32 depth;	     /* pid namespaces from the launcher's, 0, down to its own [owner] */
-	struct pidns_ids inner[PIDNS_DEPTH]; /* its ids in each of them; the last of `depth` is its own namespace [owner] */
+	/* its ids in each of them; the last of `depth` is its own namespace [owner] */
+	struct pidns_ids inner[PIDNS_DEPTH];
 	u32 children_apart;  /* unshare() or setns(): its children are in another pid namespace than it is [owner] */
 	u32 made_apart;	     /* while TASK_NEW: it may be in another one than its creator */
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
 	s32 ppid;	     /* thread group of the creator [owner] */
-	u64 start_time;	     /* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
-	u32 threaded;	     /* its process has, or had, another thread, so the process's clock is not this one's. Never taken back [owner] */
+	/* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
+	u64 start_time;
+	/*
+	 * its process has, or had, another thread, so the process's clock is not this one's. Never taken back [owner]
+	 */
+	u32 threaded;
 	u32 fences;	     /* signals that were sent by os/fence.c and not taken yet; atomic, by everyone */
-	s32 fds, own_fd;     /* the first of pcl's own descriptors: of its process, and once it has left that's table (os/apart.h) [owner] */
+	/* the first of pcl's own descriptors: of its process, and once it has left that's table (os/apart.h) [owner] */
+	s32 fds, own_fd;
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
 	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */
@@ -60,21 +68,26 @@ struct task {
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
 	u64 migrations_at_exit;			    /* [owner] */
-	s32 exec_tgid;	     /* the thread group that the new image will find itself in; 0: no execve under way [owner] */
+	/* the thread group that the new image will find itself in; 0: no execve under way [owner] */
+	s32 exec_tgid;
 	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
 } __attribute__((aligned(4096)));
 
 /*
- * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an unconnected datagram
- * socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), an empty memfd that can take the
- * runtime's place (os/sys_landlock.c), and the cache directory (os/warm.h), or something else if there is none.
+ * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an
+ * unconnected datagram socket to send from (perf/notify.h), the directory /proc of the launcher (os/proc.h), an empty
+ * memfd that can take the runtime's place (os/sys_landlock.c), and the cache directory (os/warm.h), or something else
+ * if there is none.
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, SESSION_FDS };
 
 /* The words of --users. own: nobody gets other ids than the first member has; see os/sys_users.c and os/split.h. */
 enum session_users { USERS_SPLIT, USERS_ANY, USERS_OWN };
 
-/* A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in force for the guest. */
+/*
+ * A resource limit that the launcher has raised to make room, as it was; the first image of the session puts it in
+ * force for the guest.
+ */
 struct session_limit {
 	u64 cur, max;
 	u32 lifted;
@@ -112,7 +125,8 @@ struct session_config {
 	u64 warm_settings; /* hash of what changes translations; 0: there is no cache directory (os/warm.h) */
 	u32 cache_mib;	   /* that directory's size, at most */
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
-	u32 split_later;   /* a process may have to leave the session when it executes the next program, see os/split.h */
+	/* a process may have to leave the session when it executes the next program, see os/split.h */
+	u32 split_later;
 	u32 filtered;	   /* this process has asked for a seccomp filter, or one that made it has */
 };
 

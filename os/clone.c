@@ -76,7 +76,10 @@ static void undo_task(struct task *task)
 	session_task_undo(task);
 }
 
-/* A copy of the parent's becomes the child's own, with its bank mapped behind it. The new task returns from its system call with 0. */
+/*
+ * A copy of the parent's becomes the child's own, with its bank mapped behind it. The new task returns from its system
+ * call with 0.
+ */
 static void begin_cpu(struct cpu *cpu, const struct task *task, const struct request *rq)
 {
 	cpu_take_bank(cpu);
@@ -302,8 +305,8 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 }
 
 /*
- * In the parent: the slot may be another task's already. In a pid namespace of its own the parent does not learn the ids that the task has
- * outside; then the child is the one that tells.
+ * In the parent: the slot may be another task's already. In a pid namespace of its own the parent does not learn the
+ * ids that the task has outside; then the child is the one that tells.
  */
 static void note_made(struct thread *t, struct task *task, u32 generation, s32 pid, s32 tid)
 {

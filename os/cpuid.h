@@ -7,7 +7,10 @@
 
 #include "os/thread.h"
 
-/* Executes and counts the cpuid at cpu->rip: 0, or -EFAULT: the guest has turned it off (ARCH_SET_CPUID). What is shown is in isa/features.def. */
+/*
+ * Executes and counts the cpuid at cpu->rip: 0, or -EFAULT: the guest has turned it off (ARCH_SET_CPUID). What is shown
+ * is in isa/features.def.
+ */
 int cpuid_emulate(struct thread *t);
 
 /* The same for xgetbv. -EFAULT: ecx names no register that can be read so. */

@@ -38,7 +38,9 @@ static bool is_over(const struct task *task)
 	return proc_read_stat(task->pid, task->tid, &st) || st.state == 'Z' || st.state == 'X';
 }
 
-/* Its end was told. The slot may be free already, and still says whose it was. A file is read only where it is needed. */
+/*
+ * Its end was told. The slot may be free already, and still says whose it was. A file is read only where it is needed.
+ */
 static bool is_dying(const struct task *task)
 {
 	u32 state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);

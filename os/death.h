@@ -24,7 +24,9 @@ static inline void death_of_holders(struct thread *t)
 		death_of_holders_slowly(t);
 }
 
-/* That task has told of its end. Its process may take a while to die: waits until others see it dead, but not for long. */
+/*
+ * That task has told of its end. Its process may take a while to die: waits until others see it dead, but not for long.
+ */
 void death_await(u32 slot);
 
 #endif

@@ -2,9 +2,10 @@
  * execve and execveat; see exec.h. Checks and their errors follow do_execveat_common() and bprm_execve() in Linux 6.x,
  * fs/exec.c.
  *
- * The new image finds the program open, under a number of the table. Where others share the table they would see that, and the programs that
- * are opened on the way. So there all is tried first in a helper thread (os/apart.h), the kernel's own checks of the arguments included. If
- * nothing is wrong with it, the thread leaves the shared table, as the kernel would have it do a moment later, and goes on alone.
+ * The new image finds the program open, under a number of the table. Where others share the table they would see that,
+ * and the programs that are opened on the way. So there all is tried first in a helper thread (os/apart.h), the
+ * kernel's own checks of the arguments included. If nothing is wrong with it, the thread leaves the shared table, as
+ * the kernel would have it do a moment later, and goes on alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,10 @@ struct exec {
 	int fd; /* the program or, at last, its interpreter for scripts */
 };
 
-/* What only the kernel knows: whether security modules, Landlock among them, let it be executed. Linux 6.14; an older one does not say. */
+/*
+ * What only the kernel knows: whether security modules, Landlock among them, let it be executed. Linux 6.14; an older
+ * one does not say.
+ */
 static long check_exec(long fd)
 {
 	long ret = sys5(__NR_execveat, fd, "", NULL, NULL, AT_EMPTY_PATH | AT_EXECVE_CHECK);
@@ -336,8 +340,8 @@ struct request {
 };
 
 /*
- * What the kernel has to say about the arguments, E2BIG and the like: by a file that may be executed and is no program. Under that number its
- * name is as long as the runtime's.
+ * What the kernel has to say about the arguments, E2BIG and the like: by a file that may be executed and is no program.
+ * Under that number its name is as long as the runtime's.
  */
 static long try_arguments(gva argv, gva envp, int number)
 {
@@ -368,7 +372,10 @@ static long try_out(void *arg)
 	return ret ? ret : try_arguments(argv, r->envp, the_process.runtime_fd);
 }
 
-/* Linux 5.11 and later leave the table only if others outlive the exec, and keep fcntl(2)'s locks otherwise; here they are lost. */
+/*
+ * Linux 5.11 and later leave the table only if others outlive the exec, and keep fcntl(2)'s locks otherwise; here they
+ * are lost.
+ */
 static long leave_table(struct thread *t)
 {
 	if (sys3(__NR_close_range, ~0u, ~0u, CLOSE_RANGE_UNSHARE) && sys1(__NR_unshare, CLONE_FILES))

@@ -46,7 +46,8 @@ long exec_memory_shmat(const u64 *a)
 
 	if (ret != -EINVAL)
 		return ret;
-	return exec_memory_denies(a[2] & SHM_RDONLY ? PROT_EXEC : WRITE_AND_EXEC) ? sys3(__NR_shmat, a[0], a[1], a[2]) : 0;
+	return exec_memory_denies(a[2] & SHM_RDONLY ? PROT_EXEC : WRITE_AND_EXEC) ? sys3(__NR_shmat, a[0], a[1], a[2])
+										  : 0;
 }
 
 gva exec_memory_denied_locked(gva start, gva end, int prot)

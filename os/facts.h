@@ -1,9 +1,10 @@
 /*
  * What only /proc knows about other tasks (os/proc.h), for those who ask in a section.
  *
- * A section must not open a file: it may be left at any instruction, with the file open, and be begun again. So who asks for something that is
- * not known yet leaves the section, which then has not happened; the answer is fetched outside and kept; and the section restarts
- * (section_leave_for()). It finds the answer when it comes to the same place. Answers are good for that section only, the next one asks again.
+ * A section must not open a file: it may be left at any instruction, with the file open, and be begun again. So who
+ * asks for something that is not known yet leaves the section, which then has not happened; the answer is fetched
+ * outside and kept; and the section restarts (section_leave_for()). It finds the answer when it comes to the same
+ * place. Answers are good for that section only, the next one asks again.
  */
 #ifndef OS_FACTS_H
 #define OS_FACTS_H

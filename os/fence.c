@@ -1,10 +1,11 @@
 /*
  * Interrupting a thread whatever its signal queue holds; see signal_fence() in os/signal.h.
  *
- * SIG_KICK is a real-time signal: where the user may queue no more, sending it fails. SIG_FENCE is a standard one, which the kernel always
- * accepts, but then without its siginfo: it arrives as SI_USER of process 0. So the sender counts it in the target's slot first, and the
- * handler takes such a signal for a fence while that is not 0. Two that the kernel merges leave the count one too high: one signal
- * SIG_FENCE that another process sends to the guest, later and while the queue is full too, is lost.
+ * SIG_KICK is a real-time signal: where the user may queue no more, sending it fails. SIG_FENCE is a standard one,
+ * which the kernel always accepts, but then without its siginfo: it arrives as SI_USER of process 0. So the sender
+ * counts it in the target's slot first, and the handler takes such a signal for a fence while that is not 0. Two that
+ * the kernel merges leave the count one too high: one signal SIG_FENCE that another process sends to the guest, later
+ * and while the queue is full too, is lost.
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
@@ -25,8 +26,9 @@
 #define BARRIER_PAUSES 10000u
 
 /*
- * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their descriptors, where their
- * task says. Where the kernel does not let one look (that takes the permission to trace), or hides the process, nothing speaks against it.
+ * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their
+ * descriptors, where their task says. Where the kernel does not let one look (that takes the permission to trace), or
+ * hides the process, nothing speaks against it.
  */
 static bool is_member(const struct task *task, s32 pid, s32 tid)
 {
@@ -51,7 +53,10 @@ static bool is_member(const struct task *task, s32 pid, s32 tid)
 	return sys4(__NR_newfstatat, proc_dir(), path, &its, 0);
 }
 
-/* -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals to. */
+/*
+ * -ESRCH if the thread is gone, or none of a member; -EPERM if it is in no pid namespace that this one can send signals
+ * to.
+ */
 static long send(const struct task *task, s32 signo)
 {
 	struct ksiginfo info;
@@ -123,21 +128,23 @@ bool signal_barrier_reaches(void)
 }
 
 /*
- * Where a filter may forbid the call, or kill for it, time does the same, some hundred microseconds: what a processor has stored is visible to all in
- * far less, and a thread that does not run has nothing left to store.
+ * Where a filter may forbid the call, or kill for it, time does the same, some hundred microseconds: what a processor
+ * has stored is visible to all in far less, and a thread that does not run has nothing left to store.
  */
 void signal_barrier(void)
 {
-	if (!__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) && !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
+	if (!__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) &&
+	    !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
 		return;
 	for (u32 i = 0; i < BARRIER_PAUSES; i++)
 		__builtin_ia32_pause();
 }
 
 /*
- * The kernel has marked the thread when the signal is sent, but if it runs on another processor it goes on until it is interrupted. The
- * barrier interrupts all processors that run members, and waits; on the way back to user mode each looks for signals. Where a
- * filter forbids the barrier, it is the time that sections grant (rt/section.h): an interrupt was sent with the signal, too.
+ * The kernel has marked the thread when the signal is sent, but if it runs on another processor it goes on until it is
+ * interrupted. The barrier interrupts all processors that run members, and waits; on the way back to user mode each
+ * looks for signals. Where a filter forbids the barrier, it is the time that sections grant (rt/section.h): an
+ * interrupt was sent with the signal, too.
  */
 enum section_fence signal_fence(u32 slot)
 {

@@ -23,7 +23,9 @@ static bool is_our_name(const struct sockaddr *a, const char *name, u32 len)
 	return len > sizeof(a->sa_family) + 1 + n && !name[0] && !memcmp(name + 1, ours, n);
 }
 
-/* A datagram socket that is not connected, and has no name or one of ours: so nothing but pcl could send it anything. */
+/*
+ * A datagram socket that is not connected, and has no name or one of ours: so nothing but pcl could send it anything.
+ */
 static bool is_socket(u32 fd)
 {
 	struct {

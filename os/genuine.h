@@ -1,9 +1,9 @@
 /*
  * Whether a descriptor that the session's memory calls an event is one.
  *
- * That table is in the arena, and any member may have written there. If it were believed, its reads, mappings and writes would be those of an event: a
- * program would be handed what another one has made up in place of its file. So this process asks the kernel, once for each descriptor, and
- * remembers the answer until the descriptor is closed.
+ * That table is in the arena, and any member may have written there. If it were believed, its reads, mappings and
+ * writes would be those of an event: a program would be handed what another one has made up in place of its file. So
+ * this process asks the kernel, once for each descriptor, and remembers the answer until the descriptor is closed.
  *
  * Not seen: closes by another process that shares the descriptor table and not the memory.
  */

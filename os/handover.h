@@ -1,6 +1,7 @@
 /*
- * What an execve of the guest's hands over to the new image of the runtime: as one more string, the last, of the environment that the kernel copies
- * there. So nobody but the two images sees it. The new one takes it out of what the guest gets.
+ * What an execve of the guest's hands over to the new image of the runtime: as one more string, the last, of the
+ * environment that the kernel copies there. So nobody but the two images sees it. The new one takes it out of what the
+ * guest gets.
  */
 #ifndef OS_HANDOVER_H
 #define OS_HANDOVER_H

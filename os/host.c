@@ -62,8 +62,8 @@ static bool is_own_process(const struct task *task)
 }
 
 /*
- * A thread of this process, or the only one of another: the kernel has a clock for them. For other threads /proc, which knows no better: both
- * are behind by up to a tick of the scheduler, but for this process's.
+ * A thread of this process, or the only one of another: the kernel has a clock for them. For other threads /proc, which
+ * knows no better: both are behind by up to a tick of the scheduler, but for this process's.
  */
 static u64 others_clock(const struct task *task)
 {
@@ -199,7 +199,10 @@ void host_task_ids(task_id id, u32 pidns, s32 *tgid, s32 *tid)
 		pidns_ids(task, pidns, tgid, tid);
 }
 
-/* The kernel says 0 for a parent outside of the namespace; then it is the one that made the process, as far as anyone knows. */
+/*
+ * The kernel says 0 for a parent outside of the namespace; then it is the one that made the process, as far as anyone
+ * knows.
+ */
 static s32 parent_outside(const struct task *task)
 {
 	u32 slot = session_find_tid(pidns_own(), (s32)sys0(__NR_getppid));

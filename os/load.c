@@ -275,10 +275,14 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 
 static long open_program(void)
 {
-	return handover.fd ? (long)handover.fd - 1 : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
+	return handover.fd ? (long)handover.fd - 1
+			   : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/* Where /proc does not say: the name that it was executed by, absolute, as the C library of a static program expects it. */
+/*
+ * Where /proc does not say: the name that it was executed by, absolute, as the C library of a static program expects
+ * it.
+ */
 static void note_name(char path[ARENA_PATH])
 {
 	long n = handover.name[0] == '/' ? 0 : sys2(__NR_getcwd, path, ARENA_PATH);

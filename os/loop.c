@@ -33,8 +33,8 @@ static void raise_fetch_fault(struct thread *t, const struct dbt_fault *f)
 }
 
 /*
- * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed and want (in dbt_run()) are read here, and read after they are
- * written. DBT_STEPPED: nothing happened that has to be served.
+ * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed and want (in dbt_run()) are read
+ * here, and read after they are written. DBT_STEPPED: nothing happened that has to be served.
  */
 static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 {

@@ -1,13 +1,14 @@
 /*
  * Pid namespaces inside a session.
  *
- * A task has a process id and a thread id in its own pid namespace and in each one around it. task->pid and task->tid are those of
- * the launcher's namespace: every member is in it or below it, so they name a task for all of pcl. Those of the namespaces below are
- * in task->inner. A namespace is known by the inode number of its file in /proc/PID/ns; the launcher's is 0.
+ * A task has a process id and a thread id in its own pid namespace and in each one around it. task->pid and task->tid
+ * are those of the launcher's namespace: every member is in it or below it, so they name a task for all of pcl. Those
+ * of the namespaces below are in task->inner. A namespace is known by the inode number of its file in /proc/PID/ns; the
+ * launcher's is 0.
  *
- * The kernel tells a thread only the ids of its own namespace, and takes only such ids. PROC_FD, the launcher's /proc, knows the others,
- * and is asked about them: it needs no /proc in the guest's tree. A task that is not in the caller's namespace or below cannot be sent a
- * signal.
+ * The kernel tells a thread only the ids of its own namespace, and takes only such ids. PROC_FD, the launcher's /proc,
+ * knows the others, and is asked about them: it needs no /proc in the guest's tree. A task that is not in the caller's
+ * namespace or below cannot be sent a signal.
  */
 #ifndef OS_PIDNS_H
 #define OS_PIDNS_H

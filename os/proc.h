@@ -1,6 +1,7 @@
 /*
  * What the host's /proc says about threads, of other processes too. Not in a section: files are opened (os/apart.h,
- * os/facts.h). Ids are those of the launcher's pid namespace, and /proc is the one that the launcher saw: the guest may have left both.
+ * os/facts.h). Ids are those of the launcher's pid namespace, and /proc is the one that the launcher saw: the guest may
+ * have left both.
  */
 #ifndef OS_PROC_H
 #define OS_PROC_H
@@ -10,8 +11,8 @@
 #include "os/process.h"
 
 /*
- * To be named in openat() and the like; paths below it have no slash in front: "self/maps". Where anything is opened that must be in
- * apart_run().
+ * To be named in openat() and the like; paths below it have no slash in front: "self/maps". Where anything is opened
+ * that must be in apart_run().
  */
 static inline s32 proc_dir(void)
 {
@@ -28,8 +29,8 @@ static inline s32 proc_dir(void)
 long proc_read(const char *path, char *buf, size_t size);
 
 /*
- * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that ends gives up its
- * directory, and a moment later it is a zombie.
+ * Ended, but known to the kernel: 1 or 0. -EACCES: another user's, so it cannot be told. Opens nothing: a thread that
+ * ends gives up its directory, and a moment later it is a zombie.
  */
 int proc_is_zombie(s32 pid, s32 tid);
 
@@ -44,7 +45,10 @@ struct proc_stat {
 
 /* /proc/PID/task/TID/stat: 0, or -errno. */
 int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out);
-/* status: ids[0] are the process's and ids[1] the thread's, in the launcher's pid namespace and those below: how many, or -errno. */
+/*
+ * status: ids[0] are the process's and ids[1] the thread's, in the launcher's pid namespace and those below: how many,
+ * or -errno.
+ */
 int proc_read_ids(s32 pid, s32 tid, s32 (*ids)[1 + PIDNS_DEPTH], u32 max);
 /* schedstat: CPU time in ns. 0, or -errno. */
 int proc_read_cpu_time(s32 pid, s32 tid, u64 *out);

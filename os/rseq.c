@@ -71,7 +71,8 @@ static void disarm(struct thread *t)
 enum whereabouts { IN_NONE, IN_SECTION, IN_GIVEN_UP };
 
 /*
- * Whether a section is in force. One whose first instruction is reached with nothing in rseq_cs was given up just before: the kernel has cleared it.
+ * Whether a section is in force. One whose first instruction is reached with nothing in rseq_cs was given up just
+ * before: the kernel has cleared it.
  */
 static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 {
@@ -89,7 +90,8 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 	r->armed = 0;
 	if (!desc) {
 		desc = dbt_rseq_cs_begins(pc);
-		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) && is_signed(t, cs) ? IN_GIVEN_UP : IN_NONE;
+		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) && is_signed(t, cs) ? IN_GIVEN_UP
+													   : IN_NONE;
 	}
 	if (guest_read(cs, desc, sizeof(*cs)) || !is_inside(cs, pc))
 		return IN_NONE;

@@ -1,9 +1,10 @@
 /*
  * The guest's restartable sequences, see rseq(2).
  *
- * The kernel knows the guest's own struct rseq, so it keeps the CPU number in it current. Inside a critical section its rseq_cs points, in place of
- * the guest's descriptor, to one of ours, which describes the host code of one instruction at a time (dbt/rseq_cs.h). The guest's is put back when
- * the section is left. A section is thus given up for exactly what the kernel gives one up for, and besides for what pcl's own signals interrupt.
+ * The kernel knows the guest's own struct rseq, so it keeps the CPU number in it current. Inside a critical section its
+ * rseq_cs points, in place of the guest's descriptor, to one of ours, which describes the host code of one instruction
+ * at a time (dbt/rseq_cs.h). The guest's is put back when the section is left. A section is thus given up for exactly
+ * what the kernel gives one up for, and besides for what pcl's own signals interrupt.
  */
 #ifndef OS_RSEQ_H
 #define OS_RSEQ_H
@@ -25,16 +26,25 @@ struct rseq_state {
 	struct rseq_cs host;
 };
 
-/* The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns as perf_step(). */
+/*
+ * The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns
+ * as perf_step().
+ */
 enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault);
 
-/* A signal frame is about to be made: gives up the section that the thread is in, so that the frame shows the abort handler. */
+/*
+ * A signal frame is about to be made: gives up the section that the thread is in, so that the frame shows the abort
+ * handler.
+ */
 void rseq_signal(struct thread *t);
 
 /* In a host signal handler: the kernel gave up the instruction at cpu->rip, which was not executed. */
 bool rseq_gave_up(const struct thread *t, u64 host_pc);
 
-/* And that was a fault: the guest is to execute the section again, one instruction at a time, so that it is known whose the fault is. */
+/*
+ * And that was a fault: the guest is to execute the section again, one instruction at a time, so that it is known whose
+ * the fault is.
+ */
 bool rseq_fault_again(struct thread *t);
 
 long sys_rseq(struct thread *t, const u64 *a);

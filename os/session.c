@@ -33,7 +33,8 @@ static u64 boottime(void)
 /* The file lies at LAYOUT_ARENA. */
 static int map_part(int arena_fd, u64 fixed, u64 at, u64 size)
 {
-	long ret = sys6(__NR_mmap, at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena_fd, at - LAYOUT_ARENA);
+	long ret = sys6(__NR_mmap, at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena_fd,
+			at - LAYOUT_ARENA);
 
 	if (sys_is_error(ret))
 		return (int)ret;
@@ -175,8 +176,8 @@ void session_task_note(struct task *task)
 }
 
 /*
- * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. All under the
- * lock: others may be ending the same task, and the slot may be another's right after.
+ * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. All under
+ * the lock: others may be ending the same task, and the slot may be another's right after.
  */
 static bool is_task_of(const struct task *task, s32 pid)
 {
@@ -440,7 +441,10 @@ void session_group_end(struct task *self)
 	session_task_end(self);
 }
 
-/* The process of the launcher's namespace that has that id in the caller's; *ns: the pid namespace that ends with it, 0: none. */
+/*
+ * The process of the launcher's namespace that has that id in the caller's; *ns: the pid namespace that ends with it,
+ * 0: none.
+ */
 static s32 outermost_pid(s32 pid, u32 *ns)
 {
 	u32 own = pidns_own(), slot;

@@ -33,8 +33,8 @@ struct task *session_task_new(struct task *parent);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);
 /*
- * By the creator, once the kernel has made it: the ids, in the launcher's pid namespace, of a task that may not have run yet, so that its end is noticed even if it never
- * does. Nothing happens if the slot is another task's already.
+ * By the creator, once the kernel has made it: the ids, in the launcher's pid namespace, of a task that may not have
+ * run yet, so that its end is noticed even if it never does. Nothing happens if the slot is another task's already.
  */
 void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid);
 /* The new task's own thread: fills in its ids. Before it takes any lock of the session's. */
@@ -63,13 +63,19 @@ void session_reap(void);
 /* If the thread of that slot has died without a word, ends its task. */
 void session_task_gone(u32 slot);
 
-/* A process has ended, its parent has not waited for it yet: its tasks end with the clocks and counts that the zombie still has. */
+/*
+ * A process has ended, its parent has not waited for it yet: its tasks end with the clocks and counts that the zombie
+ * still has.
+ */
 void session_process_gone(s32 pid);
 
 /* True if the kernel thread behind an ALIVE slot still exists. */
 bool session_task_exists(const struct task *task);
 
-/* The thread of that slot does not run any more and never will: it is gone or a zombie, or its ids are another thread's. */
+/*
+ * The thread of that slot does not run any more and never will: it is gone or a zombie, or its ids are another
+ * thread's.
+ */
 bool session_is_dead(u32 slot);
 
 #endif

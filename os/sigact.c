@@ -175,7 +175,8 @@ void signal_end_begins(struct thread *t)
 	if (!event_space->opened || threads <= 1 || threads != __atomic_load_n(&t->sighand->refs, __ATOMIC_RELAXED))
 		return;
 	for (int signo = 1; signo <= SIG_NUMBERS; signo++)
-		if (signal_default(signo) == SIGDEF_TERMINATE && !((SIG_NEVER_BLOCKED | SIG_UNBLOCKABLE) & SIG_BIT(signo)))
+		if (signal_default(signo) == SIGDEF_TERMINATE &&
+		    !((SIG_NEVER_BLOCKED | SIG_UNBLOCKABLE) & SIG_BIT(signo)))
 			sys4(__NR_rt_sigaction, signo, &ignore, 0, 8);
 }
 

@@ -49,8 +49,8 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 }
 
 /*
- * The first process of a pid namespace does not hear of the signal that is sent to it, but an exception of its own ends it. SIGBUS and those
- * that are no exceptions are left.
+ * The first process of a pid namespace does not hear of the signal that is sent to it, but an exception of its own ends
+ * it. SIGBUS and those that are no exceptions are left.
  */
 static void die_by_exception(int signo)
 {
@@ -148,8 +148,8 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 }
 
 /*
- * Gives a signal that has become blocked since it was taken back to the kernel, for this thread. If another one has taken its place in the
- * queue, it is held here.
+ * Gives a signal that has become blocked since it was taken back to the kernel, for this thread. If another one has
+ * taken its place in the queue, it is held here.
  */
 static void give_back(struct thread *t, struct taken_signal *sig)
 {

@@ -2,8 +2,8 @@
  * The runtime's handlers in the kernel: what happens at the moment when a signal interrupts the host thread.
  *
  * Where it can be: in translated code (the guest's registers are in the host's), in the system-call window
- * (os/x86_64/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous signals
- * blocked; takes no locks except in translated code, where none is held (dbt_write_fault()).
+ * (os/x86_64/start.S), or anywhere else in the runtime. Runs on the thread's alternate stack with all asynchronous
+ * signals blocked; takes no locks except in translated code, where none is held (dbt_write_fault()).
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
@@ -202,9 +202,9 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 }
 
 /*
- * A seccomp filter of the guest's has stopped a system call. The kernel has put its number back into rax. If it is the guest's, the signal is
- * raised when the call has been served, unless it was by another way; what the handlers of os/ see of it, as of any call of our own that is
- * stopped, is a call that does not exist.
+ * A seccomp filter of the guest's has stopped a system call. The kernel has put its number back into rax. If it is the
+ * guest's, the signal is raised when the call has been served, unless it was by another way; what the handlers of os/
+ * see of it, as of any call of our own that is stopped, is a call that does not exist.
  */
 static void take_stopped_call(struct thread *t, const struct ksiginfo *info, struct kucontext *uc)
 {

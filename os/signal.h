@@ -4,16 +4,16 @@
  * Dispositions: SIG_DFL and SIG_IGN are the kernel's as the guest sets them. For a guest handler the kernel gets ours,
  * with the guest's SA_RESTART, SA_NOCLDSTOP, SA_NOCLDWAIT and SA_RESETHAND. Three groups are exceptions:
  *  1. SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP always have our handler and are never blocked in the kernel: the
- *     translator needs them. So has SIGSYS: a seccomp filter of the guest's that raises it (SECCOMP_RET_TRAP) sees pcl's own calls too.
- *     Those fail with ENOSYS, and the guest does not learn of them.
- *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and perf/timer.c. It is a number that C libraries keep to
- *     themselves and never leave blocked. The guest's own use of it works.
+ *     translator needs them. So has SIGSYS: a seccomp filter of the guest's that raises it (SECCOMP_RET_TRAP) sees
+ *     pcl's own calls too. Those fail with ENOSYS, and the guest does not learn of them.
+ *  2. SIG_KICK always has our handler and is never blocked, for host_kick() and perf/timer.c. It is a number that C
+ *     libraries keep to themselves and never leave blocked. The guest's own use of it works.
  *  3. Signals whose default action ends the process have our handler while something is counted: it leaves translated
  *     code at an instruction boundary and then lets the kernel's default action happen, so counts stay exact.
  *
  * Taking: the host handler keeps the siginfo in struct thread and leaves all asynchronous signals blocked. A thread in
- * translated code is brought to an instruction boundary, single-stepped if need be. Delivering: ordinary C in the main loop
- * (os/sigdeliver.c) builds the frame that the kernel would have built (os/x86_64/sigframe.c).
+ * translated code is brought to an instruction boundary, single-stepped if need be. Delivering: ordinary C in the main
+ * loop (os/sigdeliver.c) builds the frame that the kernel would have built (os/x86_64/sigframe.c).
  */
 #ifndef OS_SIGNAL_H
 #define OS_SIGNAL_H
@@ -103,8 +103,8 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 /* Something is counted from now on: group 3. */
 void signal_catch_fatal(struct thread *t);
 /*
- * The process ends for a reason that is settled: as in the kernel, a signal that comes now changes nothing. Whoever watches its events learns
- * of the end a moment before the kernel does, and may send one.
+ * The process ends for a reason that is settled: as in the kernel, a signal that comes now changes nothing. Whoever
+ * watches its events learns of the end a moment before the kernel does, and may send one.
  */
 void signal_end_begins(struct thread *t);
 /* The kernel's default action of a signal, which ends the process. */
@@ -114,8 +114,9 @@ void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 /* Interrupts the task's thread if it is in translated code, and makes it look at the bank's `want` and the like. */
 void signal_kick(struct task *task);
 /*
- * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a handler of signals,
- * before it has run pcl's handler for the fence, which does what it does for a kick. Works with a full signal queue; the guest does not notice.
+ * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a
+ * handler of signals, before it has run pcl's handler for the fence, which does what it does for a kick. Works with a
+ * full signal queue; the guest does not notice.
  */
 enum section_fence signal_fence(u32 slot);
 void signal_fence_init(void);
@@ -142,10 +143,17 @@ enum signal_default { SIGDEF_TERMINATE, SIGDEF_IGNORE, SIGDEF_STOP };
 enum signal_default signal_default(int signo);
 static inline int sig_held_index(int signo)
 {
-	return signo == SIGSEGV ? 0 : signo == SIGBUS ? 1 : signo == SIGFPE ? 2 : signo == SIGILL ? 3 : signo == SIGTRAP ? 4 : signo == SIGSYS ? 5 : 6;
+	return signo == SIGSEGV	  ? 0
+	       : signo == SIGBUS  ? 1
+	       : signo == SIGFPE  ? 2
+	       : signo == SIGILL  ? 3
+	       : signo == SIGTRAP ? 4
+	       : signo == SIGSYS  ? 5
+				  : 6;
 }
 
-#define SIG_HELD_BACK 7 /* index of one of any other number that had to be given back when the kernel's queue was full */
+/* index of one of any other number that had to be given back when the kernel's queue was full */
+#define SIG_HELD_BACK 7
 
 /* os/x86_64/sigframe.c */
 int sigframe_init(void); /* 0, or -errno if the CPU's vector state is unsupported */
@@ -156,7 +164,10 @@ int sigframe_pop(struct thread *t);
 int sigaltstack_set(struct thread *t, u64 sp, u64 size, u32 flags, u64 guest_sp);
 u32 sigaltstack_state(const struct thread *t, u64 guest_sp);
 
-/* Installed in the kernel: os/signal.c and os/x86_64/start.S. Hidden, so that their addresses are known without a table. */
+/*
+ * Installed in the kernel: os/signal.c and os/x86_64/start.S. Hidden, so that their addresses are known without a
+ * table.
+ */
 #pragma GCC visibility push(hidden)
 void signal_host_handler(int signo, struct ksiginfo *info, struct kucontext *uc);
 extern const char signal_entry[], signal_restorer[];

@@ -22,7 +22,8 @@ static u32 cause_of_any(const struct thread *t)
 	const struct event_files *files = event_files_slot(event_ctx(t->cpu->slot)->files);
 	u32 found = 0;
 
-	for (u32 fd = 0; found != t->cpu->slot && fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS); fd++) {
+	for (u32 fd = 0; found != t->cpu->slot && fd < MIN(__atomic_load_n(&files->high, __ATOMIC_RELAXED), EVENT_FDS);
+	     fd++) {
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 		u32 by = nr && event_slot(nr)->async_pid ? cause_of_event(nr) : 0;
 

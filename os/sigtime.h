@@ -1,9 +1,10 @@
 /*
- * The CPU time that signals of events take of the thread they are delivered to: from the delivery to the return of the handler, with what
- * is delivered meanwhile. It is charged to the task whose overflow signalled last by that event; see event/throttle.h.
+ * The CPU time that signals of events take of the thread they are delivered to: from the delivery to the return of the
+ * handler, with what is delivered meanwhile. It is charged to the task whose overflow signalled last by that event; see
+ * event/throttle.h.
  *
- * A handler that is left by longjmp() is over once the stack pointer is seen above its frame, one that does not end after SIGTIME_MAX: the
- * program goes on in it.
+ * A handler that is left by longjmp() is over once the stack pointer is seen above its frame, one that does not end
+ * after SIGTIME_MAX: the program goes on in it.
  */
 #ifndef OS_SIGTIME_H
 #define OS_SIGTIME_H

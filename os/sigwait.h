@@ -11,8 +11,8 @@ long sigwait_epoll_pwait(struct thread *t, const u64 *a);
 long sigwait_pselect6(struct thread *t, const u64 *a);
 
 /*
- * System call nr for a handler that waits in several steps, under the guest's temporary mask. The arguments name runtime memory; where the
- * kernel wants the mask they point to *sigwait_mask(t, mask).
+ * System call nr for a handler that waits in several steps, under the guest's temporary mask. The arguments name
+ * runtime memory; where the kernel wants the mask they point to *sigwait_mask(t, mask).
  */
 long sigwait_call(struct thread *t, u64 mask, u64 nr, const u64 *a);
 /* The same; without a mask if it is NULL. */

@@ -86,7 +86,9 @@ void split_cancel(const struct split *s)
 static void say_so(const struct thread *t)
 {
 	if (event_task_counted(t->cpu->slot))
-		log_printf(0, "%s[%d] has given up its user: from here on it is a session of its own and not counted (--users=any counts it)",
+		log_printf(0,
+			   "%s[%d] has given up its user: from here on it is a session of its own and not counted "
+			   "(--users=any counts it)",
 			   t->task->comm, t->pid);
 }
 

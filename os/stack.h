@@ -13,7 +13,8 @@ struct stack_kernel {
 	u64 argc;
 	const u64 *argv, *envp, *auxv; /* arrays as the kernel made them */
 	u64 envc, auxc;		       /* auxc: pairs, AT_NULL included */
-	char *handover;		       /* the last string of the environment, which is not counted: see os/handover.h; NULL: there is none */
+	/* the last string of the environment, which is not counted: see os/handover.h; NULL: there is none */
+	char *handover;
 	const char *strings;	       /* the strings of argv and envp, in one piece */
 	u64 strings_len;
 };

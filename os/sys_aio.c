@@ -1,6 +1,6 @@
 /*
- * io_submit(2) with events among the descriptors: the host would wait for a socket, to which nobody sends. Linux has only IOCB_CMD_POLL for
- * them, which is refused as by a kernel before 4.18.
+ * io_submit(2) with events among the descriptors: the host would wait for a socket, to which nobody sends. Linux has
+ * only IOCB_CMD_POLL for them, which is refused as by a kernel before 4.18.
  *
  * io_uring(7) is the host's own: what it is asked to do is in memory that it shares with the guest.
  */
@@ -10,7 +10,10 @@
 #include "perf/perf.h"
 #include "rt/guest.h"
 
-/* How many of n requests come before the first that is for an event. Those that cannot be read are the kernel's to refuse. */
+/*
+ * How many of n requests come before the first that is for an event. Those that cannot be read are the kernel's to
+ * refuse.
+ */
 static u64 count_others(struct thread *t, gva requests, u64 n)
 {
 	struct iocb request;

@@ -1,10 +1,10 @@
 /*
- * epoll(7) with events among the descriptors. The host's instance has an event's socket, edge triggered, with a number of event/watch.h's
- * in the place of the guest's data; so every datagram (perf/notify.h) is reported by the host once, and becomes what is ready of the
- * event, or nothing.
+ * epoll(7) with events among the descriptors. The host's instance has an event's socket, edge triggered, with a number
+ * of event/watch.h's in the place of the guest's data; so every datagram (perf/notify.h) is reported by the host once,
+ * and becomes what is ready of the event, or nothing.
  *
- * A wait is the host's own, into the guest's memory, and what it says of events is replaced there: nobody can know before
- * whether an event will be among it. As long as no event was ever registered in the session that costs a test.
+ * A wait is the host's own, into the guest's memory, and what it says of events is replaced there: nobody can know
+ * before whether an event will be among it. As long as no event was ever registered in the session that costs a test.
  */
 #include <asm-generic/errno.h>
 #include <linux/eventpoll.h>
@@ -39,8 +39,8 @@ static u32 watch_of(u64 data)
 }
 
 /*
- * The guest's data of what this process, or who forked it, has registered: mostly pointers, which members are not to change. The session's memory has
- * them for other processes that have the instance, and for later programs.
+ * The guest's data of what this process, or who forked it, has registered: mostly pointers, which members are not to
+ * change. The session's memory has them for other processes that have the instance, and for later programs.
  */
 static struct own_data {
 	u64 event_id; /* 0: none */
@@ -76,7 +76,10 @@ static bool get_data(u32 watch, u64 *data)
 	return all[watch].event_id == event_watch_id(watch);
 }
 
-/* EPOLLONESHOT is not for the host, which may have nothing to tell when it reports; but it refuses it with EPOLLEXCLUSIVE. */
+/*
+ * EPOLLONESHOT is not for the host, which may have nothing to tell when it reports; but it refuses it with
+ * EPOLLEXCLUSIVE.
+ */
 static u32 host_events(u32 asked)
 {
 	return EPOLLIN | EPOLLET | (asked & EPOLLEXCLUSIVE ? asked : asked & EPOLLWAKEUP);

@@ -98,7 +98,10 @@ static void tell_members(s32 to)
 	}
 }
 
-/* All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile, and open files of their own: nothing is replaced. */
+/*
+ * All of pcl's own, or none: 0 or -EBUSY. Other threads may use them meanwhile, and open files of their own: nothing is
+ * replaced.
+ */
 static long move_to(s32 to)
 {
 	s32 from = the_process.runtime_fd;
@@ -132,7 +135,8 @@ static bool another_uses_them(const struct thread *t)
 	for (u32 slot = 1; slot < arena_tasks_high() && !shared; slot++) {
 		const struct task *task = session_task(slot);
 
-		shared = task && task->state == TASK_ALIVE && task->pid != t->task->pid && event_ctx(slot)->files == files;
+		shared = task && task->state == TASK_ALIVE && task->pid != t->task->pid &&
+			 event_ctx(slot)->files == files;
 	}
 	return shared;
 }

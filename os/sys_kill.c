@@ -1,6 +1,6 @@
 /*
- * SIGKILL from inside the session. Its victim cannot say its last clocks and counts itself, and /proc forgets them with it: what
- * they are is noted in its slot just before. What the cells have counted needs nothing: they are in the arena.
+ * SIGKILL from inside the session. Its victim cannot say its last clocks and counts itself, and /proc forgets them with
+ * it: what they are is noted in its slot just before. What the cells have counted needs nothing: they are in the arena.
  *
  * A SIGKILL from outside the session, or of the out-of-memory killer, leaves what was read last.
  */
@@ -28,7 +28,8 @@ static void before_kill(struct thread *t, s32 tgid)
 	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
 		struct task *task = session_task(slot);
 
-		if (task && task != t->task && task->state == TASK_ALIVE && is_victim(t, task, tgid) && event_task_counted(slot))
+		if (task && task != t->task && task->state == TASK_ALIVE && is_victim(t, task, tgid) &&
+		    event_task_counted(slot))
 			session_task_note(task);
 	}
 }

@@ -1,8 +1,9 @@
 /*
- * A guest that restricts itself (Landlock) restricts pcl's calls in that task too. What pcl needs of files it does without: /proc and /sys may be missing
- * anyway. But each program is started by executing the runtime, whose file the guest's rules do not name. Landlock has no rules for memfds, so
- * before the first restriction the runtime becomes one, under the same number: the one that the launcher has made for it, since making one takes
- * a number that others could see.
+ * A guest that restricts itself (Landlock) restricts pcl's calls in that task too. What pcl needs of files it does
+ * without: /proc and /sys may be missing anyway. But each program is started by executing the runtime, whose file the
+ * guest's rules do not name. Landlock has no rules for memfds, so before the first restriction the runtime becomes one,
+ * under the same number: the one that the launcher has made for it, since making one takes a number that others could
+ * see.
  */
 #include <asm/errno.h>
 #include <linux/fcntl.h>
@@ -44,7 +45,8 @@ static bool is_same(s32 fd, s32 other)
 
 	do {
 		n = sys4(__NR_pread64, fd, chunk, sizeof(chunk), at);
-		if (sys4(__NR_pread64, other, chunk2, sizeof(chunk2), at) != n || n < 0 || memcmp(chunk, chunk2, (size_t)n))
+		if (sys4(__NR_pread64, other, chunk2, sizeof(chunk2), at) != n || n < 0 ||
+		    memcmp(chunk, chunk2, (size_t)n))
 			return false;
 		at += (u64)n;
 	} while (n);

@@ -428,8 +428,9 @@ long sys_pkey_mprotect(struct thread *t, const u64 *a)
 }
 
 /*
- * The translator may have taken the permission to write from some of the pages, and then could never give it back: it gets them as they were, and does
- * not do that again there. If the kernel refuses (a hole that the map does not know of, no mseal), nothing is lost but some speed.
+ * The translator may have taken the permission to write from some of the pages, and then could never give it back: it
+ * gets them as they were, and does not do that again there. If the kernel refuses (a hole that the map does not know
+ * of, no mseal), nothing is lost but some speed.
  */
 long sys_mseal(struct thread *t, const u64 *a)
 {

@@ -176,7 +176,8 @@ static long remap_plain(const struct remap *r)
 	if (events < 0)
 		return -EINVAL;
 	vma_lock();
-	had_code = vma_exec_locked(r->old, r->old + r->old_len) || (fixed && vma_exec_locked(r->new, r->new + r->new_len));
+	had_code =
+		vma_exec_locked(r->old, r->old + r->old_len) || (fixed && vma_exec_locked(r->new, r->new + r->new_len));
 	ret = remap_locked(r);
 	if (had_code && !sys_is_error(ret)) {
 		dbt_invalidate(r->old, r->old + r->old_len);

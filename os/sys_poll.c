@@ -1,6 +1,7 @@
 /*
- * poll(2), ppoll(2), select(2) and pselect6(2) with events among the descriptors: what is ready of those is event/ready.h's to say, and
- * the host waits for the others and for datagrams (perf/notify.h). Without events the calls are the host's.
+ * poll(2), ppoll(2), select(2) and pselect6(2) with events among the descriptors: what is ready of those is
+ * event/ready.h's to say, and the host waits for the others and for datagrams (perf/notify.h). Without events the calls
+ * are the host's.
  */
 #include <asm-generic/errno.h>
 #include <asm-generic/poll.h>
@@ -51,7 +52,8 @@ static u32 ask_events(struct wait *w)
 
 		if (!is_event(w, i))
 			continue;
-		p->revents = (short)(event_ready(w->t->cpu->slot, (u32)p->fd) & ((u32)(u16)p->events | POLLERR | POLLHUP));
+		p->revents =
+			(short)(event_ready(w->t->cpu->slot, (u32)p->fd) & ((u32)(u16)p->events | POLLERR | POLLHUP));
 		/* Whoever asks again until a signal tells of the end, as perf does, is not to ask a thousand times. */
 		if (p->revents & POLLHUP)
 			death_await(event_ready_by_end_of(w->t->cpu->slot, (u32)p->fd));
@@ -139,8 +141,8 @@ static u32 take_others(struct wait *w)
 }
 
 /*
- * One look, after a wait of the host's if nothing is ready at once. As wait_for(); 0: nothing yet. As in the kernel, what is ready comes
- * before a signal that is pending.
+ * One look, after a wait of the host's if nothing is ready at once. As wait_for(); 0: nothing yet. As in the kernel,
+ * what is ready comes before a signal that is pending.
  */
 static long look(struct wait *w, bool first)
 {
@@ -320,7 +322,8 @@ static int read_sets(const u64 *a, u64 *sets, u32 words)
 static bool select_has_event(struct thread *t, const u64 *sets, u32 words, u32 nfds)
 {
 	for (u32 fd = 0; fd < nfds; fd++)
-		if ((bit_of(sets, fd) || bit_of(sets + words, fd) || bit_of(sets + 2 * words, fd)) && perf_is_event(t, fd))
+		if ((bit_of(sets, fd) || bit_of(sets + words, fd) || bit_of(sets + 2 * words, fd)) &&
+		    perf_is_event(t, fd))
 			return true;
 	return false;
 }
@@ -340,8 +343,8 @@ static bool is_in_table(u32 fd, u64 *set)
 }
 
 /*
- * Linux looks at no more descriptors than the table has room for, a multiple of 64, and touches no more of the sets than these. There
- * is always room for pcl's own. -ENOMEM: it cannot be found out.
+ * Linux looks at no more descriptors than the table has room for, a multiple of 64, and touches no more of the sets
+ * than these. There is always room for pcl's own. -ENOMEM: it cannot be found out.
  */
 static long count_in_table(u32 nfds)
 {
@@ -368,8 +371,9 @@ static long count_in_table(u32 nfds)
 static void sets_to_fds(struct wait *w, const u64 *sets, u32 words, u32 nfds)
 {
 	for (u32 fd = 0; fd < nfds; fd++) {
-		short events = (short)((bit_of(sets, fd) ? SELECT_IN : 0) | (bit_of(sets + words, fd) ? SELECT_OUT : 0) |
-				       (bit_of(sets + 2 * words, fd) ? SELECT_EX : 0));
+		short events =
+			(short)((bit_of(sets, fd) ? SELECT_IN : 0) | (bit_of(sets + words, fd) ? SELECT_OUT : 0) |
+				(bit_of(sets + 2 * words, fd) ? SELECT_EX : 0));
 
 		if (events)
 			w->fds[w->n++] = (struct pollfd){(s32)fd, events, 0};
@@ -427,7 +431,10 @@ static long count_looked_at(u64 nfds)
 	return (s32)nfds <= 0 ? 0 : count_in_table(MIN((u32)nfds, POLL_MAX));
 }
 
-/* True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second number. */
+/*
+ * True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second
+ * number.
+ */
 static bool try_select(struct thread *t, const u64 *a, s64 unit, s64 deadline, const u64 *mask, long *ret)
 {
 	struct wait w = {.t = t, .deadline = deadline, .mask = mask};

@@ -25,7 +25,10 @@ static long set_name(struct thread *t, const u64 *a)
 	return ret;
 }
 
-/* From now on a call of pcl's own may be refused, or kill: see signal_barrier(). A filter that was not installed after all does no harm. */
+/*
+ * From now on a call of pcl's own may be refused, or kill: see signal_barrier(). A filter that was not installed after
+ * all does no harm.
+ */
 static long confine(struct thread *t, const u64 *a, bool strict)
 {
 	long ret;

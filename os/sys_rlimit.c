@@ -40,7 +40,10 @@ static u64 to_host(u64 limit, u64 more)
 	return limit == RLIM_INFINITY || limit + more < limit ? RLIM_INFINITY : limit + more;
 }
 
-/* The first image of a session: what the launcher has raised becomes the guest's limit. A hard limit that it could not raise stays. */
+/*
+ * The first image of a session: what the launcher has raised becomes the guest's limit. A hard limit that it could not
+ * raise stays.
+ */
 static void put_in_force(u64 resource, struct session_limit *limit, u64 mine)
 {
 	struct rlimit now, new = {to_host(limit->cur, mine), to_host(limit->max, mine)};

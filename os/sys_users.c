@@ -1,6 +1,6 @@
 /*
- * The calls that change user and group ids. They do so as natively, unless it was asked for otherwise; with --users=split a process that
- * gives up its session's user leaves the session (os/split.h).
+ * The calls that change user and group ids. They do so as natively, unless it was asked for otherwise; with
+ * --users=split a process that gives up its session's user leaves the session (os/split.h).
  *
  * With --users=own nobody's ids change: a call that would change one fails with EPERM, as for a process without
  * CAP_SETUID or CAP_SETGID, and one that would change nothing succeeds. The kernel is called with -1 in place of each
@@ -30,8 +30,10 @@ struct kind {
 	const char *why;
 };
 
-static const struct kind users = {__NR_getresuid, false, "--users=own: all keep the user ids that pcl was started with"};
-static const struct kind groups = {__NR_getresgid, true, "--users=own: all keep the group ids that pcl was started with"};
+static const struct kind users = {__NR_getresuid, false,
+				  "--users=own: all keep the user ids that pcl was started with"};
+static const struct kind groups = {__NR_getresgid, true,
+				   "--users=own: all keep the group ids that pcl was started with"};
 
 /*
  * The user namespace names such an id. The kernel says so without a change of anything when it is asked to send with
@@ -120,7 +122,10 @@ static bool shares_memory(const struct thread *t)
 	return shares;
 }
 
-/* The call is made, and where it gives up the session's user, the process leaves the session, at once or with its next program. */
+/*
+ * The call is made, and where it gives up the session's user, the process leaves the session, at once or with its next
+ * program.
+ */
 static long pass_or_split(struct thread *t, const u64 *a, struct ids after)
 {
 	struct split split;
@@ -183,7 +188,8 @@ long sys_setreuid(struct thread *t, const u64 *a)
 	u32 real = (u32)a[0], effective = (u32)a[1];
 	bool saves = real != NO_ID || (effective != NO_ID && effective != (u32)sys0(__NR_getuid));
 
-	return may_change() ? pass_or_split(t, a, (struct ids){real, effective, saves ? effective : NO_ID}) : set_two(t, &users, a);
+	return may_change() ? pass_or_split(t, a, (struct ids){real, effective, saves ? effective : NO_ID})
+			    : set_two(t, &users, a);
 }
 
 long sys_setregid(struct thread *t, const u64 *a)
@@ -193,7 +199,8 @@ long sys_setregid(struct thread *t, const u64 *a)
 
 long sys_setresuid(struct thread *t, const u64 *a)
 {
-	return may_change() ? pass_or_split(t, a, (struct ids){(u32)a[0], (u32)a[1], (u32)a[2]}) : set_three(t, &users, a);
+	return may_change() ? pass_or_split(t, a, (struct ids){(u32)a[0], (u32)a[1], (u32)a[2]})
+			    : set_three(t, &users, a);
 }
 
 long sys_setresgid(struct thread *t, const u64 *a)

@@ -1,9 +1,9 @@
 /*
  * Waiting for children.
  *
- * A member that was killed told nobody its final clock and counts, but as a zombie it still has them. So while events are
- * open a wait is done in two steps: which child ended (it stays a zombie), then, after its tasks have been ended in the session,
- * the wait that was asked for, for that child.
+ * A member that was killed told nobody its final clock and counts, but as a zombie it still has them. So while events
+ * are open a wait is done in two steps: which child ended (it stays a zombie), then, after its tasks have been ended in
+ * the session, the wait that was asked for, for that child.
  */
 #include <asm/errno.h>
 #include <asm/siginfo.h>
@@ -27,8 +27,8 @@ struct child_info {
 _Static_assert(sizeof(struct child_info) == 128, "siginfo_t");
 
 /*
- * Waits for a change of a child and leaves it as it is; *info->pid is 0 if nothing changed (WNOHANG). If the child ended, its
- * tasks are ended too. Returns 0, -errno or SYSCALL_AGAIN.
+ * Waits for a change of a child and leaves it as it is; *info->pid is 0 if nothing changed (WNOHANG). If the child
+ * ended, its tasks are ended too. Returns 0, -errno or SYSCALL_AGAIN.
  */
 static long look(struct thread *t, s32 which, s32 id, u64 options, struct child_info *info)
 {

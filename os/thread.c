@@ -37,7 +37,8 @@ void thread_leave(s32 status) __attribute__((noreturn)); /* os/x86_64/start.S */
 
 static bool map_at(u64 at, u64 len)
 {
-	return !sys_is_error(rt_map_at(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+	return !sys_is_error(
+		rt_map_at(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 }
 
 void *process_page_alloc(struct process *p)
@@ -100,8 +101,8 @@ static struct thread *reuse_area(struct process *p)
 
 int thread_map_bank(struct thread *t, const struct task *task)
 {
-	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			the_process.runtime_fd + ARENA_FD, (u64)&task->bank - LAYOUT_ARENA);
+	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, the_process.runtime_fd + ARENA_FD, (u64)&task->bank - LAYOUT_ARENA);
 
 	return sys_is_error(ret) ? (int)ret : 0;
 }
@@ -125,7 +126,10 @@ void thread_use_slot(struct thread *t, u32 slot)
 		.journal = section_journal(slot),
 		.number = slot,
 		.bias_number = signal_barrier_reaches() ? slot : 0,
-		/* A number that was used is not used again, by the task's earlier images neither: see os/facts.h and struct event_polled. */
+		/*
+		 * A number that was used is not used again, by the task's earlier images neither: see os/facts.h and
+		 * struct event_polled.
+		 */
 		.serial = t->section.serial ? t->section.serial : host_clock_mono(),
 		.stack_top = thread_area(t) + THREAD_RT_TOP,
 		.kept_stack = (char *)thread_area(t) + THREAD_KEPT,
@@ -140,7 +144,8 @@ struct thread *thread_alloc(struct process *proc)
 		t = new_area(proc);
 	if (!t)
 		return NULL;
-	_Static_assert(THREAD_STRUCT + sizeof(*t) + sizeof(struct cpu) <= THREAD_BANK, "struct thread, struct cpu, bank");
+	_Static_assert(THREAD_STRUCT + sizeof(*t) + sizeof(struct cpu) <= THREAD_BANK,
+		       "struct thread, struct cpu, bank");
 	memset(t, 0, sizeof(*t));
 	t->proc = proc;
 	return t;

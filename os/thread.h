@@ -1,5 +1,6 @@
 /*
- * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n * THREAD_AREA.
+ * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n *
+ * THREAD_AREA.
  *
  *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct cpu][bank]
  *
@@ -28,7 +29,8 @@
 #define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
 #define THREAD_XSAVE_SIZE 0x4000ul
 #define THREAD_STRUCT 0x3f000ul
-#define THREAD_BANK 0x43000ul	  /* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
+/* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
+#define THREAD_BANK 0x43000ul
 
 struct sighand; /* os/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/process.h: what threads with the same memory share */
@@ -91,7 +93,8 @@ struct thread {
 	} altstack;	      /* the guest's */
 	struct taken_signal fault;   /* raised by the instruction at cpu->rip */
 	struct taken_signal pending; /* asynchronous; the host mask blocks all others until it is delivered */
-	struct taken_signal held[8]; /* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
+	/* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
+	struct taken_signal held[8];
 	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
 	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
@@ -104,7 +107,10 @@ struct thread {
 	struct {
 		u32 cause;	  /* the task that is charged, 0: it is in none */
 		u64 begin, since; /* task clock and perf clock when its delivery began */
-		u64 frame, stack; /* the stack pointer that it began with, and the lowest of that stack; frame 0: not entered yet, or left */
+		/*
+		 * the stack pointer that it began with, and the lowest of that stack; frame 0: not entered yet, or left
+		 */
+		u64 frame, stack;
 	} sigtime;
 
 	/* The system call being served. */
@@ -142,12 +148,15 @@ struct thread {
 	u32 clock_fired;      /* enum clock_fired */
 	struct {
 		u64 rip, rsp;
-	} put_off;	      /* the system call whose entry perf/tracepoints.c has told, and that was not made; rip 0: none */
+	/* the system call whose entry perf/tracepoints.c has told, and that was not made; rip 0: none */
+	} put_off;
 	u32 serving;	      /* the guest's call `nr` is being served */
 	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
-	u64 holders_next;     /* death_of_holders_slowly(): when it looks again, 0: never looked; and the time between */
+	/* death_of_holders_slowly(): when it looks again, 0: never looked; and the time between */
+	u64 holders_next;
 	s64 holders_slice;
-	u32 strict;	      /* in seccomp's strict mode: read, write, rt_sigreturn and exit are all that it may call */
+	/* in seccomp's strict mode: read, write, rt_sigreturn and exit are all that it may call */
+	u32 strict;
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
@@ -208,12 +217,15 @@ void group_resume(struct thread *t);
 void group_wait(struct thread *t);
 
 /*
- * Maps the task's bank behind the thread's struct cpu, in place of another task's or of none. 0 or -errno. In the child of a fork, before
- * anything is counted: what is there is its parent's.
+ * Maps the task's bank behind the thread's struct cpu, in place of another task's or of none. 0 or -errno. In the child
+ * of a fork, before anything is counted: what is there is its parent's.
  */
 int thread_map_bank(struct thread *t, const struct task *task);
 
-/* From here on the thread's sections are those of task slot `slot`. Its handlers are installed, and SIG_KICK is not blocked. */
+/*
+ * From here on the thread's sections are those of task slot `slot`. Its handlers are installed, and SIG_KICK is not
+ * blocked.
+ */
 void thread_use_slot(struct thread *t, u32 slot);
 
 /* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */

@@ -54,8 +54,8 @@ bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
 	return !strncmp(dir, "/proc/", 6);
 }
 
-/* Makes an absolute path shorter lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our paths goes
- * up. */
+/* Makes an absolute path shorter lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our
+ * paths goes up. */
 static void normalise(char *path)
 {
 	char *out = path, *in = path;
@@ -116,7 +116,8 @@ u32 vfile_proc_pidns(const struct thread *t)
 
 	if (likely(!t->task->depth))
 		return 0;
-	if (sys4(__NR_newfstatat, AT_FDCWD, "/proc", &guests, 0) || sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH))
+	if (sys4(__NR_newfstatat, AT_FDCWD, "/proc", &guests, 0) ||
+	    sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH))
 		return pidns_of(t->task);
 	return guests.st_dev == launchers.st_dev ? 0 : pidns_of(t->task);
 }
@@ -152,7 +153,8 @@ static void find_exe(struct vfile *v, bool own, const struct task *task)
 /* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */
 static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
 {
-	s32 own_pid = t->host_pid, own_tid = t->host_tid; /* what execve("/proc/PID/exe") executes is not for others to say */
+	s32 own_pid = t->host_pid,
+	    own_tid = t->host_tid; /* what execve("/proc/PID/exe") executes is not for others to say */
 
 	if (unlikely(pidns))
 		pidns_ids(t->task, pidns, &own_pid, &own_tid);

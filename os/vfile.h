@@ -14,11 +14,11 @@
  * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that
  * lead there.
  *
- * A served file is a memfd with its contents as they were at open, opened again read-only (os/apart.h); one that is opened for
- * writing is sealed against it, so that the kernel answers EPERM and vfile_write() takes its turn. A served directory
- * is a memfd, too: first a page that says so, then the entries as getdents64 returns them. The kernel's file offset is
- * the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are only looked at
- * when the kernel has answered ENOTDIR, or fstat shows the mark.
+ * A served file is a memfd with its contents as they were at open, opened again read-only (os/apart.h); one that is
+ * opened for writing is sealed against it, so that the kernel answers EPERM and vfile_write() takes its turn. A served
+ * directory is a memfd, too: first a page that says so, then the entries as getdents64 returns them. The kernel's file
+ * offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are only
+ * looked at when the kernel has answered ENOTDIR, or fstat shows the mark.
  *
  *   os/vfile.c         which paths are served
  *   os/vfile_open.c    served files and directories as descriptors

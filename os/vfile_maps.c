@@ -135,8 +135,8 @@ static void add_part(struct maps_writer *w, const struct procmaps_line *line, gv
 }
 
 /*
- * Another process's mapping: the kernel has merged the code of a file with what was mapped beside it, since it sees no difference.
- * Loaders map code as a whole; what begins behind its first page is something else.
+ * Another process's mapping: the kernel has merged the code of a file with what was mapped beside it, since it sees no
+ * difference. Loaders map code as a whole; what begins behind its first page is something else.
  */
 static void add_of_other(struct maps_writer *w, const struct procmaps_line *line)
 {

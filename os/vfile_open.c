@@ -135,7 +135,10 @@ static long fill(struct thread *t, const struct vfile *v, int fd)
 	}
 }
 
-/* In a table that nobody shares: the memfd as a descriptor that cannot write, with the position at the beginning; itself if there is no /proc. */
+/*
+ * In a table that nobody shares: the memfd as a descriptor that cannot write, with the position at the beginning;
+ * itself if there is no /proc.
+ */
 static long read_only(int fd, u32 flags)
 {
 	char link[32];

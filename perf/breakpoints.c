@@ -254,7 +254,8 @@ static u64 iterations(const struct breakpoint_step *s, const struct snapshot_reg
 }
 
 /* The registers after the i-th of `done` iterations. */
-static void regs_between(const struct breakpoint_step *s, const struct snapshot_regs *after, u64 i, u64 done, struct snapshot_regs *out)
+static void regs_between(const struct breakpoint_step *s, const struct snapshot_regs *after, u64 i, u64 done,
+			 struct snapshot_regs *out)
 {
 	static const u8 moving[] = {RCX, RSI, RDI};
 

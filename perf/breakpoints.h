@@ -1,10 +1,10 @@
 /*
  * Breakpoints of a thread: what its ACTIVE events of the breakpoint PMU want to be told.
  *
- * Translated code stops in front of an instruction that has an execution breakpoint (DBT_BREAK), or that may access watched
- * memory (DBT_WATCHED). The thread goes over it by perf_step(), which asks here before and after: execution breakpoints are hit before the
- * instruction, once, data breakpoints after it, once for each iteration of a string instruction, as x86 processors report them. What a hit means is
- * event_hit()'s business.
+ * Translated code stops in front of an instruction that has an execution breakpoint (DBT_BREAK), or that may access
+ * watched memory (DBT_WATCHED). The thread goes over it by perf_step(), which asks here before and after: execution
+ * breakpoints are hit before the instruction, once, data breakpoints after it, once for each iteration of a string
+ * instruction, as x86 processors report them. What a hit means is event_hit()'s business.
  *
  * All functions are called by the thread itself, outside translated code and without locks.
  */

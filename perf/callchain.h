@@ -5,8 +5,8 @@
 #include "event/sample.h"
 
 /*
- * Return addresses, innermost first, at most `room`; how many there are. Follows rbp until a frame cannot be read. Linux quirk: frames
- * need not be aligned nor be further up, so a loop of frames fills the chain.
+ * Return addresses, innermost first, at most `room`; how many there are. Follows rbp until a frame cannot be read.
+ * Linux quirk: frames need not be aligned nor be further up, so a loop of frames fills the chain.
  */
 u32 callchain_frames(const struct snapshot_regs *regs, u64 *out, u32 room);
 

@@ -4,7 +4,10 @@
 
 #include "abi/types.h"
 
-/* PERF_SAMPLE_CGROUP's id of the caller's group in the unified hierarchy: its directory's inode number; 1, the root's, if that cannot be found. */
+/*
+ * PERF_SAMPLE_CGROUP's id of the caller's group in the unified hierarchy: its directory's inode number; 1, the root's,
+ * if that cannot be found.
+ */
 u64 cgroup_id_of_self(void);
 
 #endif

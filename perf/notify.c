@@ -73,13 +73,15 @@ static long send_from(s32 fd, u64 inode)
 	return sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
 }
 
-/* After -EAGAIN: nothing is wrong with the sender, so it is the receiver who has more datagrams than its queue holds. */
+/*
+ * After -EAGAIN: nothing is wrong with the sender, so it is the receiver who has more datagrams than its queue holds.
+ */
 static bool may_send(s32 fd)
 {
 	u32 waiting = 0, limit = 0, size = sizeof(limit);
 
-	return !sys3(__NR_ioctl, fd, TIOCOUTQ, &waiting) && !sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &limit, &size) &&
-	       waiting < limit;
+	return !sys3(__NR_ioctl, fd, TIOCOUTQ, &waiting) &&
+	       !sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &limit, &size) && waiting < limit;
 }
 
 static long send_from_new(void *inode)
@@ -92,9 +94,9 @@ static long send_from_new(void *inode)
 }
 
 /*
- * From the session's own socket, which no guest can mistake for one of its descriptors. Where that fails, because too many that it has sent
- * are not taken yet or because the receiver is in another network namespace, from the event's own if the caller has it, or else from a
- * new one. False: it does not arrive.
+ * From the session's own socket, which no guest can mistake for one of its descriptors. Where that fails, because too
+ * many that it has sent are not taken yet or because the receiver is in another network namespace, from the event's own
+ * if the caller has it, or else from a new one. False: it does not arrive.
  */
 static bool send_datagram(u32 root)
 {
@@ -290,18 +292,23 @@ void perf_set_signal(struct thread *t, s32 fd, u32 signo)
 
 /* ---- their delivery ---- */
 
-/* What a signal is: of a wakeup that signals and is known, of a datagram that was only for those who wait, or one cannot tell. */
+/*
+ * What a signal is: of a wakeup that signals and is known, of a datagram that was only for those who wait, or one
+ * cannot tell.
+ */
 enum meaning { OF_WAKEUP, OF_DATAGRAM, UNSURE };
 
 static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 {
-	if (info->addr == BAND_HUP || !e->async_pid || e->async_signo != (u32)info->signo || e->async_type == F_OWNER_PGRP)
+	if (info->addr == BAND_HUP || !e->async_pid || e->async_signo != (u32)info->signo ||
+	    e->async_type == F_OWNER_PGRP)
 		return UNSURE;
 	if (__atomic_load_n(&e->async_in, __ATOMIC_RELAXED)) {
 		if (info->signo < SIGNALS_QUEUED)
 			__atomic_store_n(&e->async_in, 0, __ATOMIC_RELAXED);
 		else
-			__atomic_fetch_sub(&e->async_in, 1, __ATOMIC_RELAXED); /* by this task only: it has the event lock */
+			/* by this task only: it has the event lock */
+			__atomic_fetch_sub(&e->async_in, 1, __ATOMIC_RELAXED);
 		return OF_WAKEUP;
 	}
 	if (!e->async_hup)
@@ -318,7 +325,10 @@ static void take_datagrams(struct thread *t, s32 fd)
 	event_ready_missed(t->cpu->slot, (u32)fd);
 }
 
-/* A datagram that is sent again for those who wait is a signal too: where nothing shows that it is not the guest's, that would never end. */
+/*
+ * A datagram that is sent again for those who wait is a signal too: where nothing shows that it is not the guest's,
+ * that would never end.
+ */
 static void take_if_not_missed(struct thread *t, s32 fd)
 {
 	if (!event_ready_needed(t->cpu->slot, (u32)fd))

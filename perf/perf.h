@@ -1,11 +1,13 @@
 /*
  * Performance counters as the guest meets them: what the personality (os/) calls and tells, and nothing else of perf/.
  *
- * event/ knows what an event is and pmu/ where counts come from. This room is between both and Linux: the system calls and mappings of
- * events, wakeups and signals, samples and what they show of the guest, breakpoints, tracepoints, side-band records.
+ * event/ knows what an event is and pmu/ where counts come from. This room is between both and Linux: the system calls
+ * and mappings of events, wakeups and signals, samples and what they show of the guest, breakpoints, tracepoints,
+ * side-band records.
  *
- * All functions are called by the thread that it is about, outside translated code, without locks if the name does not end in _locked, and
- * after what they tell of has happened, if they do not say otherwise. While nobody wants to hear of it, each costs a look at one or two words.
+ * All functions are called by the thread that it is about, outside translated code, without locks if the name does not
+ * end in _locked, and after what they tell of has happened, if they do not say otherwise. While nobody wants to hear of
+ * it, each costs a look at one or two words.
  *
  *   perf/sys_perf.c         the system calls that have to do with descriptors of events
  *   perf/mmap.c             ring buffers in the guest's memory
@@ -44,7 +46,10 @@ int perf_after_exec(struct thread *t);
 /* A new program: its name, then what the loader has mapped, in the loader's order. */
 void perf_executed(struct thread *t, const struct load_result *loaded);
 
-/* In the child of a fork, which has the parent's memory as a copy: timers, breakpoints and mappings of events are not its own. */
+/*
+ * In the child of a fork, which has the parent's memory as a copy: timers, breakpoints and mappings of events are not
+ * its own.
+ */
 void perf_fork_child(struct thread *t);
 /*
  * A task slot of that generation is this kernel thread: told by the child before it runs guest code and by the parent
@@ -106,8 +111,9 @@ static inline bool perf_calls_wanted(const struct thread *t)
 }
 
 /*
- * Tracepoints. In front of the call t->nr with t->args. One that is put off because a signal comes first is told once, when it is made at last
- * or before. One that the kernel had begun and that is begun again has an exit with -ERESTARTSYS and another entry, as in Linux.
+ * Tracepoints. In front of the call t->nr with t->args. One that is put off because a signal comes first is told once,
+ * when it is made at last or before. One that the kernel had begun and that is begun again has an exit with
+ * -ERESTARTSYS and another entry, as in Linux.
  */
 void perf_call_enter_slowly(struct thread *t);
 static inline void perf_call_enter(struct thread *t)
@@ -134,7 +140,10 @@ static inline void perf_call_made(struct thread *t, u64 nr)
 
 /* While t->clock_state is CLOCK_RUNNING: before a system call is made for the guest. */
 void perf_timer_call_begins(struct thread *t, long nr, const u64 *a);
-/* After it: ret says that it was a transfer of which the timer may have cut off the rest, so that is to be done as well. */
+/*
+ * After it: ret says that it was a transfer of which the timer may have cut off the rest, so that is to be done as
+ * well.
+ */
 bool perf_timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret);
 
 /* ---- translated code has stopped; stops as of dbt_run(), DBT_STEPPED: nothing is left to be done ---- */
@@ -143,10 +152,16 @@ bool perf_timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret
 void perf_rearm(struct thread *t);
 /* The thread's breakpoints again, when event_ctx.hits_changed is set. */
 void perf_load_breakpoints(struct thread *t);
-/* The instruction at cpu->rip has had its breakpoint hit: the processor's resume flag. It is to be executed by perf_step(). */
+/*
+ * The instruction at cpu->rip has had its breakpoint hit: the processor's resume flag. It is to be executed by
+ * perf_step().
+ */
 bool perf_must_step(const struct thread *t);
 
-/* Before the thread runs code that keeps the exact call stack: the memory for it. Without memory there are no such stacks. */
+/*
+ * Before the thread runs code that keeps the exact call stack: the memory for it. Without memory there are no such
+ * stacks.
+ */
 void perf_prepare_slowly(struct thread *t);
 static inline void perf_prepare(struct thread *t, u32 want)
 {
@@ -164,15 +179,15 @@ enum dbt_stop perf_step(struct thread *t, struct dbt_fault *fault);
 /* The guest's registers, which are in *cpu. */
 void perf_regs(const struct cpu *cpu, struct snapshot_regs *out);
 /*
- * The runtime has executed the instruction at cpu->rip: steps over it, counts it, takes the sample of a limit that it reached.
- * before: its registers; len: its length, for when its code is gone by now.
+ * The runtime has executed the instruction at cpu->rip: steps over it, counts it, takes the sample of a limit that it
+ * reached. before: its registers; len: its length, for when its code is gone by now.
  */
 void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len);
 /* The same where cpu->rip is right already: counts all that `in` counts. */
 void perf_counted(struct thread *t, const struct snapshot_regs *before, const struct insn *in);
 /*
- * Executes and counts the rdpmc at cpu->rip: 0, or -EFAULT: the guest may not (sysctl rdpmc: 0 nobody, 1 who has mapped an event
- * that it can read, 2 everyone), or there is no such counter. Counters are those of event/userpage.h.
+ * Executes and counts the rdpmc at cpu->rip: 0, or -EFAULT: the guest may not (sysctl rdpmc: 0 nobody, 1 who has mapped
+ * an event that it can read, 2 everyone), or there is no such counter. Counters are those of event/userpage.h.
  */
 int perf_rdpmc(struct thread *t);
 
@@ -211,9 +226,9 @@ void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, s
 void perf_protected(struct thread *t, const struct perf_protection *parts);
 
 /*
- * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/vma.h. They are not
- * inherited by fork, cannot grow, be cut, executed, emptied or duplicated, as natively. event/map.c knows them by address. event_lock()
- * ranks below vma_lock(): what is to be unmapped is told to event/ first.
+ * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/vma.h. They are
+ * not inherited by fork, cannot grow, be cut, executed, emptied or duplicated, as natively. event/map.c knows them by
+ * address. event_lock() ranks below vma_lock(): what is to be unmapped is told to event/ first.
  */
 
 /* mmap(2) of a descriptor that is an event. */
@@ -232,8 +247,8 @@ struct perf_mmap_inode {
 void perf_mmap_inode(struct perf_mmap_inode *out);
 
 /*
- * Before the guest's memory at [start, end) is unmapped or mapped over, without vma_lock(). 0; 1: perf_unmap_end() is to be called
- * afterwards; -EINVAL: it would cut a mapping.
+ * Before the guest's memory at [start, end) is unmapped or mapped over, without vma_lock(). 0; 1: perf_unmap_end() is
+ * to be called afterwards; -EINVAL: it would cut a mapping.
  */
 int perf_unmap_begin(gva start, gva end);
 /* Without vma_lock(). done: the host has done it. */
@@ -256,7 +271,10 @@ int perf_advice(gva start, gva end, int advice);
 
 /* ---- waiting and signals ---- */
 
-/* For how many ns a wait may block if nobody can wake it; and if it has to notice the death of members, at first and each time after. */
+/*
+ * For how many ns a wait may block if nobody can wake it; and if it has to notice the death of members, at first and
+ * each time after.
+ */
 #define PERF_DEAF_SLICE 10000000l
 #define PERF_FAR_SLICE 50000000l
 static inline s64 perf_next_slice(s64 slice)
@@ -275,8 +293,8 @@ void perf_set_async(struct thread *t, s32 fd, bool on);
 void perf_set_owner(struct thread *t, s32 fd, u32 type, s32 owner);
 void perf_set_signal(struct thread *t, s32 fd, u32 signo);
 /*
- * A signal is about to be delivered: if it is of an event, makes room for the next datagrams, and corrects its siginfo. False: it is
- * not meant for the guest.
+ * A signal is about to be delivered: if it is of an event, makes room for the next datagrams, and corrects its siginfo.
+ * False: it is not meant for the guest.
  */
 bool perf_signal_taken(struct thread *t, struct taken_signal *sig);
 /* A signal with this siginfo is of a descriptor, which si_fd names. */

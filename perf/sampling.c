@@ -26,8 +26,8 @@ struct perf_siginfo {
 };
 
 /*
- * As the kernel's send_sig_perf(): an ordinary signal to the thread. While a system call is to be served it waits for that: with a
- * deliverable signal the call would not be begun.
+ * As the kernel's send_sig_perf(): an ordinary signal to the thread. While a system call is to be served it waits for
+ * that: with a deliverable signal the call would not be begun.
  */
 static void raise_trap(struct thread *t, const struct overflow_result *result, bool later)
 {

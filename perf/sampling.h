@@ -1,10 +1,11 @@
 /*
- * The thread's side of sampling: what the kernel's overflow interrupt does, here in ordinary C between two guest instructions.
+ * The thread's side of sampling: what the kernel's overflow interrupt does, here in ordinary C between two guest
+ * instructions.
  *
- * Translated code stops (DBT_LIMIT) in front of the instruction that reaches a limit, or may: a branch that is expected to be taken. It is
- * executed alone, and if cpu_limit_reached() is true then it caused the overflow: a sample has its address and the registers from
- * before it. Clock limits come by perf/timer.c and are seen between two instructions; what the host only
- * counts (page faults, switches) is looked at where the thread enters the runtime anyway.
+ * Translated code stops (DBT_LIMIT) in front of the instruction that reaches a limit, or may: a branch that is expected
+ * to be taken. It is executed alone, and if cpu_limit_reached() is true then it caused the overflow: a sample has its
+ * address and the registers from before it. Clock limits come by perf/timer.c and are seen between two instructions;
+ * what the host only counts (page faults, switches) is looked at where the thread enters the runtime anyway.
  *
  * All functions are called by the thread itself, outside translated code and without locks.
  */

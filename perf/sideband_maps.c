@@ -323,8 +323,8 @@ static void tell_image(struct thread *t, gva start, gva end, bool placed)
 }
 
 /*
- * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At exec, so in a table that
- * nobody shares.
+ * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At
+ * exec, so in a table that nobody shares.
  */
 static void tell_kind(struct thread *t, enum vma_kind kind)
 {

@@ -13,7 +13,9 @@
 #define STACK_MAX 65536u
 
 /* Nothing is known of an access but what it is. */
-#define DATA_SRC(op) (PERF_MEM_S(OP, op) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) | PERF_MEM_S(TLB, NA) | PERF_MEM_S(LVLNUM, NA))
+#define DATA_SRC(op)                                                                                                   \
+	(PERF_MEM_S(OP, op) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) | PERF_MEM_S(LOCK, NA) |                     \
+	 PERF_MEM_S(TLB, NA) | PERF_MEM_S(LVLNUM, NA))
 
 struct sampler {
 	u32 chain_room, stack_room; /* the most that any event of the task wants */
@@ -82,7 +84,8 @@ static u64 page_size_of(u64 addr)
 /* True if the count that was reached is one of stores: of an instruction that does both, the store is meant then. */
 static bool store_is_meant(const struct cpu *cpu)
 {
-	return (cpu->limits.on >> CELL_STORES & 1) && cpu_read_cell(cpu_bank(cpu), CELL_STORES) >= cpu->limits.at[CELL_STORES];
+	return (cpu->limits.on >> CELL_STORES & 1) &&
+	       cpu_read_cell(cpu_bank(cpu), CELL_STORES) >= cpu->limits.at[CELL_STORES];
 }
 
 /* That of the first access that is meant. A string instruction that repeats nothing has none. */
@@ -179,8 +182,8 @@ static u32 read_calls(struct thread *t, const struct snapshot_regs *regs, struct
 }
 
 /*
- * Calls that are older than the event can be known by frame pointers only. These are believed if they lead to the outermost call that is
- * known; the innermost function may have no frame.
+ * Calls that are older than the event can be known by frame pointers only. These are believed if they lead to the
+ * outermost call that is known; the innermost function may have no frame.
  */
 static void add_older(struct sampler *s, struct snapshot *out)
 {
@@ -212,7 +215,8 @@ static void take_branch_calls(struct thread *t, struct sampler *s, struct snapsh
 		const struct cpu_call *c = &s->frame[i];
 
 		if (c->len)
-			s->call[out->nr_call++] = (struct snapshot_branch){c->ret - c->len, c->to, branch_kind(c->ret - c->len), 0};
+			s->call[out->nr_call++] =
+				(struct snapshot_branch){c->ret - c->len, c->to, branch_kind(c->ret - c->len), 0};
 	}
 	out->call = s->call;
 }

@@ -1,8 +1,10 @@
 /*
- * Looking at the guest for a sample: fills in the parts of a struct snapshot that the task's events want to know (event_ctx.needs).
+ * Looking at the guest for a sample: fills in the parts of a struct snapshot that the task's events want to know
+ * (event_ctx.needs).
  *
- * Registers are those from before the instruction; its effects on memory are there already, as with the processors' precise sampling.
- * Large parts (chains, stacks, branches) lie in the thread's struct sampler, mapped when it is first needed.
+ * Registers are those from before the instruction; its effects on memory are there already, as with the processors'
+ * precise sampling. Large parts (chains, stacks, branches) lie in the thread's struct sampler, mapped when it is first
+ * needed.
  */
 #ifndef PERF_SNAPSHOT_H
 #define PERF_SNAPSHOT_H

@@ -1,8 +1,9 @@
 /*
  * The system calls of events: perf_event_open and what others do with its descriptors.
  *
- * The guest gets a socket (perf/notify.h), or where there are none the reading end of a pipe: a descriptor of the host's with
- * an inode of its own, which the host duplicates, inherits and closes like any other. Reads, writes and ioctls never reach it.
+ * The guest gets a socket (perf/notify.h), or where there are none the reading end of a pipe: a descriptor of the
+ * host's with an inode of its own, which the host duplicates, inherits and closes like any other. Reads, writes and
+ * ioctls never reach it.
  */
 #include <asm/ioctls.h>
 #include <asm/stat.h>
@@ -64,7 +65,10 @@ static long make_pipe(void *arg)
 	return end[0];
 }
 
-/* A descriptor for an event, or -errno. In one step, with the lowest free number: others may open and close at the same time. */
+/*
+ * A descriptor for an event, or -errno. In one step, with the lowest free number: others may open and close at the same
+ * time.
+ */
 static long make_descriptor(bool cloexec)
 {
 	s32 flags = cloexec ? O_CLOEXEC : 0;

@@ -61,8 +61,8 @@ static void delete(s32 id)
 }
 
 /*
- * A timer with an id far away from the guest's. The kernel goes on counting from the id that was created last, so one just before
- * the next that the guest would have got comes and goes too.
+ * A timer with an id far away from the guest's. The kernel goes on counting from the id that was created last, so one
+ * just before the next that the guest would have got comes and goes too.
  */
 static bool create_apart(const struct thread *t, bool coarse, s32 *id)
 {
@@ -171,7 +171,9 @@ bool host_clock_limit(u64 ns, bool coarse)
 
 /* ---- system calls ---- */
 
-/* Transfers in which a signal makes no difference: of ordinary files, and those that are too short to be done in parts. */
+/*
+ * Transfers in which a signal makes no difference: of ordinary files, and those that are too short to be done in parts.
+ */
 static bool is_whole_transfer(u64 fd, u64 bytes)
 {
 	struct stat st;
@@ -182,8 +184,9 @@ static bool is_whole_transfer(u64 fd, u64 bytes)
 }
 
 /*
- * Whether a signal could end the call. Those named here do not wait, or only where no signal ends it, or are begun again by the
- * kernel because the handler has SA_RESTART. Writes that end in the middle are gone on with, see timer_call_ended().
+ * Whether a signal could end the call. Those named here do not wait, or only where no signal ends it, or are begun
+ * again by the kernel because the handler has SA_RESTART. Writes that end in the middle are gone on with, see
+ * timer_call_ended().
  */
 static bool may_be_ended(long nr, const u64 *a)
 {

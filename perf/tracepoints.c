@@ -1,4 +1,7 @@
-/* Tracepoints at system calls: tells event_trace() what the events of the tracepoint PMU (pmu/tracepoint.h) want to hear. See perf.h. */
+/*
+ * Tracepoints at system calls: tells event_trace() what the events of the tracepoint PMU (pmu/tracepoint.h) want to
+ * hear. See perf.h.
+ */
 #include <asm/errno.h>
 #include <asm/unistd.h>
 #include "event/overflow.h"
@@ -36,7 +39,8 @@ static void read_strings(const struct tracepoint *tp, const struct tracepoint_re
 	}
 }
 
-static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values, const struct snapshot_regs *regs)
+static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values,
+		 const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
 	struct tracepoint_record record;
@@ -87,7 +91,10 @@ static void tell_exit(struct thread *t, s64 nr, u64 ret)
 	tell(t, TRACE_EXIT, nr, &ret, &regs);
 }
 
-/* Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put into rax. */
+/*
+ * Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put into
+ * rax.
+ */
 void perf_call_exit_slowly(struct thread *t, long ret)
 {
 	if (ret == SYSCALL_AGAIN && !t->again_entered) {

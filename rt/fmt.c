@@ -181,7 +181,8 @@ int rt_vsnprintf(char *buf, size_t size, const char *f, va_list ap)
 		case 'x':
 		case 'X':
 		case 'o':
-			put_number(&o, &s, *f, truncate(s.length == 8 ? va_arg(ap, u64) : va_arg(ap, u32), s.length), false);
+			put_number(&o, &s, *f, truncate(s.length == 8 ? va_arg(ap, u64) : va_arg(ap, u32), s.length),
+				   false);
 			break;
 		case 'p':
 			put_number(&o, &s, 'p', (u64)va_arg(ap, void *), false);

@@ -1,8 +1,8 @@
 /*
  * Access to guest memory that may fault; see guest.h.
  *
- * All accesses are in one assembly function, so that the fault handler knows them by their address. Copies of exactly 1, 2, 4
- * and 8 bytes are one access each, which makes them atomic if aligned (futex words, robust lists).
+ * All accesses are in one assembly function, so that the fault handler knows them by their address. Copies of exactly
+ * 1, 2, 4 and 8 bytes are one access each, which makes them atomic if aligned (futex words, robust lists).
  */
 #include "abi/types.h"
 #include "rt/guest.h"
@@ -12,7 +12,10 @@
 #define ENAMETOOLONG_RESULT (-36)
 #define STR_CHUNK 64
 
-/* rdi = destination, rsi = source, rdx = size. Returns 0 or -14. Between begin and end the stack pointer is as on entry. */
+/*
+ * rdi = destination, rsi = source, rdx = size. Returns 0 or -14. Between begin and end the stack pointer is as on
+ * entry.
+ */
 int guest_copy(void *dst, const void *src, size_t n) __attribute__((visibility("hidden")));
 extern const char guest_copy_begin[] __attribute__((visibility("hidden")));
 extern const char guest_copy_end[] __attribute__((visibility("hidden")));

@@ -12,8 +12,8 @@ int guest_read(void *dst, gva src, size_t n);
 int guest_write(gva dst, const void *src, size_t n);
 
 /*
- * Puts `now` in the place of the word at dst if that is `old`: 0, or 1 if it is another. One instruction, so that the kernel does not change it in
- * between if it is the caller's own; not atomic against other threads.
+ * Puts `now` in the place of the word at dst if that is `old`: 0, or 1 if it is another. One instruction, so that the
+ * kernel does not change it in between if it is the caller's own; not atomic against other threads.
  */
 int guest_exchange(gva dst, u64 old, u64 now) __attribute__((visibility("hidden")));
 

@@ -9,7 +9,8 @@
 #ifndef RT_LAYOUT_H
 #define RT_LAYOUT_H
 
-#define LAYOUT_BASE 0x520000000000ul	    /* first address of pcl's own region: the runtime image (linker flag in the Makefile) */
+/* first address of pcl's own region: the runtime image (linker flag in the Makefile) */
+#define LAYOUT_BASE 0x520000000000ul
 #define LAYOUT_ARENA 0x521000000000ul	    /* the session's shared memory (memfd), see os/arena.h */
 #define LAYOUT_ARENA_SIZE 0x200000000ul	    /* sparse: the tables */
 #define LAYOUT_RINGS 0x521200000000ul	    /* the same memfd's later part, at the same distance: ring buffers */
@@ -17,12 +18,16 @@
 #define LAYOUT_THREADS 0x522000000000ul	    /* private: one struct thread with its stacks per guest thread */
 #define LAYOUT_DBT 0x523000000000ul	    /* private: the translator's block tables */
 #define LAYOUT_MM 0x524000000000ul	    /* private: the guest's memory map (os/vma.c) */
-#define LAYOUT_JOURNALS 0x525000000000ul    /* again the arena's memfd: a journal for each task slot, see rt/section.h */
+/* again the arena's memfd: a journal for each task slot, see rt/section.h */
+#define LAYOUT_JOURNALS 0x525000000000ul
 #define LAYOUT_JOURNAL_SIZE 0x400000ul	    /* sparse */
-#define LAYOUT_CACHE_WRITE 0x52f030000000ul /* the code cache as it is written where it must not run there, see dbt/code_memory.h */
+/* the code cache as it is written where it must not run there, see dbt/code_memory.h */
+#define LAYOUT_CACHE_WRITE 0x52f030000000ul
 #define LAYOUT_END 0x530000000000ul	    /* first address after pcl's own region */
 
-/* Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END. */
+/*
+ * Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END.
+ */
 #define LAYOUT_NEAR 0x10000000ul	    /* PIE images and shared libraries */
 #define LAYOUT_NEAR_END 0x30000000ul
 #define LAYOUT_CACHE 0x30000000ul	    /* the code cache */

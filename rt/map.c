@@ -27,6 +27,7 @@ long rt_map_at(u64 at, u64 len, int prot, int flags, int fd, u64 offset)
 	}
 	if (sys_is_error(ret) || (u64)ret == at)
 		return ret;
-	sys2(__NR_munmap, ret, len); /* a kernel before 4.17, where the flag is unknown, or only a hint that was not taken */
+	/* a kernel before 4.17, where the flag is unknown, or only a hint that was not taken */
+	sys2(__NR_munmap, ret, len);
 	return -EEXIST;
 }

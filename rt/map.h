@@ -5,8 +5,9 @@
 #include "abi/types.h"
 
 /*
- * mmap(2) with MAP_FIXED_NOREPLACE, which need not be in flags. The address, -EEXIST if it is not free, or another -errno. Seccomp filters
- * often know no such flag: then the address is only a hint, which the kernel takes if it is free.
+ * mmap(2) with MAP_FIXED_NOREPLACE, which need not be in flags. The address, -EEXIST if it is not free, or another
+ * -errno. Seccomp filters often know no such flag: then the address is only a hint, which the kernel takes if it is
+ * free.
  */
 long rt_map_at(u64 at, u64 len, int prot, int flags, int fd, u64 offset);
 

@@ -1,6 +1,6 @@
 /*
- * Included in front of every file whose stores are noted (tools/build.mk): the compiler notes stores, but not what is stored by the calls below.
- * (memset)(...) is not noted: for memory that means nothing until the section is committed.
+ * Included in front of every file whose stores are noted (tools/build.mk): the compiler notes stores, but not what is
+ * stored by the calls below. (memset)(...) is not noted: for memory that means nothing until the section is committed.
  */
 #ifndef RT_NOTED_H
 #define RT_NOTED_H

@@ -25,7 +25,10 @@ struct reserve reserve_of(u64 start, u64 size, int prot)
 	return (struct reserve){start, start + size, reserve_in_steps ? start : start + size, (u32)prot};
 }
 
-/* Shared memory counts page by page as it is touched, and where there is none for a page it would be SIGBUS. An older kernel cannot tell. */
+/*
+ * Shared memory counts page by page as it is touched, and where there is none for a page it would be SIGBUS. An older
+ * kernel cannot tell.
+ */
 static bool make_ready(struct reserve *r, u64 until)
 {
 	long ret;
@@ -43,7 +46,10 @@ static bool make_ready(struct reserve *r, u64 until)
 	return !ret;
 }
 
-/* By half of what there is, at least a step, so that it becomes so in few calls; and where huge pages are of use, up to the end of one. */
+/*
+ * By half of what there is, at least a step, so that it becomes so in few calls; and where huge pages are of use, up to
+ * the end of one.
+ */
 bool reserve_grow(struct reserve *r, u64 until)
 {
 	u64 least = ALIGN_UP(until, PAGE_SIZE), more;

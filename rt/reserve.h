@@ -1,9 +1,9 @@
 /*
  * A table that is filled from its start on and has its addresses from the beginning.
  *
- * As a rule the kernel finds memory for it as it is touched. Where it never promises more than it has (vm.overcommit_memory=2), private
- * memory counts from when it becomes writable, touched or not, and again in each child of a fork. There a reserve can only be read at
- * first, and becomes writable in steps.
+ * As a rule the kernel finds memory for it as it is touched. Where it never promises more than it has
+ * (vm.overcommit_memory=2), private memory counts from when it becomes writable, touched or not, and again in each
+ * child of a fork. There a reserve can only be read at first, and becomes writable in steps.
  */
 #ifndef RT_RESERVE_H
 #define RT_RESERVE_H
@@ -25,7 +25,10 @@ struct reserve reserve_of(u64 start, u64 size, int prot);
 /* For reserve_ready(). */
 bool reserve_grow(struct reserve *r, u64 until);
 
-/* Gives up to so many bytes at its end up for good, of those behind `keep`; they can only be read then. How many: 0, there are none. */
+/*
+ * Gives up to so many bytes at its end up for good, of those behind `keep`; they can only be read then. How many: 0,
+ * there are none.
+ */
 u64 reserve_give_up(struct reserve *r, u64 keep, u64 bytes);
 
 /* Writable up to `until`? It becomes so if there is memory for that. */

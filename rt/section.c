@@ -7,7 +7,8 @@
  *                                        put back; state = T+1|LOST                 (B)
  *   next section sees owner's turn (B)   acquires: lock.owner
  *
- * A: the owner's is a plain store, for it does not run when a waiter is that far: it has committed, or it is going to run its handler first.
+ * A: the owner's is a plain store, for it does not run when a waiter is that far: it has committed, or it is going to
+ * run its handler first.
  *    What waiters have set in the state is lost by it; they look again.
  * B: whoever finds a lock free by the turn has seen all stores of the section, or all that were put back.
  */
@@ -30,7 +31,9 @@ void section_restart(struct section *s) __attribute__((noreturn));
 void section_resume(const struct section_regs *regs) __attribute__((noreturn));
 
 _Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offsetof(struct section, kept) == 8 &&
-	       __builtin_offsetof(struct section, begin) == 16 && __builtin_offsetof(struct section, called) == 80, "section.S knows");
+		       __builtin_offsetof(struct section, begin) == 16 &&
+		       __builtin_offsetof(struct section, called) == 80,
+	       "section.S knows");
 _Static_assert(sizeof(struct journal) <= LAYOUT_JOURNAL_SIZE - SECTION_SPARE_SIZE, "a journal has its place");
 
 /* ---- a section's beginning and end ---- */
@@ -48,7 +51,8 @@ static inline void begin(struct section *s, u64 state)
 	j->biased_n = s->biased_n = 0;
 	s->noting = 1;
 	__atomic_store_n(&s->open, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE); /* in front of lock.owner's */
+	/* in front of lock.owner's */
+	__atomic_store_n(&j->state, s->turn << SECTION_TURN_SHIFT | SECTION_BUSY, __ATOMIC_RELEASE);
 }
 
 static inline void end(struct section *s)
@@ -80,7 +84,10 @@ static void use_journal(struct section *s, u64 number)
 	s->journal = section_journal((u32)number);
 }
 
-/* The thread's last section was taken over, and is not ended yet. If this one is taken too, all restarts behind section_save(). */
+/*
+ * The thread's last section was taken over, and is not ended yet. If this one is taken too, all restarts behind
+ * section_save().
+ */
 static void await_end_of_last(struct section *s)
 {
 	struct journal *j = s->journal;
@@ -148,8 +155,8 @@ static bool was_taken(const struct section *s, bool *done)
 }
 
 /*
- * It has not happened. The notes are put back while the section is still this thread's: if it is taken over meanwhile, the taker stores the
- * same, and the thread never gets any further, as with its other stores.
+ * It has not happened. The notes are put back while the section is still this thread's: if it is taken over meanwhile,
+ * the taker stores the same, and the thread never gets any further, as with its other stores.
  */
 static void take_back(struct section *s)
 {
@@ -287,8 +294,8 @@ static void count_again(const struct section *s, struct slock *l, u64 last)
 }
 
 /*
- * *seen: the section to wait for. First that the owner's section is over, then the bias: if it has biased the lock, it did so before it was
- * over; and whoever biases the lock later has become its owner before.
+ * *seen: the section to wait for. First that the owner's section is over, then the bias: if it has biased the lock, it
+ * did so before it was over; and whoever biases the lock later has become its owner before.
  */
 static bool try_acquire(const struct section *s, struct slock *l, u64 *seen)
 {
@@ -353,8 +360,8 @@ static inline void acquire_in_section(struct section *s, struct slock *l)
 }
 
 /*
- * By section_save() the stack of the caller's frame and above is kept. Without that a section can be taken over, but not begin again: a
- * thread that is not dead must not come back to it.
+ * By section_save() the stack of the caller's frame and above is kept. Without that a section can be taken over, but
+ * not begin again: a thread that is not dead must not come back to it.
  */
 static __attribute__((noinline)) void keep_stack(struct section *s)
 {

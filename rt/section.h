@@ -1,10 +1,11 @@
 /*
  * Critical sections of memory that processes share, which a member may leave unfinished at any instruction.
  *
- * A struct slock guards shared memory. What a thread does from its first slock_acquire() to the matching slock_release() is one
- * *section*. Before each store to noted memory the old value is written into the thread's *journal*, which is shared too. Whoever
- * needs a lock of a section whose thread is dead, stopped, traced or starved puts the old values back, newest first, and goes on: the
- * section has not happened. If its thread runs again, it restarts the section. Nobody waits for a thread that does not run.
+ * A struct slock guards shared memory. What a thread does from its first slock_acquire() to the matching
+ * slock_release() is one *section*. Before each store to noted memory the old value is written into the thread's
+ * *journal*, which is shared too. Whoever needs a lock of a section whose thread is dead, stopped, traced or starved
+ * puts the old values back, newest first, and goes on: the section has not happened. If its thread runs again, it
+ * restarts the section. Nobody waits for a thread that does not run.
  *
  *   acquire   the first lock of a section: keep registers and stack (section_run(): registers only), state = BUSY
  *             each lock: owner = this section, by compare-and-swap
@@ -12,20 +13,21 @@
  *   release   of the last lock: state = next turn: this one store commits, and frees all locks
  *   take over CHALLENGED, fence, wait; TAKEN; put back; state = next turn
  *
- * A lock names the journal and the turn of the section that took it last: it is free once that journal is in another turn. So one
- * store ends a section with all of its locks, wherever its thread is stopped.
+ * A lock names the journal and the turn of the section that took it last: it is free once that journal is in another
+ * turn. So one store ends a section with all of its locks, wherever its thread is stopped.
  *
- * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal (or at once, where a barrier waits for the interrupt), either the
- * owner has run its handler, which takes the challenge back (section_interrupted()), or it will run that handler before any other instruction:
- * an inter-processor interrupt that was sent is taken in microseconds by a processor that runs, and at once by one that begins to. The handler
- * finds out that the section was taken over and does not go back into it. So the owner needs no locked instruction to commit: a section that
- * is TAKEN is one whose thread executes nothing.
+ * The fence: SECTION_GRACE_NS after the waiter has sent the owner a signal (or at once, where a barrier waits for the
+ * interrupt), either the owner has run its handler, which takes the challenge back (section_interrupted()), or it will
+ * run that handler before any other instruction: an inter-processor interrupt that was sent is taken in microseconds by
+ * a processor that runs, and at once by one that begins to. The handler finds out that the section was taken over and
+ * does not go back into it. So the owner needs no locked instruction to commit: a section that is TAKEN is one whose
+ * thread executes nothing.
  *
- * Who puts notes back must be nameable himself, in case that he is stopped: he is in a section. A thread that finds its own last section TAKEN,
- * and that nobody ends it, has a *spare* journal for that, in which there are never any notes.
+ * Who puts notes back must be nameable himself, in case that he is stopped: he is in a section. A thread that finds its
+ * own last section TAKEN, and that nobody ends it, has a *spare* journal for that, in which there are never any notes.
  *
- * A locked instruction takes longer than all else that a short section does. So a lock of RANK_SMALL that one thread has taken
- * SECTION_BIAS_AFTER times in a row is *biased* to it:
+ * A locked instruction takes longer than all else that a short section does. So a lock of RANK_SMALL that one thread
+ * has taken SECTION_BIAS_AFTER times in a row is *biased* to it:
  *
  *   its thread                         another one
  *   lists the lock in its journal      bias |= REVOKING
@@ -33,17 +35,19 @@
  *   then it has the lock               a section that lists the lock is waited for
  *                                      bias = 0: the lock is taken as any other
  *
- * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is committed
- * (DONE); whoever takes over then does it instead.
+ * What cannot be put back (a wakeup, a record that becomes visible) is put off by section_after() until the section is
+ * committed (DONE); whoever takes over then does it instead.
  *
  * Rules:
  *  1. A section stores only to its stack, to noted memory, and to private memory that a restart sets again.
  *  2. It makes no system call that changes anything.
- *  3. Locks are acquired in rising rank; a lock that the section holds may be acquired again. They are held to the section's end.
+ *  3. Locks are acquired in rising rank; a lock that the section holds may be acquired again. They are held to the
+ *     section's end.
  *  4. A section may wait for others' sections in slock_acquire() and slock_hold() only.
- *  5. Locks of RANK_SMALL are taken in any order, by slock_hold(). A section that began with one of these does not wait while it holds
- *     anything: it puts its own notes back, waits for the other one's end, and restarts. So whoever holds more, and waits, waits for
- *     sections that do not wait for it. Of those that hold more there is one at a time: RANK_EVENT's.
+ *  5. Locks of RANK_SMALL are taken in any order, by slock_hold(). A section that began with one of these does not wait
+ *     while it holds anything: it puts its own notes back, waits for the other one's end, and restarts. So whoever
+ *     holds more, and waits, waits for sections that do not wait for it. Of those that hold more there is one at a
+ *     time: RANK_EVENT's.
  */
 #ifndef RT_SECTION_H
 #define RT_SECTION_H
@@ -97,7 +101,10 @@ struct section_after {
 #define SECTION_NOTES ((LAYOUT_JOURNAL_SIZE - 0x100000 - SECTION_SPARE_SIZE) / sizeof(struct section_note))
 #define SECTION_AFTERS (0x100000 / sizeof(struct section_after) - 16)
 
-/* One for each number, in shared memory at section_host.journals; of a spare one the beginning, at the end of the other. Written by its thread while the section is not TAKEN. */
+/*
+ * One for each number, in shared memory at section_host.journals; of a spare one the beginning, at the end of the
+ * other. Written by its thread while the section is not TAKEN.
+ */
 struct journal {
 	u64 state;
 	u64 taker;     /* TAKEN: name of the section that puts this one's notes back; free as a lock is */
@@ -124,7 +131,8 @@ struct section {
 	u32 restartable;
 	struct journal *journal; /* the one in use */
 	u64 number;	     /* of that */
-	u64 bias_number;     /* the same, if locks may be biased to this thread: section_host.barrier() reaches it; else 0 */
+	/* the same, if locks may be biased to this thread: section_host.barrier() reaches it; else 0 */
+	u64 bias_number;
 	u64 name;	     /* of the present section */
 	u64 turn;
 	u64 stressed;	     /* serial of the one that was made to restart, see rt/stress.h */
@@ -141,7 +149,9 @@ struct section {
 	struct section_regs end;
 };
 
-/* FENCE_PASSED: the thread has been interrupted already if it runs, so it executes nothing but its handler from now on. */
+/*
+ * FENCE_PASSED: the thread has been interrupted already if it runs, so it executes nothing but its handler from now on.
+ */
 enum section_fence { FENCE_SENT, FENCE_PASSED, FENCE_DEAD, FENCE_FAILED };
 
 struct section_host {
@@ -150,9 +160,15 @@ struct section_host {
 	u64 noted_size;
 	/* Makes the thread with that number run its handler; see above. */
 	enum section_fence (*fence)(u32 number);
-	/* Returns once all that members' threads had stored before is visible, and they load again. NULL: that cannot be; nothing is biased. */
+	/*
+	 * Returns once all that members' threads had stored before is visible, and they load again. NULL: that cannot
+	 * be; nothing is biased.
+	 */
 	void (*barrier)(void);
-	/* What was put off. committed: false if the section was put back: nothing happened, but what lies about may be tidied. */
+	/*
+	 * What was put off. committed: false if the section was put back: nothing happened, but what lies about may be
+	 * tidied.
+	 */
 	void (*after)(u32 kind, u32 arg, u64 value, bool committed);
 };
 
@@ -173,8 +189,8 @@ void slock_hold(struct slock *l);
 /* The calling thread's section has it. */
 bool slock_is_held(const struct slock *l);
 /*
- * For check_slow(): the calling thread is in a section. That is known to it alone; what it has locked is in shared memory,
- * which proves nothing.
+ * For check_slow(): the calling thread is in a section. That is known to it alone; what it has locked is in shared
+ * memory, which proves nothing.
  */
 static inline bool section_is_open(void)
 {
@@ -182,14 +198,15 @@ static inline bool section_is_open(void)
 }
 
 /*
- * Outside of sections: work(arg). Its first section restarts by calling it again, so that nothing of the stack needs to be kept for that. What the
- * section changes in other frames, *arg among them, it must set again after slock_acquire().
+ * Outside of sections: work(arg). Its first section restarts by calling it again, so that nothing of the stack needs to
+ * be kept for that. What the section changes in other frames, *arg among them, it must set again after slock_acquire().
  */
 void section_run(void (*work)(void *arg), void *arg);
 
 /*
- * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the section restarts. For what
- * cannot be done in a section, and has to be known in it. Not while what was put off is done (section.after).
+ * In a section: it has not happened, and all locks are free; what(arg), which enters no section, is called; then the
+ * section restarts. For what cannot be done in a section, and has to be known in it. Not while what was put off is done
+ * (section.after).
  */
 void section_leave_for(void (*what)(void *arg), void *arg) __attribute__((noreturn));
 
@@ -216,8 +233,8 @@ static inline __attribute__((always_inline)) void section_store(u64 *p, u64 valu
 }
 
 /*
- * By the thread's signal handler, before it returns: was it in a section that is not its own any more? Then regs says where it is to go on
- * instead, and the first argument is to be `first`. False: back to where it was.
+ * By the thread's signal handler, before it returns: was it in a section that is not its own any more? Then regs says
+ * where it is to go on instead, and the first argument is to be `first`. False: back to where it was.
  */
 bool section_interrupted(struct section *s, u64 *rip, u64 *first);
 

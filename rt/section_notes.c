@@ -21,15 +21,15 @@ static inline __attribute__((always_inline)) void note(struct section *s, u64 at
 }
 
 #ifndef PCL_NO_NOTES /* a sanitizer has functions of these names */
-#define NOTE(bits, bytes)                                                                                                 \
-	void __asan_store##bytes##_noabort(const u##bits *p);                                                            \
-	void __asan_store##bytes##_noabort(const u##bits *p)                                                             \
-	{                                                                                                                \
-		u64 at = (u64)p - (u64)section_host.noted;                                                               \
-		struct section *s;                                                                                       \
-                                                                                                                         \
-		if (at < section_host.noted_size && (s = section_self())->noting)                                        \
-			note(s, at, bytes, *p);                                                                          \
+#define NOTE(bits, bytes)                                                                                              \
+	void __asan_store##bytes##_noabort(const u##bits *p);                                                          \
+	void __asan_store##bytes##_noabort(const u##bits *p)                                                           \
+	{                                                                                                              \
+		u64 at = (u64)p - (u64)section_host.noted;                                                             \
+		struct section *s;                                                                                     \
+                                                                                                                       \
+		if (at < section_host.noted_size && (s = section_self())->noting)                                      \
+			note(s, at, bytes, *p);                                                                        \
 	}
 
 /* The names that the compiler calls before each store: it takes them for the kernel's address sanitizer. */

@@ -63,7 +63,10 @@ static inline void section_do_afters(const struct journal *j, bool committed)
 	for (const struct section_after *a = j->after; n--; a++)
 		section_host.after(a->kind, a->arg, a->value, committed);
 }
-/* One attempt to see the end of the section with that name, or to bring it about; round: how many there were before. The caller is in a section. */
+/*
+ * One attempt to see the end of the section with that name, or to bring it about; round: how many there were before.
+ * The caller is in a section.
+ */
 void section_wait_for(struct section *s, u64 name, u32 round);
 
 #endif

@@ -48,7 +48,9 @@ void section_put_back(const struct journal *j)
 	}
 }
 
-/* The notes of a TAKEN section, or what it put off. May be begun again by another thread at any point: the same stores. */
+/*
+ * The notes of a TAKEN section, or what it put off. May be begun again by another thread at any point: the same stores.
+ */
 static void finish(struct section *s, struct journal *j, u64 state)
 {
 	bool done = state & SECTION_DONE;
@@ -67,8 +69,8 @@ static void finish(struct section *s, struct journal *j, u64 state)
 }
 
 /*
- * Somebody has taken it, who may be stopped or dead by now: whoever may put its notes back is as whoever holds a lock. True: it is
- * over, or may be; *taker: false, then the section to wait for.
+ * Somebody has taken it, who may be stopped or dead by now: whoever may put its notes back is as whoever holds a lock.
+ * True: it is over, or may be; *taker: false, then the section to wait for.
  */
 static bool finish_taken(struct section *s, struct journal *j, u64 state, u32 deep, u64 *taker)
 {
@@ -101,7 +103,10 @@ static bool stays(const struct journal *j, u64 state, u64 ns)
 	return state_of(j) == state;
 }
 
-/* Asks the section's thread whether it runs, and takes the section if there is no answer in time. True: look again at once. */
+/*
+ * Asks the section's thread whether it runs, and takes the section if there is no answer in time. True: look again at
+ * once.
+ */
 static bool challenge(struct journal *j, u32 number, u64 state)
 {
 	u64 challenged = next_serial(state) | SECTION_CHALLENGED | SECTION_WAITERS;
@@ -136,7 +141,10 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 			wait_for_taker(s, taker, round, deep + 1);
 		return;
 	}
-	/* A challenge is left to who made it: another one would restart the wait, for both. Unless that one is stopped too. */
+	/*
+	 * A challenge is left to who made it: another one would restart the wait, for both. Unless that one is stopped
+	 * too.
+	 */
 	if ((state & SECTION_CHALLENGED) && !stays(j, state, 2 * SECTION_GRACE_NS))
 		return;
 	if (round && challenge(j, (u32)(name >> SECTION_OWNER_SHIFT), state))

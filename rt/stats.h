@@ -1,8 +1,9 @@
 /*
  * Statistics of a session, for --stats. The rows are in rt/stats.def.
  *
- * The counters are in the arena, so that those of dead members stay. Each thread has its own, to which only it adds, without any locked
- * instruction: some are advanced for every sample. Before it has these it adds to stats_place. Counts are for people, never for decisions.
+ * The counters are in the arena, so that those of dead members stay. Each thread has its own, to which only it adds,
+ * without any locked instruction: some are advanced for every sample. Before it has these it adds to stats_place.
+ * Counts are for people, never for decisions.
  */
 #ifndef RT_STATS_H
 #define RT_STATS_H
@@ -26,13 +27,13 @@ static inline void stats_add_own(u64 *p, u64 n)
 	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(n) : "cc");
 }
 
-#define stat_add(name, n)                                                                                                        \
-	do {                                                                                                                     \
-		struct stats *own_ = stats_self();                                                                               \
-		if (own_)                                                                                                        \
-			stats_add_own(&own_->name, (u64)(n));                                                                    \
-		else                                                                                                             \
-			(void)__atomic_fetch_add(&stats_place->name, (u64)(n), __ATOMIC_RELAXED);                                \
+#define stat_add(name, n)                                                                                              \
+	do {                                                                                                           \
+		struct stats *own_ = stats_self();                                                                     \
+		if (own_)                                                                                              \
+			stats_add_own(&own_->name, (u64)(n));                                                          \
+		else                                                                                                   \
+			(void)__atomic_fetch_add(&stats_place->name, (u64)(n), __ATOMIC_RELAXED);                      \
 	} while (0)
 #define stat_inc(name) stat_add(name, 1)
 

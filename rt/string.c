@@ -1,8 +1,8 @@
 /*
  * Memory and string functions for the runtime. Hosted programs use the C library's.
  *
- * Sizes below 16 are moved with two overlapping words, sizes up to COPY_WORDS word by word, more with rep movsb, which is
- * the fastest way without vector registers. The build turns off the compiler's loop-to-memcpy transformation.
+ * Sizes below 16 are moved with two overlapping words, sizes up to COPY_WORDS word by word, more with rep movsb, which
+ * is the fastest way without vector registers. The build turns off the compiler's loop-to-memcpy transformation.
  */
 #include "abi/types.h"
 #define RT_STRING_DEFINED_HERE

@@ -20,7 +20,10 @@ char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 char *strstr(const char *haystack, const char *needle);
 
-/* A freestanding compiler takes them for functions like any other; but a copy of four bytes is to be a load and a store. */
+/*
+ * A freestanding compiler takes them for functions like any other; but a copy of four bytes is to be a load and a
+ * store.
+ */
 #if defined(PCL_RUNTIME) && !defined(RT_STRING_DEFINED_HERE)
 #define memcpy(dst, src, n) __builtin_memcpy(dst, src, n)
 #define memmove(dst, src, n) __builtin_memmove(dst, src, n)

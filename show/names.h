@@ -14,8 +14,8 @@ struct show_flag {
 };
 
 /*
- * Appends the names of value's bits joined by '|', the rest in hexadecimal, `zero` if value is 0. Returns the new end, as
- * rt_append.
+ * Appends the names of value's bits joined by '|', the rest in hexadecimal, `zero` if value is 0. Returns the new end,
+ * as rt_append.
  */
 size_t show_flags(char *buf, size_t size, size_t at, u64 value, const struct show_flag *table, const char *zero);
 

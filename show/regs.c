@@ -20,7 +20,8 @@ size_t show_regs(char *buf, size_t size, const struct show_regs *regs)
 	size_t at = 0;
 
 	for (unsigned i = 0; i < 16; i++)
-		at = rt_append(buf, size, at, "%s%-3s %016lx%s", i % 4 ? "  " : "", names[i], regs->gpr[i], i % 4 == 3 ? "\n" : "");
+		at = rt_append(buf, size, at, "%s%-3s %016lx%s", i % 4 ? "  " : "", names[i], regs->gpr[i],
+			       i % 4 == 3 ? "\n" : "");
 	at = rt_append(buf, size, at, "rip %016lx\n", regs->rip);
 	at = rt_append(buf, size, at, "rflags %lx ", regs->rflags);
 	at = show_flags(buf, size, at, regs->rflags & ~FLAGS_ALWAYS, flag_names, "-");

@@ -18,7 +18,9 @@ struct show_call {
 	long (*read_str)(char *dst, gva src, size_t size);
 };
 
-/* Writes one line without a newline, e.g. openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3. Returns its length. */
+/*
+ * Writes one line without a newline, e.g. openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3. Returns its length.
+ */
 size_t show_syscall(char *buf, size_t size, const struct show_call *call);
 
 /* Appends bytes as a C string literal with its quotes; "..." after it if cut. Returns the new end, as rt_append. */

@@ -80,7 +80,10 @@ static bool interrupted(const struct cpu_call *signal, struct cpu_call *out, u64
 	return true;
 }
 
-/* The memory of the stack that sp is in. Entries elsewhere are of other stacks: of coroutines, or of what a handler interrupted. */
+/*
+ * The memory of the stack that sp is in. Entries elsewhere are of other stacks: of coroutines, or of what a handler
+ * interrupted.
+ */
 static void find_stack(u64 sp, struct dbt_mapping *out)
 {
 	if (dbt_host_mapping(sp, out))

@@ -13,8 +13,10 @@
 
 struct emit {
 	u8 *p;
-	u8 *done; /* behind the last instruction's effect, where more follows that puts registers back; NULL: nothing does */
-	u8 *fix; /* the displacement of the last operand relative to rip, which a copy must change; NULL: noted, or none */
+	/* behind the last instruction's effect, where more follows that puts registers back; NULL: nothing does */
+	u8 *done;
+	/* the displacement of the last operand relative to rip, which a copy must change; NULL: noted, or none */
+	u8 *fix;
 };
 
 static inline void emit8(struct emit *e, u8 b)
@@ -147,7 +149,9 @@ static inline void emit_jmp_cpu(struct emit *e, s32 disp)
 	emit_cpu_mem(e, 4, disp);
 }
 
-/* The 32-bit displacement at `at` so that the instruction ending after it reaches `to`. Atomic if `at` crosses no line. */
+/*
+ * The 32-bit displacement at `at` so that the instruction ending after it reaches `to`. Atomic if `at` crosses no line.
+ */
 static inline void emit_patch_rel32(u8 *at, const u8 *to)
 {
 	s32 rel = (s32)(to - (at + 4));
@@ -187,8 +191,8 @@ static inline void emit_nops(struct emit *e, unsigned n)
 }
 
 /*
- * Pads so that a displacement that comes after `before` more bytes does not cross a cache line: other threads may run the
- * branch while it is patched.
+ * Pads so that a displacement that comes after `before` more bytes does not cross a cache line: other threads may run
+ * the branch while it is patched.
  */
 static inline void emit_align_rel32(struct emit *e, unsigned before)
 {

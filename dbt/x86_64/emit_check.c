@@ -3,7 +3,9 @@
 #include "dbt/watch.h"
 #include "rt/log.h"
 
-/* mov $-want, %rcx; add the size bytes at addr; on to the next check if that is zero, else out by way of `stale` later */
+/*
+ * mov $-want, %rcx; add the size bytes at addr; on to the next check if that is zero, else out by way of `stale` later
+ */
 static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
 {
 	u64 want = 0;

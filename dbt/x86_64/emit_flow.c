@@ -1,6 +1,6 @@
 /*
- * One guest instruction, of which control transfers are most of the work: see dbt/trace.h. Each emit_ function of an instruction returns where the
- * trace may go on, or 0.
+ * One guest instruction, of which control transfers are most of the work: see dbt/trace.h. Each emit_ function of an
+ * instruction returns where the trace may go on, or 0.
  */
 #include "dbt/calls.h"
 #include "dbt/ibl.h"
@@ -32,8 +32,8 @@ static u8 *emit_jmp_unlinked(void)
 }
 
 /*
- * Where a conditional branch jumps to. When taken branches are counted or noted, the way there leads over that (which keeps
- * the flags) in the cold part, and it is the jump there that is linked.
+ * Where a conditional branch jumps to. When taken branches are counted or noted, the way there leads over that (which
+ * keeps the flags) in the cold part, and it is the jump there that is linked.
  */
 static void conditional_exit(u64 from, u64 target, u8 *patch)
 {

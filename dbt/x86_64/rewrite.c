@@ -7,8 +7,8 @@
 #define HOME ((s32)CPU_AT(stolen))
 
 /*
- * Registers that may be scratch: every addressing form can use them as a base without a special case (not rsp, rbp, r12,
- * r13), and they can be named in rec.spills (not r15).
+ * Registers that may be scratch: every addressing form can use them as a base without a special case (not rsp, rbp,
+ * r12, r13), and they can be named in rec.spills (not r15).
  */
 #define PLAIN_BASES (0x4fcfu & ~STOLEN_BIT)
 
@@ -57,7 +57,8 @@ static bool push_pop_stolen(struct emit *e, const struct insn *in)
 }
 
 /*
- * op %stolen, %reg and op %reg, %stolen become op home, %reg and op %reg, home. Returns false if the form does not allow it.
+ * op %stolen, %reg and op %reg, %stolen become op home, %reg and op %reg, home. Returns false if the form does not
+ * allow it.
  */
 static bool stolen_as_memory(struct emit *e, const u8 *bytes, const struct insn *in)
 {

@@ -63,8 +63,8 @@ gva dbt_rseq_cs_begins(gva pc)
 }
 
 /*
- * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of dbt_rseq_cs_abort. For others there
- * are pages. With dbt_lock.
+ * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of
+ * dbt_rseq_cs_abort. For others there are pages. With dbt_lock.
  */
 static u32 page_sig[SIG_PAGES], npages;
 
@@ -75,7 +75,8 @@ static u64 page_of(u32 i)
 
 static long make_page(u64 page, u32 sig)
 {
-	long ret = sys6(__NR_mmap, page, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	long ret = sys6(__NR_mmap, page, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			0);
 	struct emit e = {.p = (u8 *)page};
 
 	if (ret < 0)
@@ -126,20 +127,22 @@ static bool is_descriptor(u64 addr, struct rseq_cs *cs)
 {
 	u32 sig;
 
-	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || !has(addr, PROT_READ) || guest_read(cs, addr, sizeof(*cs)))
+	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || !has(addr, PROT_READ) ||
+	    guest_read(cs, addr, sizeof(*cs)))
 		return false;
 	if (cs->version || cs->flags || !cs->post_commit_offset || cs->post_commit_offset > SECTION_MAX)
 		return false;
 	if (cs->start_ip < LOWEST || cs->start_ip >= TASK_END || cs->abort_ip < LOWEST || cs->abort_ip >= TASK_END)
 		return false;
-	if (cs->abort_ip - cs->start_ip < cs->post_commit_offset || !has(cs->start_ip, PROT_EXEC) || !has(cs->abort_ip - SIG_SIZE, PROT_EXEC))
+	if (cs->abort_ip - cs->start_ip < cs->post_commit_offset || !has(cs->start_ip, PROT_EXEC) ||
+	    !has(cs->abort_ip - SIG_SIZE, PROT_EXEC))
 		return false;
 	return !guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) && is_signature(sig);
 }
 
 /*
- * The address of static data that the instruction puts somewhere, or 0. Of memory made at run time nothing is read, since that would show: where a page
- * was not touched before, the error code of a fault is another.
+ * The address of static data that the instruction puts somewhere, or 0. Of memory made at run time nothing is read,
+ * since that would show: where a page was not touched before, the error code of a fault is another.
  */
 static u64 address_loaded(const struct insn *in, u64 pc)
 {
@@ -163,7 +166,8 @@ bool rseq_cs_learn(const struct insn *in, u64 pc)
 		if (sections[i].start == cs.start_ip && sections[i].end == cs.start_ip + cs.post_commit_offset)
 			return false;
 	if (dbt_rseq_cs_known == SECTIONS) {
-		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS, (u64)cs.start_ip);
+		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS,
+			   (u64)cs.start_ip);
 		return false;
 	}
 	sections[dbt_rseq_cs_known] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
@@ -258,7 +262,10 @@ static void set_range(struct rseq_cs *range, u32 start, u32 end)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The entry of guarded code. Another thread may just have learned of the section: then it is about to forget other code. */
+/*
+ * The entry of guarded code. Another thread may just have learned of the section: then it is about to forget other
+ * code.
+ */
 static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 entry;

@@ -15,8 +15,8 @@ static void execute(u32 leaf, u32 subleaf, u32 r[4])
 }
 
 /*
- * A virtual machine takes some microseconds for each, and the C library asks a dozen times for the same of these in each start. They have no
- * subleaves, and change with nothing but the CPU, if that.
+ * A virtual machine takes some microseconds for each, and the C library asks a dozen times for the same of these in
+ * each start. They have no subleaves, and change with nothing but the CPU, if that.
  */
 static bool is_kept(u32 leaf)
 {

@@ -89,7 +89,10 @@ static struct xsave_area *vector_buffer(struct thread *t)
 	return (struct xsave_area *)(thread_area(t) + THREAD_XSAVE);
 }
 
-/* Of the features in use. Of all that are enabled the processor knows it: a virtual machine takes microseconds for each cpuid. */
+/*
+ * Of the features in use. Of all that are enabled the processor knows it: a virtual machine takes microseconds for each
+ * cpuid.
+ */
 static u32 area_size(u64 enabled)
 {
 	u32 r[4], size = LEGACY_SIZE + HEADER_SIZE;

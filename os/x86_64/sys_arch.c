@@ -1,8 +1,8 @@
 /*
  * arch_prctl, and map_shadow_stack.
  *
- * Shadow stacks: as a kernel without CONFIG_X86_USER_SHADOW_STACK. Translated code returns by lookup, so a shadow stack would never agree. A program
- * that is marked for them runs without.
+ * Shadow stacks: as a kernel without CONFIG_X86_USER_SHADOW_STACK. Translated code returns by lookup, so a shadow stack
+ * would never agree. A program that is marked for them runs without.
  *
  * ARCH_SET_CPUID: the runtime executes the guest's cpuid and some of its own, so the processor is never told to fault.
  */

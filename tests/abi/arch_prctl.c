@@ -1,6 +1,6 @@
 /*
- * Features of the processor that a program asks the kernel for: shadow stacks, which a kernel may be built without, and cpuid that faults. Answers
- * are those of such a kernel; the program runs on as it was.
+ * Features of the processor that a program asks the kernel for: shadow stacks, which a kernel may be built without, and
+ * cpuid that faults. Answers are those of such a kernel; the program runs on as it was.
  */
 #include <cpuid.h>
 #include <sys/syscall.h>

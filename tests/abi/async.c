@@ -1,6 +1,6 @@
 /*
- * Signals of events' wakeups: O_ASYNC, FIOASYNC, F_SETOWN, F_SETOWN_EX and F_SETSIG, and the siginfo that says why. Each overflow is a
- * signal, whether it wakes pollers or not, and so is each wakeup by side-band records.
+ * Signals of events' wakeups: O_ASYNC, FIOASYNC, F_SETOWN, F_SETOWN_EX and F_SETSIG, and the siginfo that says why.
+ * Each overflow is a signal, whether it wakes pollers or not, and so is each wakeup by side-band records.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -91,7 +91,10 @@ static void test_siginfo(void)
 	expect_info(SIG_RT, POLL_IN, w.fd, BAND_IN);
 	waker_close(&w);
 
-	/* Without F_SETSIG there is no siginfo; with it, SIGIO has one, and numbers whose codes mean something say SI_SIGIO. */
+	/*
+	 * Without F_SETSIG there is no siginfo; with it, SIGIO has one, and numbers whose codes mean something say
+	 * SI_SIGIO.
+	 */
 	w = clocked_open(0);
 	set_async(w.fd, 0, 1);
 	burn_through(&w, 2);

@@ -1,6 +1,6 @@
 /*
- * Counts of breakpoints: every length and type, accesses that only touch the edge, instructions with several accesses, string
- * instructions (a hit for each iteration), implicit operands, addresses by fs and by the stack pointer.
+ * Counts of breakpoints: every length and type, accesses that only touch the edge, instructions with several accesses,
+ * string instructions (a hit for each iteration), implicit operands, addresses by fs and by the stack pointer.
  */
 #include "tests/abi/breakpoint.h"
 
@@ -91,7 +91,11 @@ static void several_accesses(void)
 	watch(buf + 64, 8);
 	counts(1, 1, __asm__ volatile("incq %0" : "+m"(AT(long, 64))));
 	counts(1, 1, __asm__ volatile("lock xaddq %1, %0" : "+m"(AT(long, 64)), "+r"(one)));
-	counts(1, 1, __asm__ volatile("xorl %%eax, %%eax; lock cmpxchgq %1, %0" : "+m"(AT(long, 64)) : "r"(zero) : "rax"));
+	counts(1, 1,
+	       __asm__ volatile("xorl %%eax, %%eax; lock cmpxchgq %1, %0"
+				: "+m"(AT(long, 64))
+				: "r"(zero)
+				: "rax"));
 	counts(1, 2, __asm__ volatile("pushq %0; popq %0" : "+m"(AT(long, 64))));
 	counts(1, 1, __asm__ volatile("movsq" : : "S"(other), "D"(buf + 64) : "memory"));
 	counts(0, 1, __asm__ volatile("xlat" : : "b"(buf), "a"(65) : "memory"));
@@ -150,7 +154,8 @@ NOINLINE static long called(long n)
 
 static void execution(void)
 {
-	long fd = bp_open(HW_BREAKPOINT_X, (void *)called, 8), again = bp_open(HW_BREAKPOINT_X, (void *)called, 8), n = 0;
+	long fd = bp_open(HW_BREAKPOINT_X, (void *)called, 8), again = bp_open(HW_BREAKPOINT_X, (void *)called, 8),
+	     n = 0;
 
 	for (int i = 0; i < 1000; i++)
 		n = called(n);

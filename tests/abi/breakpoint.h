@@ -1,4 +1,7 @@
-/* Breakpoint events of the calling task, for tests that compare counts and samples with what the processor's debug registers do. */
+/*
+ * Breakpoint events of the calling task, for tests that compare counts and samples with what the processor's debug
+ * registers do.
+ */
 #ifndef TESTS_ABI_BREAKPOINT_H
 #define TESTS_ABI_BREAKPOINT_H
 

@@ -1,4 +1,6 @@
-/* What x86 Linux refuses of attr.bp_type, bp_addr and bp_len, and with which errno; nothing is left open by a refusal. */
+/*
+ * What x86 Linux refuses of attr.bp_type, bp_addr and bp_len, and with which errno; nothing is left open by a refusal.
+ */
 #include <time.h>
 #include "tests/abi/breakpoint.h"
 
@@ -82,7 +84,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		refused_with(places[i].err, bp_attr(places[i].type, buf + places[i].off, places[i].len));
 		if (failures)
-			printf("at type %u offset %ld length %lu\n", places[i].type, places[i].off, (long)places[i].len);
+			printf("at type %u offset %ld length %lu\n", places[i].type, places[i].off,
+			       (long)places[i].len);
 	}
 	for (size_t i = 0; i < sizeof(kernel_addresses) / sizeof(u64); i++) {
 		refused_with(EINVAL, bp_attr(HW_BREAKPOINT_W, (void *)kernel_addresses[i], 8));

@@ -1,6 +1,6 @@
 /*
- * PERF_EVENT_IOC_MODIFY_ATTRIBUTES: what may differ from the open, that attr.disabled decides whether it counts afterwards, also
- * after a refusal, and that counts stay.
+ * PERF_EVENT_IOC_MODIFY_ATTRIBUTES: what may differ from the open, that attr.disabled decides whether it counts
+ * afterwards, also after a refusal, and that counts stay.
  */
 #include "tests/abi/breakpoint.h"
 
@@ -134,7 +134,10 @@ static void others(void)
 	close((int)fd);
 }
 
-/* Without PERF_SAMPLE_BRANCH_STACK the event has a branch_sample_type of 0, and the attr that it was opened with is another. */
+/*
+ * Without PERF_SAMPLE_BRANCH_STACK the event has a branch_sample_type of 0, and the attr that it was opened with is
+ * another.
+ */
 static void branches(void)
 {
 	attr = bp_attr(HW_BREAKPOINT_W, word, 8);

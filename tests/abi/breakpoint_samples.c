@@ -1,6 +1,6 @@
 /*
- * Samples of breakpoints: execution ones have the instruction's own address, data ones that of the next instruction (a string
- * instruction's own until it is done), ADDR is the breakpoint's; periods; registers are those at that point.
+ * Samples of breakpoints: execution ones have the instruction's own address, data ones that of the next instruction (a
+ * string instruction's own until it is done), ADDR is the breakpoint's; periods; registers are those at that point.
  */
 #include "tests/abi/breakpoint.h"
 
@@ -24,7 +24,8 @@ static struct bp_ring open_ring(u32 type, const void *addr, u64 period, u64 samp
 
 static void store(void)
 {
-	struct bp_ring r = open_ring(HW_BREAKPOINT_W, buf + 64, 1, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR);
+	struct bp_ring r =
+		open_ring(HW_BREAKPOINT_W, buf + 64, 1, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR);
 	const u64 *s;
 
 	__asm__ volatile("mov $1, %%eax\n"
@@ -73,7 +74,8 @@ static void string(void)
 
 static void execution(void)
 {
-	struct bp_ring r = open_ring(HW_BREAKPOINT_X, st_exec, 1, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR);
+	struct bp_ring r =
+		open_ring(HW_BREAKPOINT_X, st_exec, 1, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR);
 	struct bp_ring rep = open_ring(HW_BREAKPOINT_X, st_exec_rep, 1, PERF_SAMPLE_IP);
 	void *to = buf + 58;
 	long n = 14;

@@ -1,6 +1,6 @@
 /*
- * Whose accesses a breakpoint counts: threads and children that inherit it, a thread of its own without it, another process by its
- * id, every task on a CPU; and what is left of it when the task forks, or when it is closed.
+ * Whose accesses a breakpoint counts: threads and children that inherit it, a thread of its own without it, another
+ * process by its id, every task on a CPU; and what is left of it when the task forks, or when it is closed.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,12 +1,13 @@
 /*
- * PERF_SAMPLE_CALLCHAIN by frame pointers: of code whose frames are known, each chain is exactly the frames that there are; no more than
- * sample_max_stack; none with exclude_callchain_user; a frame pointer that leads nowhere ends it, one that leads in a circle fills it.
+ * PERF_SAMPLE_CALLCHAIN by frame pointers: of code whose frames are known, each chain is exactly the frames that there
+ * are; no more than sample_max_stack; none with exclude_callchain_user; a frame pointer that leads nowhere ends it, one
+ * that leads in a circle fills it.
  */
 #include "tests/abi/sampling.h"
 
 /*
- * cc_outer(n, rbp) makes a frame, calls cc_middle, which makes one and calls cc_leaf, which makes one and spins n times. If rbp is not 0,
- * it stands in for the next frame of cc_outer's.
+ * cc_outer(n, rbp) makes a frame, calls cc_middle, which makes one and calls cc_leaf, which makes one and spins n
+ * times. If rbp is not 0, it stands in for the next frame of cc_outer's.
  */
 void cc_outer(long n, void *rbp);
 extern char cc_outer_back[], cc_middle_back[], cc_spin[], cc_spun[];

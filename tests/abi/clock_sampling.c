@@ -1,6 +1,6 @@
 /*
- * cpu-clock and task-clock sample by the CPU time that the task uses: as many samples as the frequency says while it computes,
- * also between many system calls, none while it sleeps; and nobody sees a system call interrupted or cut.
+ * cpu-clock and task-clock sample by the CPU time that the task uses: as many samples as the frequency says while it
+ * computes, also between many system calls, none while it sleeps; and nobody sees a system call interrupted or cut.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,13 +42,16 @@ static void count_while_computing(u64 config)
 	ns = perf_value(s.fd);
 	samples = sampler_take(&s);
 	expect(samples * 1000000000 / FREQUENCY <= (u64)ns + 2 * 1000000000 / FREQUENCY, 1);
-	expect(samples * 1000000000 / FREQUENCY >= (u64)ns / 2, 1); /* each time that it is preempted costs Linux part of a period */
+	/* each time that it is preempted costs Linux part of a period */
+	expect(samples * 1000000000 / FREQUENCY >= (u64)ns / 2, 1);
 	if (failures)
 		printf("%lu samples in %ld ns\n", samples, ns);
 	sampler_close(&s);
 }
 
-/* In user mode nearly all the time, with system calls so often that the clock rarely runs out without one in between. */
+/*
+ * In user mode nearly all the time, with system calls so often that the clock rarely runs out without one in between.
+ */
 static void count_between_calls(void)
 {
 	struct perf_attr a = clock_attr(PERF_COUNT_SW_TASK_CLOCK);

@@ -1,6 +1,6 @@
 /*
- * execve(2) beside threads and processes that open and close files, see storm.h: when it fails, no number was taken; when it succeeds, the
- * descriptors are those that there were.
+ * execve(2) beside threads and processes that open and close files, see storm.h: when it fails, no number was taken;
+ * when it succeeds, the descriptors are those that there were.
  */
 #include "tests/abi/storm.h"
 
@@ -43,7 +43,10 @@ static void fails_to_exec(void)
 	expect(syscall(SYS_execveat, 250, "x", argv, argv + 1, 0) < 0 ? errno : 0, EBADF);
 }
 
-/* Beside the storm, by another thread than the first, relative to the directory, by a descriptor: the descriptors are those that there were. */
+/*
+ * Beside the storm, by another thread than the first, relative to the directory, by a descriptor: the descriptors are
+ * those that there were.
+ */
 static void *execs(void *how)
 {
 	char *by_path[] = {"sh", "-c", "test -e /proc/self/fd/201 && test ! -e /proc/self/fd/202 && exit 9", NULL};

@@ -1,6 +1,6 @@
 /*
- * Descriptors get the lowest free number, and what a thread puts at a number that it knows is free stays there, however often
- * events of other threads wake somebody meanwhile.
+ * Descriptors get the lowest free number, and what a thread puts at a number that it knows is free stays there, however
+ * often events of other threads wake somebody meanwhile.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,7 @@
-/* Descriptor numbers beside everything that pcl does, see storm.h. Natively no call takes numbers besides those that it returns. */
+/*
+ * Descriptor numbers beside everything that pcl does, see storm.h. Natively no call takes numbers besides those that it
+ * returns.
+ */
 #include <linux/hw_breakpoint.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -55,8 +58,8 @@ static int begin_other(int *tids)
 
 static void begin_others(void)
 {
-	static const u64 kind[KINDS] = {PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_CONTEXT_SWITCHES,
-					PERF_COUNT_SW_CPU_MIGRATIONS};
+	static const u64 kind[KINDS] = {PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
+					PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS};
 	int *tids = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	other[0].pid = other[0].tid = begin_other(NULL);
@@ -241,7 +244,8 @@ static void opens_hardware(void)
 static void opens_breakpoint(void)
 {
 	static long watched;
-	struct perf_attr a = {.type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .exclude_kernel = 1};
+	struct perf_attr a = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .exclude_kernel = 1};
 
 	a.bp_addr = (u64)&watched;
 	a.bp_len = sizeof(watched);

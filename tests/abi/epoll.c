@@ -1,6 +1,7 @@
 /*
- * epoll on events: level triggered, edge triggered and one-shot, each wakeup is reported once; POLLHUP is reported by every
- * level-triggered wait. Instances that are inherited and duplicated, and other files in the same instance, go on as they do.
+ * epoll on events: level triggered, edge triggered and one-shot, each wakeup is reported once; POLLHUP is reported by
+ * every level-triggered wait. Instances that are inherited and duplicated, and other files in the same instance, go on
+ * as they do.
  */
 #include <sys/epoll.h>
 #include "tests/abi/wakeup.h"

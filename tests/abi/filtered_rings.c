@@ -1,6 +1,6 @@
 /*
- * Two threads take turns on one CPU and sample into one ring, in a program whose seccomp filter kills for membarrier(2): what the
- * runtime does so that both may write there has to do without it.
+ * Two threads take turns on one CPU and sample into one ring, in a program whose seccomp filter kills for
+ * membarrier(2): what the runtime does so that both may write there has to do without it.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,6 +1,6 @@
 /*
- * The user's signal queue is full (RLIMIT_SIGPENDING): what counts does not depend on it. Where the kernel counts software events only, those
- * are looked at.
+ * The user's signal queue is full (RLIMIT_SIGPENDING): what counts does not depend on it. Where the kernel counts
+ * software events only, those are looked at.
  */
 #include <pthread.h>
 #include <sys/resource.h>

@@ -12,7 +12,8 @@ static long event(int group, int disabled)
 	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_TASK_CLOCK);
 
 	a.disabled = (unsigned)disabled;
-	a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a.read_format =
+		PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return perf_open(&a, 0, -1, group, 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * POLLHUP at the end of a monitored process, however it ends and whoever waits for it; with attr.inherit at the end of the last of its
- * family. Sleepers are woken.
+ * POLLHUP at the end of a monitored process, however it ends and whoever waits for it; with attr.inherit at the end of
+ * the last of its family. Sleepers are woken.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,4 +1,7 @@
-/* Inherited events: what children count arrives in the parent's event; RESET leaves what dead children counted (a quirk). */
+/*
+ * Inherited events: what children count arrives in the parent's event; RESET leaves what dead children counted (a
+ * quirk).
+ */
 #include <pthread.h>
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"

@@ -1,5 +1,6 @@
 /*
- * 200 inherited events x 2,000 threads that live at the same time: every thread comes to be, every event counts all of them.
+ * 200 inherited events x 2,000 threads that live at the same time: every thread comes to be, every event counts all of
+ * them.
  *
  * Run by hand: inherit_many EVENTS THREADS prints what it takes to make and to end a thread.
  */
@@ -126,7 +127,8 @@ int main(int argc, char **argv)
 	ended = now();
 	prctl(PR_TASK_PERF_EVENTS_DISABLE);
 	if (argc > 2)
-		printf("%d events, %d threads: %.1f us to make one, %.1f us to end one\n", events, n, (made - begin) / n, (ended - made) / n);
+		printf("%d events, %d threads: %.1f us to make one, %.1f us to end one\n", events, n,
+		       (made - begin) / n, (ended - made) / n);
 	check(fd, hardware, events, n);
 	return perf_result();
 }

@@ -75,8 +75,8 @@ static void threads(void)
 }
 
 /*
- * With a period above what one thread does there is no sample of any: their counts are not added up. On one CPU, for those of
- * different ones are not added up either.
+ * With a period above what one thread does there is no sample of any: their counts are not added up. On one CPU, for
+ * those of different ones are not added up either.
  */
 static void test_periods_are_per_task(void)
 {

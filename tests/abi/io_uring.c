@@ -1,6 +1,6 @@
 /*
- * io_uring: pcl answers as a kernel without it, so nothing of a ring can touch its descriptors. Natively, and if the answer is a ring, a request
- * that closes a descriptor does that; under pcl the plain system calls do the work.
+ * io_uring: pcl answers as a kernel without it, so nothing of a ring can touch its descriptors. Natively, and if the
+ * answer is a ring, a request that closes a descriptor does that; under pcl the plain system calls do the work.
  */
 #include <linux/io_uring.h>
 #include <sys/mman.h>
@@ -14,9 +14,12 @@ static long result(long ret)
 /* One request on a new ring: its result. */
 static int submit(int ring, const struct io_uring_params *p, const struct io_uring_sqe *sqe)
 {
-	char *sq = mmap(NULL, p->sq_off.array + p->sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
-	char *cq = mmap(NULL, p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_CQ_RING);
-	struct io_uring_sqe *sqes = mmap(NULL, p->sq_entries * sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+	char *sq = mmap(NULL, p->sq_off.array + p->sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring,
+			IORING_OFF_SQ_RING);
+	char *cq = mmap(NULL, p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
+			MAP_SHARED, ring, IORING_OFF_CQ_RING);
+	struct io_uring_sqe *sqes =
+		mmap(NULL, p->sq_entries * sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
 
 	sqes[0] = *sqe;
 	*(unsigned *)(sq + p->sq_off.array) = 0;

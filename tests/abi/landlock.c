@@ -1,6 +1,6 @@
 /*
- * A program that restricts itself by Landlock: what it then may not open stays shut, and all else goes on: fork, exec (of what its rules allow to be
- * executed, and not of what they only allow to be read), events.
+ * A program that restricts itself by Landlock: what it then may not open stays shut, and all else goes on: fork, exec
+ * (of what its rules allow to be executed, and not of what they only allow to be read), events.
  */
 #include <linux/landlock.h>
 #include <limits.h>
@@ -18,7 +18,8 @@ static long result(long ret)
 
 static void allow(int rules, const char *path, unsigned long access)
 {
-	struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = open(path, O_PATH | O_CLOEXEC)};
+	struct landlock_path_beneath_attr rule = {.allowed_access = access,
+						  .parent_fd = open(path, O_PATH | O_CLOEXEC)};
 
 	if (rule.parent_fd < 0)
 		return;

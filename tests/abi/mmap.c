@@ -1,5 +1,6 @@
 /*
- * mmap(2) of events: which sizes, offsets, protections and flags, what may be done with the mapping afterwards, and whose it is.
+ * mmap(2) of events: which sizes, offsets, protections and flags, what may be done with the mapping afterwards, and
+ * whose it is.
  *
  * Events that count nothing and do not sample: Linux maps them like any other.
  */
@@ -91,7 +92,8 @@ static void test_flags(void)
 
 static void test_events(void)
 {
-	long fd = open_dummy(-1, 0), other = open_dummy(-1, 0), inherited = open_dummy(-1, 1), on_cpu = open_dummy(0, 1);
+	long fd = open_dummy(-1, 0), other = open_dummy(-1, 0), inherited = open_dummy(-1, 1),
+	     on_cpu = open_dummy(0, 1);
 	char *a = map(fd, 3);
 
 	expect(try_pages(fd, 3), 0);

@@ -1,5 +1,6 @@
 /*
- * Self-monitoring without system calls, by the man page's loop: seqlock, offset, rdpmc. Needs a PMU: pcl's own, or a host's.
+ * Self-monitoring without system calls, by the man page's loop: seqlock, offset, rdpmc. Needs a PMU: pcl's own, or a
+ * host's.
  *
  * What read(2) and the page say of one moment is the same number.
  */
@@ -54,8 +55,11 @@ static __attribute__((noinline)) unsigned long measure(unsigned long n)
 
 static long open_hw(unsigned long config)
 {
-	struct perf_attr attr = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config, .exclude_kernel = 1, .exclude_hv = 1};
+	struct perf_attr attr = {.type = PERF_TYPE_HARDWARE,
+				 .size = sizeof(attr),
+				 .config = config,
+				 .exclude_kernel = 1,
+				 .exclude_hv = 1};
 
 	return perf_open(&attr, 0, -1, -1, 0);
 }
@@ -219,7 +223,9 @@ static void test_clock(void)
 		ns = page->time_zero + (tsc >> page->time_shift) * page->time_mult +
 		     (((tsc & ((1ul << page->time_shift) - 1)) * page->time_mult) >> page->time_shift);
 		expect(ns > last, 1);
-		expect(labs((long)(ns - ((unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec))) < 1000000000, 1);
+		expect(labs((long)(ns - ((unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec))) <
+			       1000000000,
+		       1);
 		last = ns;
 	}
 	unmap_event();
@@ -229,8 +235,11 @@ static void test_clock(void)
 /* An event of all tasks on the CPU that we are on: from there, by any thread, as read(2) gives it. */
 static void test_cpu(unsigned long config)
 {
-	struct perf_attr attr = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = config, .exclude_kernel = 1, .exclude_hv = 1};
+	struct perf_attr attr = {.type = PERF_TYPE_HARDWARE,
+				 .size = sizeof(attr),
+				 .config = config,
+				 .exclude_kernel = 1,
+				 .exclude_hv = 1};
 	int cpu = sched_getcpu();
 	cpu_set_t one, all;
 	unsigned long n;

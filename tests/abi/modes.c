@@ -17,10 +17,12 @@ static long event(unsigned long config, unsigned user, unsigned kernel)
 int main(void)
 {
 	struct timespec ms = {0, 1000000};
-	long switches_u = event(PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 0), moves_u = event(PERF_COUNT_SW_CPU_MIGRATIONS, 1, 0);
+	long switches_u = event(PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 0),
+	     moves_u = event(PERF_COUNT_SW_CPU_MIGRATIONS, 1, 0);
 	long faults_u = event(PERF_COUNT_SW_PAGE_FAULTS, 1, 0), major_u = event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1, 0);
 	long clock_none = event(PERF_COUNT_SW_TASK_CLOCK, 0, 0), faults_none = event(PERF_COUNT_SW_PAGE_FAULTS, 0, 0);
-	long align = event(PERF_COUNT_SW_ALIGNMENT_FAULTS, 1, 0), emulation = event(PERF_COUNT_SW_EMULATION_FAULTS, 1, 0);
+	long align = event(PERF_COUNT_SW_ALIGNMENT_FAULTS, 1, 0),
+	     emulation = event(PERF_COUNT_SW_EMULATION_FAULTS, 1, 0);
 	long dummy = event(PERF_COUNT_SW_DUMMY, 1, 0);
 	long switches = event(PERF_COUNT_SW_CONTEXT_SWITCHES, 1, 1); /* may be refused: EACCES */
 	volatile char *p = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
 /*
- * Code in sealed mappings: nothing may change their protection any more, the translator neither. What is sealed and writable is written, by the program
- * and by the kernel, before and after it is executed.
+ * Code in sealed mappings: nothing may change their protection any more, the translator neither. What is sealed and
+ * writable is written, by the program and by the kernel, before and after it is executed.
  */
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"

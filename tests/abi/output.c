@@ -1,6 +1,6 @@
 /*
- * Where records go: SET_OUTPUT, PERF_FLAG_FD_OUTPUT and PAUSE_OUTPUT, LOST records, overwritten and backward rings. The records are
- * COMM records of the test's own renaming, which every kernel writes at once.
+ * Where records go: SET_OUTPUT, PERF_FLAG_FD_OUTPUT and PAUSE_OUTPUT, LOST records, overwritten and backward rings. The
+ * records are COMM records of the test's own renaming, which every kernel writes at once.
  */
 #include <sys/mman.h>
 #include <time.h>

@@ -1,6 +1,7 @@
 /*
- * PERF_RECORD_SAMPLE read field by field in the man page's order, as a reader does who knows nothing of how it was written. The
- * record must be in one piece and followed by enough readable memory that a wrong count in it does no harm.
+ * PERF_RECORD_SAMPLE read field by field in the man page's order, as a reader does who knows nothing of how it was
+ * written. The record must be in one piece and followed by enough readable memory that a wrong count in it does no
+ * harm.
  */
 #ifndef TESTS_ABI_PARSE_SAMPLE_H
 #define TESTS_ABI_PARSE_SAMPLE_H

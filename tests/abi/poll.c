@@ -1,6 +1,6 @@
 /*
- * poll, ppoll, select and pselect6 on events: each wakeup is reported once, to whoever looks first; POLLHUP without a ring buffer and
- * after the end of the monitored task stays.
+ * poll, ppoll, select and pselect6 on events: each wakeup is reported once, to whoever looks first; POLLHUP without a
+ * ring buffer and after the end of the monitored task stays.
  */
 #include <poll.h>
 #include <sys/select.h>

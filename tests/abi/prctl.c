@@ -1,6 +1,6 @@
 /*
- * PR_TASK_PERF_EVENTS_ENABLE and _DISABLE switch what the calling thread opened, on whatever task it counts, members of groups
- * included (the man page says leaders only), and nothing that others opened.
+ * PR_TASK_PERF_EVENTS_ENABLE and _DISABLE switch what the calling thread opened, on whatever task it counts, members of
+ * groups included (the man page says leaders only), and nothing that others opened.
  */
 #include "tests/abi/errno/perf.h"
 

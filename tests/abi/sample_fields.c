@@ -1,6 +1,6 @@
 /*
- * Samples of cpu-clock with every field that a software event may have: the same structure natively and under pcl, and in each
- * field what can be known of it.
+ * Samples of cpu-clock with every field that a software event may have: the same structure natively and under pcl, and
+ * in each field what can be known of it.
  * cflags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
  */
 #include <asm/perf_regs.h>
@@ -163,7 +163,10 @@ static void check_fixed(const struct sampling *s, const struct parsed *p, unsign
 	expect(p->code_page_size, 4096);
 }
 
-/* The group's second event counts the same time, begun and ended a moment after the first: how long those are, is the machine's business. */
+/*
+ * The group's second event counts the same time, begun and ended a moment after the first: how long those are, is the
+ * machine's business.
+ */
 static void check_read(const struct sampling *s, const struct parsed *p, unsigned long second, unsigned long *last)
 {
 	expect(p->nr, 2);
@@ -200,7 +203,8 @@ static void check_regs(const struct parsed *p)
 /* Inside spin() the frame pointers lead to its callers, and the dump of the stack has the same return addresses. */
 static void check_frames(const struct sampling *s, const struct parsed *p, int *deep)
 {
-	unsigned long sp = p->regs_user[place(PERF_REG_X86_SP)], ret = p->regs_user[place(PERF_REG_X86_BP)] + 8 - sp, saved;
+	unsigned long sp = p->regs_user[place(PERF_REG_X86_SP)], ret = p->regs_user[place(PERF_REG_X86_BP)] + 8 - sp,
+		      saved;
 
 	expect(p->chain_nr >= 2, 1);
 	expect(p->chain[0], PERF_CONTEXT_USER);
@@ -251,7 +255,8 @@ static void test_everything(void)
 /* The dump ends where user addresses do, and the record is never above 65528 bytes. */
 static void test_large_stack(void)
 {
-	struct perf_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+	struct perf_attr attr =
+		clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
 	struct sampling s;
 	struct parsed p;
 	int samples = 0;

@@ -1,6 +1,6 @@
 /*
- * Sampling events of the calling task with a ring each, for tests of when they overflow. The event is a hardware one where there is
- * a PMU (under pcl: exact to the instruction), else page faults, which every kernel counts.
+ * Sampling events of the calling task with a ring each, for tests of when they overflow. The event is a hardware one
+ * where there is a PMU (under pcl: exact to the instruction), else page faults, which every kernel counts.
  */
 #ifndef TESTS_ABI_SAMPLING_H
 #define TESTS_ABI_SAMPLING_H
@@ -96,8 +96,8 @@ static inline void fault(u64 n)
 }
 
 /*
- * Samples of page faults, of which there should be want. pcl looks at its host's counts between system calls: with a PMU, that is under
- * it as a rule, those of the last moment before the event ends may be missing.
+ * Samples of page faults, of which there should be want. pcl looks at its host's counts between system calls: with a
+ * PMU, that is under it as a rule, those of the last moment before the event ends may be missing.
  */
 static inline void expect_fault_samples(u64 got, long want)
 {

@@ -1,4 +1,7 @@
-/* select and pselect6 with events among the descriptors: which bits of the sets they read and write, and which mistake they see first. */
+/*
+ * select and pselect6 with events among the descriptors: which bits of the sets they read and write, and which mistake
+ * they see first.
+ */
 #include <fcntl.h>
 #include <sys/select.h>
 #include "tests/abi/wakeup.h"

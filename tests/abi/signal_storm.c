@@ -1,7 +1,7 @@
 /*
- * Progress: whatever signals a task's events raise, at least 40 % of what it does without them is done per second of its CPU time. Ten
- * events, or those of two threads, overflow all the time and signal, with handlers that take long, with signals that are blocked and fill
- * the queue, and with a queue that is full of others.
+ * Progress: whatever signals a task's events raise, at least 40 % of what it does without them is done per second of
+ * its CPU time. Ten events, or those of two threads, overflow all the time and signal, with handlers that take long,
+ * with signals that are blocked and fill the queue, and with a queue that is full of others.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * attr.sigtrap: SIGTRAP in the thread that the event overflowed in, at once, with si_code TRAP_PERF and the event's address, type and
- * sig_data. Blocked it waits, marked as asynchronous; another one that comes meanwhile is lost.
+ * attr.sigtrap: SIGTRAP in the thread that the event overflowed in, at once, with si_code TRAP_PERF and the event's
+ * address, type and sig_data. Blocked it waits, marked as asynchronous; another one that comes meanwhile is lost.
  */
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /*
- * Descriptor numbers beside a facility, for tests that nothing takes numbers but the calls that return them. One thread opens and closes a file
- * all the time: it gets the lowest number, or the next one while the facility has a descriptor of its own. Another thread puts a file at the
- * number after those, which nobody else can get, looks whether it stays there, and closes it.
+ * Descriptor numbers beside a facility, for tests that nothing takes numbers but the calls that return them. One thread
+ * opens and closes a file all the time: it gets the lowest number, or the next one while the facility has a descriptor
+ * of its own. Another thread puts a file at the number after those, which nobody else can get, looks whether it stays
+ * there, and closes it.
  */
 #ifndef TESTS_ABI_STORM_H
 #define TESTS_ABI_STORM_H
@@ -84,7 +85,8 @@ static inline void storm(const char *name, int descriptors, void (*facility)(voi
 	pthread_join(opener, NULL);
 	pthread_join(marking, NULL);
 	if (wrong_numbers || wrong_files)
-		printf("%s, %d times: %ld wrong numbers and %ld wrong files in %ld rounds\n", name, times, wrong_numbers, wrong_files, rounds);
+		printf("%s, %d times: %ld wrong numbers and %ld wrong files in %ld rounds\n", name, times,
+		       wrong_numbers, wrong_files, rounds);
 	expect(wrong_numbers, 0);
 	expect(wrong_files, 0);
 }

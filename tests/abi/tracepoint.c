@@ -7,7 +7,8 @@
 
 static void counts(void)
 {
-	long enter = trace_open(trace_attr("syscalls/sys_enter_getppid"), 0), exit = trace_open(trace_attr("syscalls/sys_exit_getppid"), 0);
+	long enter = trace_open(trace_attr("syscalls/sys_enter_getppid"), 0),
+	     exit = trace_open(trace_attr("syscalls/sys_exit_getppid"), 0);
 	long fd, raw;
 
 	call_getppid(100);
@@ -32,7 +33,10 @@ static void counts(void)
 	expect(trace_count(fd), 1);
 }
 
-/* Linux quirk: the named ones are in user mode for attr.exclude_kernel, the raw ones are not; exclude_user means nothing. */
+/*
+ * Linux quirk: the named ones are in user mode for attr.exclude_kernel, the raw ones are not; exclude_user means
+ * nothing.
+ */
 static void modes(void)
 {
 	static const struct {
@@ -97,7 +101,8 @@ static void expect_prctl(const struct traced *r)
 static void named_records(void)
 {
 	u64 type = PERF_SAMPLE_IP | PERF_SAMPLE_RAW;
-	struct tracer enter = tracer_open("syscalls/sys_enter_prctl", type), exit = tracer_open("syscalls/sys_exit_prctl", type);
+	struct tracer enter = tracer_open("syscalls/sys_enter_prctl", type),
+		      exit = tracer_open("syscalls/sys_exit_prctl", type);
 	struct traced r;
 
 	perf_ioctl(enter.fd, PERF_EVENT_IOC_ENABLE, 0);

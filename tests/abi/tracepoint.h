@@ -1,6 +1,6 @@
 /*
- * Tracepoint events of the calling task, for the tests of them. Their ids come from tracefs, which a host may lack or not let us read: then
- * there is nothing to compare with natively.
+ * Tracepoint events of the calling task, for the tests of them. Their ids come from tracefs, which a host may lack or
+ * not let us read: then there is nothing to compare with natively.
  */
 #ifndef TESTS_ABI_TRACEPOINT_H
 #define TESTS_ABI_TRACEPOINT_H
@@ -29,7 +29,8 @@ static inline long trace_id(const char *name)
 
 static inline struct perf_attr trace_attr(const char *name)
 {
-	return (struct perf_attr){.type = PERF_TYPE_TRACEPOINT, .size = sizeof(struct perf_attr), .config = (u64)trace_id(name)};
+	return (struct perf_attr){
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(struct perf_attr), .config = (u64)trace_id(name)};
 }
 
 static inline void trace_skip_without(void)

@@ -113,7 +113,10 @@ static int outcome(const char *text)
 	return (int)(err ? err : n);
 }
 
-/* A string in the task's memory is one only with .ustring; without it is an address in the kernel, which cannot be read. */
+/*
+ * A string in the task's memory is one only with .ustring; without it is an address in the kernel, which cannot be
+ * read.
+ */
 static void user_strings(void)
 {
 	static const struct {

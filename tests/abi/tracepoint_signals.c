@@ -1,6 +1,6 @@
 /*
- * Tracepoints and signals: a system call that a signal ends and that is begun again, the way back from a handler, the count under a storm
- * of signals, and SIGTRAP in place of records.
+ * Tracepoints and signals: a system call that a signal ends and that is begun again, the way back from a handler, the
+ * count under a storm of signals, and SIGTRAP in place of records.
  */
 #include <sys/time.h>
 #include "tests/abi/tracepoint.h"
@@ -42,7 +42,10 @@ static void expect_call(struct tracer *t, long nr, long value)
 	expect(r.value[0], value);
 }
 
-/* Linux quirks: the call that is begun again has two ends, of which the first tells the kernel's own errno; the end of rt_sigreturn has no number. */
+/*
+ * Linux quirks: the call that is begun again has two ends, of which the first tells the kernel's own errno; the end of
+ * rt_sigreturn has no number.
+ */
 static void begun_again(void)
 {
 	struct tracer enter = tracer_open("raw_syscalls/sys_enter", PERF_SAMPLE_RAW);
@@ -80,8 +83,10 @@ static void begun_again(void)
 
 static void storm(void)
 {
-	long enter = trace_open(trace_attr("syscalls/sys_enter_getppid"), 0), exit = trace_open(trace_attr("syscalls/sys_exit_getppid"), 0);
-	long handled = trace_open(trace_attr("syscalls/sys_exit_getuid"), 0), back = trace_open(trace_attr("syscalls/sys_exit_rt_sigreturn"), 0);
+	long enter = trace_open(trace_attr("syscalls/sys_enter_getppid"), 0),
+	     exit = trace_open(trace_attr("syscalls/sys_exit_getppid"), 0);
+	long handled = trace_open(trace_attr("syscalls/sys_exit_getuid"), 0),
+	     back = trace_open(trace_attr("syscalls/sys_exit_rt_sigreturn"), 0);
 
 	alarms = 0;
 	set_alarm(100, 100);

@@ -1,5 +1,6 @@
 /*
- * Waiting for children while events are open: all forms of wait4 and waitid, and a killed child's time and count after it.
+ * Waiting for children while events are open: all forms of wait4 and waitid, and a killed child's time and count after
+ * it.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * Events that wake those who wait for them, for the tests of poll, epoll and signals. `named` ones write a record at every
- * prctl(PR_SET_NAME) of their task, and each wakes; `clocked` ones a sample for each ms of CPU time in user mode.
+ * Events that wake those who wait for them, for the tests of poll, epoll and signals. `named` ones write a record at
+ * every prctl(PR_SET_NAME) of their task, and each wakes; `clocked` ones a sample for each ms of CPU time in user mode.
  */
 #ifndef TESTS_ABI_WAKEUP_H
 #define TESTS_ABI_WAKEUP_H
@@ -110,8 +110,8 @@ static inline void sleep_ms(int ms)
 	} while (0)
 
 /*
- * A child that does as it is told by single letters: 'n' changes its name, 'b' burns 20 ms, 'f' has a child of its own that waits to be
- * killed, 'z' sleeps for 50 ms, 'x' exits. It answers when it has begun with each but 'z'.
+ * A child that does as it is told by single letters: 'n' changes its name, 'b' burns 20 ms, 'f' has a child of its own
+ * that waits to be killed, 'z' sleeps for 50 ms, 'x' exits. It answers when it has begun with each but 'z'.
  */
 struct told {
 	int pid, to, from;

@@ -3,8 +3,9 @@
  *
  *   counted [-k] [-F HZ] [-o FILE] program [args...]
  *
- * Instructions and branches, with -k also the other kinds that the PMU lists in sysfs, opened on the child before its execve with
- * enable_on_exec and inherit, so that the count starts at the first instruction of the new program and covers all its threads and children. Prints `exec N...` in the order of the oracle's columns, `-` for what this PMU
+ * Instructions and branches, with -k also the other kinds that the PMU lists in sysfs, opened on the child before its
+ * execve with enable_on_exec and inherit, so that the count starts at the first instruction of the new program and
+ * covers all its threads and children. Prints `exec N...` in the order of the oracle's columns, `-` for what this PMU
  * cannot count. With -F instructions are sampled so often a second instead, as perf record does, into rings that are
  * overwritten. Exit status: the program's (128 + signal for a death by signal); 77 if there is no counter.
  */

@@ -16,8 +16,9 @@ static unsigned row(void)
 {
 	unsigned a = 0, b, c = 0, d;
 
-	__asm__ volatile("cpuid; cpuid; xor %%eax, %%eax; .byte 0x48, 0x0f, 0xa2; xor %%eax, %%eax; .byte 0x66, 0x0f, 0xa2; nop"
-			 : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	__asm__ volatile(
+		"cpuid; cpuid; xor %%eax, %%eax; .byte 0x48, 0x0f, 0xa2; xor %%eax, %%eax; .byte 0x66, 0x0f, 0xa2; nop"
+		: "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	return b;
 }
 

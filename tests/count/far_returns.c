@@ -6,17 +6,19 @@
 
 static unsigned far_return(unsigned n)
 {
-	__asm__ volatile("mov %%rsp, %%r15; sub $256, %%rsp; mov %%cs, %%r8d; push %%r8; lea 1f(%%rip), %%rax; push %%rax; "
-			 "inc %0; lretq; ud2; 1: inc %0; mov %%r15, %%rsp"
-			 : "+r"(n)::"rax", "r8", "r15", "cc", "memory");
+	__asm__ volatile(
+		"mov %%rsp, %%r15; sub $256, %%rsp; mov %%cs, %%r8d; push %%r8; lea 1f(%%rip), %%rax; push %%rax; "
+		"inc %0; lretq; ud2; 1: inc %0; mov %%r15, %%rsp"
+		: "+r"(n)::"rax", "r8", "r15", "cc", "memory");
 	return n;
 }
 
 static unsigned interrupt_return(unsigned n)
 {
-	__asm__ volatile("mov %%rsp, %%r15; sub $256, %%rsp; mov %%cs, %%r8d; mov %%ss, %%r9d; push %%r9; push %%r15; "
-			 "pushfq; push %%r8; lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; 1: inc %0; pushfq; popfq; inc %0"
-			 : "+r"(n)::"rax", "r8", "r9", "r15", "cc", "memory");
+	__asm__ volatile(
+		"mov %%rsp, %%r15; sub $256, %%rsp; mov %%cs, %%r8d; mov %%ss, %%r9d; push %%r9; push %%r15; "
+		"pushfq; push %%r8; lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; 1: inc %0; pushfq; popfq; inc %0"
+		: "+r"(n)::"rax", "r8", "r9", "r15", "cc", "memory");
 	return n;
 }
 

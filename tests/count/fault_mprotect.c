@@ -1,4 +1,6 @@
-/* Faults that the handler repairs, so that the same instruction is executed again: page protection, a file that grows. */
+/*
+ * Faults that the handler repairs, so that the same instruction is executed again: page protection, a file that grows.
+ */
 #include "tests/count/region.h"
 #include <signal.h>
 #include <stdlib.h>

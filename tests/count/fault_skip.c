@@ -1,4 +1,6 @@
-/* Faults that the handler steps over by changing the context: division by zero, bad access, ud2, hlt; jump to nowhere. */
+/*
+ * Faults that the handler steps over by changing the context: division by zero, bad access, ud2, hlt; jump to nowhere.
+ */
 #include "tests/count/region.h"
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Loops of one block, which are gone round often, so that the translator has them several times over; then left after each small number of
- * rounds, by their branch or by a fault. Flags are live behind one, and throughout another.
+ * Loops of one block, which are gone round often, so that the translator has them several times over; then left after
+ * each small number of rounds, by their branch or by a fault. Flags are live behind one, and throughout another.
  */
 #include "tests/count/region.h"
 #include <signal.h>
@@ -32,7 +32,10 @@ static unsigned long flags_behind(unsigned long n)
 {
 	unsigned long sum = 0, i = 0;
 
-	__asm__ volatile("1:\tadd %2, %0\n\tlea 1(%1), %1\n\tcmp %2, %1\n\tjb 1b\n\tadc $5, %0\n\tsetc %b1" : "+r"(sum), "+r"(i) : "r"(n) : "cc");
+	__asm__ volatile("1:\tadd %2, %0\n\tlea 1(%1), %1\n\tcmp %2, %1\n\tjb 1b\n\tadc $5, %0\n\tsetc %b1"
+			 : "+r"(sum), "+r"(i)
+			 : "r"(n)
+			 : "cc");
 	return sum + i;
 }
 
@@ -40,7 +43,10 @@ static unsigned long flags_throughout(unsigned long n)
 {
 	unsigned long sum = 0;
 
-	__asm__ volatile("clc\n1:\tadc %1, %0\n\tlea (%0,%0,2), %0\n\tdec %1\n\tjnz 1b\n\tadc $1, %0" : "+r"(sum), "+r"(n) : : "cc");
+	__asm__ volatile("clc\n1:\tadc %1, %0\n\tlea (%0,%0,2), %0\n\tdec %1\n\tjnz 1b\n\tadc $1, %0"
+			 : "+r"(sum), "+r"(n)
+			 :
+			 : "cc");
 	return sum;
 }
 
@@ -70,7 +76,8 @@ static unsigned long to_the_fault(unsigned long n)
 
 static unsigned long all(unsigned long n)
 {
-	return smallest(n) + flags_behind(n) + flags_throughout(n) * 3 + with_memory(n) * 5 + to_the_fault(n % 4096) * 7;
+	return smallest(n) + flags_behind(n) + flags_throughout(n) * 3 + with_memory(n) * 5 +
+	       to_the_fault(n % 4096) * 7;
 }
 
 int main(void)

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 /*
- * f(n): mov %dil, 1+there(%rip); there: mov $imm8, %al; then a one-byte instruction that is nop or ret, also just written;
- * movzbl %al, %eax; ret
+ * f(n): mov %dil, 1+there(%rip); there: mov $imm8, %al; then a one-byte instruction that is nop or ret, also just
+ * written; movzbl %al, %eax; ret
  */
 static const unsigned char template[] = {
 	0x40, 0x88, 0x3d, 8, 0, 0, 0,	/* 0: mov %dil, 8(%rip) -> 15 */

@@ -3,9 +3,9 @@
  *
  *   oracle [-o FILE] [-l LIMIT] [-c CPU] [-s COLUMN:PERIOD | -s COLUMN:@FILE]... [-b] program [args...]
  *
- * PTRACE_SINGLESTEP over every thread of the program and of all its children (clone, fork, vfork, exec), each instruction
- * decoded with Zydis. Address-space randomisation is off for the program. Its exit status is the program's (128 + signal
- * for a death by signal).
+ * PTRACE_SINGLESTEP over every thread of the program and of all its children (clone, fork, vfork, exec), each
+ * instruction decoded with Zydis. Address-space randomisation is off for the program. Its exit status is the program's
+ * (128 + signal for a death by signal).
  *
  * What counts as what (the rules that pcl's exact events promise):
  *  - an instruction counts when it completes; one that faults counts when it is executed again without a fault
@@ -17,8 +17,8 @@
  *
  * Constraint: under ptrace even an ignored signal (SIGCHLD) interrupts a blocking call, which the kernel then restarts
  * without any handler. The repeated syscall instruction is the tracer's doing and is not counted.
- * Linux quirk: a single-step trap while SIGTRAP is blocked unblocks it (force_sig), which the program could see. So SIGTRAP is put
- * back into the mask before each system call.
+ * Linux quirk: a single-step trap while SIGTRAP is blocked unblocks it (force_sig), which the program could see. So
+ * SIGTRAP is put back into the mask before each system call.
  *
  * Regions: a program marks the stretch to be counted by two system calls, see tests/count/region.h.
  *
@@ -27,11 +27,11 @@
  *   task NUMBER N...      a thread, numbered in the order of creation, from its first instruction to its last
  *   exec N...             all tasks together
  * where N... are the numbers in the order of enum column.
- * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was in that thread, or
- * those that are in FILE, as lines of a thread's number and one of its counts:
+ * With -s, before the line of a task, where every PERIOD-th event of that column (a number, as in enum column) was in
+ * that thread, or those that are in FILE, as lines of a thread's number and one of its counts:
  *   sample NUMBER WHICH ADDRESS SP CODE
- * WHICH -s it is, counted from 0; the instruction's address, the stack pointer in front of it, and 8 bytes of code from there on,
- * which are the same at whatever address.
+ * WHICH -s it is, counted from 0; the instruction's address, the stack pointer in front of it, and 8 bytes of code from
+ * there on, which are the same at whatever address.
  * With -b, at once, every taken branch: that thread's instruction COUNT, from 1, and what perf calls the kind
  *   branch NUMBER COUNT FROM TO KIND
  */
@@ -200,7 +200,8 @@ static void classify(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
 		d->kind = SYSTEM;
 		break;
 	case ZYDIS_CATEGORY_STRINGOP:
-		d->rep_string = in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
+		d->rep_string =
+			in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 		break;
 	default:
 		d->kind = in->mnemonic == ZYDIS_MNEMONIC_CPUID ? IDENTIFY : PLAIN;
@@ -270,7 +271,8 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *p = a, *q = b;
 
-	return p->task != q->task ? (p->task > q->task) - (p->task < q->task) : (p->count > q->count) - (p->count < q->count);
+	return p->task != q->task ? (p->task > q->task) - (p->task < q->task)
+				  : (p->count > q->count) - (p->count < q->count);
 }
 
 static bool is_place(const struct task *t, int which, uint64_t count)
@@ -299,7 +301,10 @@ static void sample(struct task *t, const struct decoded *d, const struct counts 
 
 static void print_branch(const struct task *t, const struct decoded *d, uint64_t to)
 {
-	const char *kind = d->kind == CONDITIONAL ? "cond" : d->kind == RETURN ? "ret" : d->kind == CALL ? "call" : "jmp";
+	const char *kind = d->kind == CONDITIONAL ? "cond"
+			   : d->kind == RETURN	  ? "ret"
+			   : d->kind == CALL	  ? "call"
+						  : "jmp";
 
 	fprintf(out, "branch %d %llu %llx %llx %s%s\n", t->number, (unsigned long long)t->counts.n[INSTRUCTIONS],
 		(unsigned long long)d->rip, (unsigned long long)to, d->indirect ? "ind_" : "", kind);
@@ -366,8 +371,9 @@ static void keep_sigtrap_blocked(struct task *t, const struct user_regs_struct *
 }
 
 /*
- * cpuid, which a virtual machine's host executes. Some hosts (seen on Zen 5) forget the trap flag there, and the step's trap comes one
- * instruction late. So it is executed here, on the same processor, and the task finds its results. False: the task is gone.
+ * cpuid, which a virtual machine's host executes. Some hosts (seen on Zen 5) forget the trap flag there, and the step's
+ * trap comes one instruction late. So it is executed here, on the same processor, and the task finds its results.
+ * False: the task is gone.
  */
 static bool identify(struct task *t, struct user_regs_struct *r)
 {
@@ -631,7 +637,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind == argc) {
-		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period | -s column:@file]... [-b] program [args...]\n");
+		fprintf(stderr, "usage: oracle [-o file] [-l limit] [-c cpu] [-s column:period | -s column:@file]... "
+				"[-b] program [args...]\n");
 		return 125;
 	}
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

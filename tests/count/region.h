@@ -8,12 +8,13 @@
  *   region_end(fd, LABEL);
  *   region_print(LABEL);           later, outside of all regions
  *
- * A marker is one read(2) of the event group with an unusual buffer size, made by inline assembly without any branch, so
- * the instructions between the two calls are the same whether the descriptor is good or not. A region is what is executed
- * after the first marker's syscall instruction up to and with the second marker's.
+ * A marker is one read(2) of the event group with an unusual buffer size, made by inline assembly without any branch,
+ * so the instructions between the two calls are the same whether the descriptor is good or not. A region is what is
+ * executed after the first marker's syscall instruction up to and with the second marker's.
  *
- * REGION in the environment says what is counted: 0 nothing (also natively), 1 instructions and branches, 2 the other kinds
- * too. The program's way through is the same natively and under pcl only with 0. Labels are below 256 and used once.
+ * REGION in the environment says what is counted: 0 nothing (also natively), 1 instructions and branches, 2 the other
+ * kinds too. The program's way through is the same natively and under pcl only with 0. Labels are below 256 and used
+ * once.
  */
 #ifndef TESTS_COUNT_REGION_H
 #define TESTS_COUNT_REGION_H
@@ -72,7 +73,8 @@ static inline int region_open(void)
 	return fd;
 }
 
-static inline __attribute__((always_inline)) void region_mark(int fd, union region_values *to, uint64_t what, uint64_t label)
+static inline __attribute__((always_inline)) void region_mark(int fd, union region_values *to, uint64_t what,
+							      uint64_t label)
 {
 	register uint64_t r10 __asm__("r10") = label;
 	register uint64_t r8 __asm__("r8") = what;

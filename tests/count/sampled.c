@@ -3,8 +3,9 @@
  *
  *   sampled [-o FILE] COLUMN:PERIOD... -- program [args...]
  *
- * PERIOD is a number, or f and a frequency. An event with a ring of its own for each COLUMN (a number, as the oracle's), opened on the child before its execve with enable_on_exec
- * and inherit. Such a ring belongs to one CPU, so the program is bound to one. Prints, when all is over:
+ * PERIOD is a number, or f and a frequency. An event with a ring of its own for each COLUMN (a number, as the
+ * oracle's), opened on the child before its execve with enable_on_exec and inherit. Such a ring belongs to one CPU, so
+ * the program is bound to one. Prints, when all is over:
  *
  *   sample TASK WHICH ADDRESS SP    as the oracle does, but for the code: the registers are PERF_SAMPLE_REGS_USER
  *   at TASK COUNT                   in front of that, with a frequency: the sum of the task's periods up to it
@@ -87,7 +88,8 @@ static void open_sampler(struct sampler *s, pid_t pid, int cpu)
 		.precise_ip = 2,
 		.freq = !!s->freq,
 		.sample_period = s->period + s->freq,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+			       PERF_SAMPLE_REGS_USER,
 		.sample_regs_user = 1ul << PERF_REG_X86_SP | 1ul << PERF_REG_X86_IP,
 	};
 	void *map;
@@ -112,7 +114,8 @@ static void take_sample(const struct sampler *s, const struct record *r)
 	if (s->period && r->period != s->period)
 		fprintf(out, "bad period %llu\n", (unsigned long long)r->period);
 	if (r->abi != PERF_SAMPLE_REGS_ABI_64 || r->regs[1] != r->ip)
-		fprintf(out, "bad registers: ip %llx, regs_user ip %llx\n", (unsigned long long)r->ip, (unsigned long long)r->regs[1]);
+		fprintf(out, "bad registers: ip %llx, regs_user ip %llx\n", (unsigned long long)r->ip,
+			(unsigned long long)r->regs[1]);
 	if (sample_count == sample_room) {
 		sample_room = sample_room ? 2 * sample_room : 1024;
 		samples = realloc(samples, sample_room * sizeof(*samples));
@@ -195,7 +198,8 @@ static void print_all(void)
 
 		if (samplers[s->which].freq && task >= 0)
 			fprintf(out, "at %d %llu\n", task, (unsigned long long)(sum[task][s->which] += s->period));
-		fprintf(out, "sample %d %u %llx %llx\n", task, s->which, (unsigned long long)s->ip, (unsigned long long)s->sp);
+		fprintf(out, "sample %d %u %llx %llx\n", task, s->which, (unsigned long long)s->ip,
+			(unsigned long long)s->sp);
 	}
 	for (unsigned i = 0; i < sampler_count; i++)
 		if (read(samplers[i].fd, &value, sizeof(value)) == sizeof(value))

@@ -1,4 +1,7 @@
-/* A blocking read interrupted by a handler: repeated with SA_RESTART (the syscall instruction runs twice), EINTR without. */
+/*
+ * A blocking read interrupted by a handler: repeated with SA_RESTART (the syscall instruction runs twice), EINTR
+ * without.
+ */
 #include "tests/count/region.h"
 #include <errno.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
  * Three threads at work while the main thread sends signals to each of them as fast as it can. As in signal_timer.c the
  * handler has a fixed number of instructions, measured by one signal that is sent synchronously.
  *
- * With counters the work is so short that few signals hit it, so each thread repeats it until 100 have, and checks itself that each
- * repetition counts what the first did.
+ * With counters the work is so short that few signals hit it, so each thread repeats it until 100 have, and checks
+ * itself that each repetition counts what the first did.
  */
 #include "tests/count/region.h"
 #include <pthread.h>

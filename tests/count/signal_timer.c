@@ -1,6 +1,6 @@
 /*
- * Signals at random moments in the middle of all kinds of code. The handler has a fixed number of instructions, taken from
- * one signal that is sent synchronously, so what remains of the region must be the same however often it ran.
+ * Signals at random moments in the middle of all kinds of code. The handler has a fixed number of instructions, taken
+ * from one signal that is sent synchronously, so what remains of the region must be the same however often it ran.
  */
 #include "tests/count/region.h"
 #include <signal.h>

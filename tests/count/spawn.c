@@ -1,6 +1,7 @@
 /*
- * vfork: children that share the parent's memory until they replace it. posix_spawn cannot be compared this way: it blocks
- * all signals, and single-stepping unblocks SIGTRAP and resets its action, which the child of posix_spawn looks at.
+ * vfork: children that share the parent's memory until they replace it. posix_spawn cannot be compared this way: it
+ * blocks all signals, and single-stepping unblocks SIGTRAP and resets its action, which the child of posix_spawn looks
+ * at.
  */
 #include <stdio.h>
 #include <stdlib.h>

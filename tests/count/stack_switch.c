@@ -16,7 +16,8 @@ static void coroutine(void)
 
 void *switch_from, *switch_to;
 void switch_stack(void **save, void *to);
-__asm__(".text\nswitch_stack:\n\tpush %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r15\n\tmov %rsp, (%rdi)\n\tmov %rsi, %rsp\n"
+__asm__(".text\nswitch_stack:\n\tpush %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r15\n\tmov %rsp, (%rdi)\n\tmov %rsi, "
+	"%rsp\n"
 	"\tpop %r15\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\tret\n");
 
 static void fiber(void)

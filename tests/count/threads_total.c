@@ -31,8 +31,8 @@ static long start(long n)
 	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\tmov %%r12, %%rdi\n\tcall *%%r13\n\t"
 			 "mov $60, %%eax\n\txor %%edi, %%edi\n\tsyscall\n1:"
 			 : "+a"(rax)
-			 : "D"((long)(CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD)), "S"(stacks[n] + 16384), "d"(0L),
-			   "r"(r8), "r"(r10), "r"(r12), "r"(r13)
+			 : "D"((long)(CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD)), "S"(stacks[n] + 16384),
+			   "d"(0L), "r"(r8), "r"(r10), "r"(r12), "r"(r13)
 			 : "rcx", "r11", "memory");
 	return rax;
 }

@@ -4,13 +4,13 @@
  *   caller SEED STEPS [LOG]     random steps; each is written to LOG before it is done
  *   caller replay LOG           does the steps of a log again
  *
- * In the environment: FUZZ_RESULTS=FILE writes there what each step answered, and keeps to steps that answer the same on every
- * kernel. FUZZ_BROKEN=1 takes something harmless for wrong, to test what looks for the cause.
+ * In the environment: FUZZ_RESULTS=FILE writes there what each step answered, and keeps to steps that answer the same
+ * on every kernel. FUZZ_BROKEN=1 takes something harmless for wrong, to test what looks for the cause.
  *
- * One step is one line, "verb a b c d": four numbers that mean something for any state the process may be in, so that any
- * subset of a log's lines is a log (tests/fuzz/shrink uses that). Ends with 0, or 1 and a line that says what is wrong:
- * a torn record, a count that goes back, an answer that no kernel gives, something that is left when all is closed. A crash or a
- * hang speaks for itself.
+ * One step is one line, "verb a b c d": four numbers that mean something for any state the process may be in, so that
+ * any subset of a log's lines is a log (tests/fuzz/shrink uses that). Ends with 0, or 1 and a line that says what is
+ * wrong: a torn record, a count that goes back, an answer that no kernel gives, something that is left when all is
+ * closed. A crash or a hang speaks for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,8 @@
 #define SIGNALS_QUEUED 4096 /* of all processes of the user: they must not be in want of them because of us */
 #define SIGNALLING 2 /* slots whose events may send signals: more of them leave no time for anything else */
 #define SIGNALS_APART 10000 /* instructions */
-#define CLOCK_NS 1000000 /* at least between two samples of a clock: several that signal leave no time for anything else */
+/* at least between two samples of a clock: several that signal leave no time for anything else */
+#define CLOCK_NS 1000000
 
 struct slot {
 	int fd; /* 0: none */
@@ -382,7 +383,8 @@ static void do_fork(uint32_t a, uint32_t b)
 {
 	pid_t *c = &child[a % CHILDREN], parent = getpid();
 
-	if (depth >= LIVE_FORKS || results) /* the kernel swaps the events of parent and child as it switches between them */
+	/* the kernel swaps the events of parent and child as it switches between them */
+	if (depth >= LIVE_FORKS || results)
 		return;
 	if (*c) {
 		kill(*c, SIGKILL);

@@ -25,8 +25,10 @@ int main(void)
 
 	for (int i = 0; i < 100; i++) {
 		CHECK("call next", "call 7f\n7:\tpop %0");
-		CHECK("call *reg", "lea 8f(%%rip), %%" S "\n\tcall *%%" S "\n7:\tjmp 9f\n8:\tmov (%%rsp), %0\n\tret\n9:");
-		CHECK("call *mem", "lea 8f(%%rip), %%" S "\n\tpush %%" S "\n\tmov %%rsp, %%" S "\n\tcall *(%%" S ")\n7:\tpop %%rdx\n\tjmp 9f\n"
+		CHECK("call *reg",
+		      "lea 8f(%%rip), %%" S "\n\tcall *%%" S "\n7:\tjmp 9f\n8:\tmov (%%rsp), %0\n\tret\n9:");
+		CHECK("call *mem", "lea 8f(%%rip), %%" S "\n\tpush %%" S "\n\tmov %%rsp, %%" S "\n\tcall *(%%" S
+				   ")\n7:\tpop %%rdx\n\tjmp 9f\n"
 				   "8:\tmov (%%rsp), %0\n\tret\n9:");
 		CHECK("call *8(rsp)", "lea 8f(%%rip), %%" S "\n\tmov %%" S ", 8(%%rsp)\n\tcall *8(%%rsp)\n7:\tjmp 9f\n"
 				      "8:\tmov (%%rsp), %0\n\tret\n9:");

@@ -1,7 +1,7 @@
 /*
- * Branch stacks: code whose every branch is known is sampled at every few instructions. Each entry must be one of its edges; each
- * entry's target leads in a straight line to the next entry's branch, and the newest one's to the sample, unless it is the sampled
- * instruction itself; no taken branch is missing.
+ * Branch stacks: code whose every branch is known is sampled at every few instructions. Each entry must be one of its
+ * edges; each entry's target leads in a straight line to the next entry's branch, and the newest one's to the sample,
+ * unless it is the sampled instruction itself; no taken branch is missing.
  * Needs a PMU with branch stacks.
  */
 #include <sys/mman.h>
@@ -58,9 +58,21 @@ __asm__(".text\n.p2align 6\n.globl br_start\n"
 
 #define LABEL(name) extern char name[]
 LABEL(br_round); LABEL(br_loop_head); LABEL(br_loop); LABEL(br_jrcxz); LABEL(br_zero); LABEL(br_jcc); LABEL(br_jmp);
-LABEL(br_even); LABEL(br_joined); LABEL(br_call); LABEL(br_called); LABEL(br_call_ind); LABEL(br_called_ind); LABEL(br_jmp_ind);
+LABEL(br_even);
+LABEL(br_joined);
+LABEL(br_call);
+LABEL(br_called);
+LABEL(br_call_ind);
+LABEL(br_called_ind);
+LABEL(br_jmp_ind);
 LABEL(br_jump_target); LABEL(br_call_deep); LABEL(br_called_deep); LABEL(br_again); LABEL(br_end); LABEL(br_leaf);
-LABEL(br_leaf_ret); LABEL(br_deep); LABEL(br_deep_out); LABEL(br_deep_call); LABEL(br_deep_back); LABEL(br_deep_ret); LABEL(br_last);
+LABEL(br_leaf_ret);
+LABEL(br_deep);
+LABEL(br_deep_out);
+LABEL(br_deep_call);
+LABEL(br_deep_back);
+LABEL(br_deep_ret);
+LABEL(br_last);
 
 enum { COND, JMP, CALL, RET, IND, IND_CALL };
 

@@ -1,6 +1,7 @@
 /*
- * Call chains from the exact call stack (attr.config1 of pcl's cpu PMU), and the same as branches (PERF_SAMPLE_BRANCH_CALL_STACK): code without
- * frame pointers, recursion, returns that never come (longjmp, again and again), signal handlers on the same and on another stack. Needs pcl.
+ * Call chains from the exact call stack (attr.config1 of pcl's cpu PMU), and the same as branches
+ * (PERF_SAMPLE_BRANCH_CALL_STACK): code without frame pointers, recursion, returns that never come (longjmp, again and
+ * again), signal handlers on the same and on another stack. Needs pcl.
  */
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -17,8 +18,8 @@
  */
 void cs_outer(long depth);
 void cs_trip(long tid);
-extern char cs_outer_call[], cs_outer_back[], cs_deep[], cs_deep_call[], cs_deep_back[], cs_leaf[], cs_leaf_end[], cs_last[], cs_trip_back[],
-	cs_killed[], cs_kill_end[];
+extern char cs_outer_call[], cs_outer_back[], cs_deep[], cs_deep_call[], cs_deep_back[], cs_leaf[], cs_leaf_end[],
+	cs_last[], cs_trip_back[], cs_killed[], cs_kill_end[];
 __asm__(".text\n.p2align 4\n"
 	"cs_outer:\n"
 	"	push %rbp\n"

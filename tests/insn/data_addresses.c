@@ -1,6 +1,7 @@
 /*
- * PERF_SAMPLE_ADDR and DATA_SRC of the cpu PMU's events: every instruction of a piece of code is sampled, once as an instruction, once as
- * one that loads, once as one that stores; the address is that of the access that is meant, and 0 where there is none. Needs pcl.
+ * PERF_SAMPLE_ADDR and DATA_SRC of the cpu PMU's events: every instruction of a piece of code is sampled, once as an
+ * instruction, once as one that loads, once as one that stores; the address is that of the access that is meant, and 0
+ * where there is none. Needs pcl.
  */
 #include <asm/perf_regs.h>
 #include <sys/mman.h>
@@ -51,14 +52,24 @@ __asm__(".text\n.p2align 4\n"
 	"da_ret: ret\n");
 
 #define LABEL(name) extern char name[]
-LABEL(da_load); LABEL(da_store); LABEL(da_both); LABEL(da_index); LABEL(da_rip); LABEL(da_push); LABEL(da_pop); LABEL(da_push_memory);
+LABEL(da_load);
+LABEL(da_store);
+LABEL(da_both);
+LABEL(da_index);
+LABEL(da_rip);
+LABEL(da_push);
+LABEL(da_pop);
+LABEL(da_push_memory);
 LABEL(da_movs); LABEL(da_rep); LABEL(da_rep_none); LABEL(da_lea); LABEL(da_nop); LABEL(da_prefetch); LABEL(da_thread);
 LABEL(da_vector_load); LABEL(da_vector_store); LABEL(da_r11); LABEL(da_r11_index);
 LABEL(da_call); LABEL(da_end); LABEL(da_ret);
 
 static char memory[4096];
 
-/* Addresses: 0 none; IN_MEMORY(n); ON_STACK(n) from the stack pointer; THREAD, of the thread's block; others as they are. */
+/*
+ * Addresses: 0 none; IN_MEMORY(n); ON_STACK(n) from the stack pointer; THREAD, of the thread's block; others as they
+ * are.
+ */
 #define IN_MEMORY(n) (1ul << 62 | (n))
 #define ON_STACK(n) (1ul << 61 | ((n) + 64))
 #define THREAD (1ul << 60)

@@ -52,10 +52,11 @@ static void test_lret(void)
 	long moved, flags;
 
 	/* All status flags are set, and stay. */
-	__asm__ volatile("mov %%rsp, %%r15; sub $256, %%rsp; " SELECTORS
-			 "push %%r8; lea 1f(%%rip), %%rax; push %%rax; mov %%rsp, %%rcx; pushq $0xad7; popfq; lretq; ud2; "
-			 "1: pushfq; pop %%rax; mov %%rsp, %%rdx; sub %%rcx, %%rdx; mov %%r15, %%rsp"
-			 : "=d"(moved), "=a"(flags)::"rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r15", "cc", "memory");
+	__asm__ volatile(
+		"mov %%rsp, %%r15; sub $256, %%rsp; " SELECTORS
+		"push %%r8; lea 1f(%%rip), %%rax; push %%rax; mov %%rsp, %%rcx; pushq $0xad7; popfq; lretq; ud2; "
+		"1: pushfq; pop %%rax; mov %%rsp, %%rdx; sub %%rcx, %%rdx; mov %%r15, %%rsp"
+		: "=d"(moved), "=a"(flags)::"rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r15", "cc", "memory");
 	expect("lretq moves rsp", moved, 16);
 	expect("lretq keeps flags", flags & 0x8d5, 0x8d5);
 	__asm__ volatile("mov %%rsp, %%r15; sub $256, %%rsp; " SELECTORS
@@ -72,9 +73,12 @@ static void test_iret(void)
 
 	for (int i = 0; i < 1000; i++) {
 		__asm__ volatile("mov %%rsp, %%r15; sub $256, %%rsp; " SELECTORS
-				 "push %%r9; lea -64(%%r15), %%rax; push %%rax; pushq $0xad7; push %%r8; lea 1f(%%rip), %%rax; push %%rax; "
-				 "iretq; ud2; 1: pushfq; pop %%rax; lea (%%rsp), %%rdx; sub %%r15, %%rdx; mov %%r15, %%rsp; incq %2"
-				 : "=d"(rsp), "=a"(flags), "+m"(rounds)::"rcx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r15", "cc", "memory");
+				 "push %%r9; lea -64(%%r15), %%rax; push %%rax; pushq $0xad7; push %%r8; lea "
+				 "1f(%%rip), %%rax; push %%rax; "
+				 "iretq; ud2; 1: pushfq; pop %%rax; lea (%%rsp), %%rdx; sub %%r15, %%rdx; mov %%r15, "
+				 "%%rsp; incq %2"
+				 : "=d"(rsp), "=a"(flags), "+m"(rounds)::"rcx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+				   "r15", "cc", "memory");
 		expect("iretq sets rsp", rsp, -64);
 		expect("iretq sets flags", flags & 0x8d5, 0x8d5);
 		expect("iretq sets the interrupt flag", flags & 0x200, 0x200);

@@ -1,6 +1,7 @@
 /*
- * Code at the edges of pages: an instruction across two pages, code that ends where the mapping ends, code that runs over
- * the end (the fault is at the first unmapped byte), a jump into the middle of an instruction, all offsets in a page.
+ * Code at the edges of pages: an instruction across two pages, code that ends where the mapping ends, code that runs
+ * over the end (the fault is at the first unmapped byte), a jump into the middle of an instruction, all offsets in a
+ * page.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /*
- * Asynchronous signals in tight code: the context that the handler sees is at an instruction boundary of the program, with
- * exactly the registers that belong to that boundary; what the handler changes there takes effect.
+ * Asynchronous signals in tight code: the context that the handler sees is at an instruction boundary of the program,
+ * with exactly the registers that belong to that boundary; what the handler changes there takes effect.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-extern const char loop_start[], after_inc[], after_add[], after_lea[], after_push[], after_pop[], after_call[], in_call[],
-	loop_end[];
+extern const char loop_start[], after_inc[], after_add[], after_lea[], after_push[], after_pop[], after_call[],
+	in_call[], loop_end[];
 static volatile int seen, bad;
 static volatile long bad_rip;
 
@@ -56,7 +56,8 @@ int main(void)
 	sigaction(SIGALRM, &sa, NULL);
 	alarm(0);
 	setitimer(ITIMER_REAL, &every, NULL);
-	__asm__ volatile("sub $256, %%rsp\n\txor %%r12d, %%r12d\n\txor %%r14d, %%r14d\n\txor %%r11d, %%r11d\n\txor %%ebx, %%ebx\n\t"
+	__asm__ volatile("sub $256, %%rsp\n\txor %%r12d, %%r12d\n\txor %%r14d, %%r14d\n\txor %%r11d, %%r11d\n\txor "
+			 "%%ebx, %%ebx\n\t"
 			 "mov %%rsp, %%r13\n"
 			 "loop_start: inc %%r12\n"
 			 "after_inc: add $3, %%r11\n"

@@ -1,7 +1,8 @@
 /*
- * Instructions of restartable sequences that are given up are counted to the unit. The section is one instruction that counts itself, `loop`:
- * rcx tells how often it was executed. It ends by itself, by a signal, or because the thread was preempted; each case has a
- * number of instructions besides that is always the same, and without a signal it is that of a section that ends by itself.
+ * Instructions of restartable sequences that are given up are counted to the unit. The section is one instruction that
+ * counts itself, `loop`: rcx tells how often it was executed. It ends by itself, by a signal, or because the thread was
+ * preempted; each case has a number of instructions besides that is always the same, and without a signal it is that of
+ * a section that ends by itself.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -125,7 +126,8 @@ static int check(unsigned period)
 		long n;
 
 		at_abort = elsewhere = 0;
-		soon.it_value.tv_usec = 100 + i * 37 % 400; /* the busy one comes each 300 or so: sometimes before it, sometimes after */
+		/* the busy one comes each 300 or so: sometimes before it, sometimes after */
+		soon.it_value.tv_usec = 100 + i * 37 % 400;
 		setitimer(ITIMER_REAL, &soon, NULL);
 		n = besides(ENDLESS, &given_up);
 		setitimer(ITIMER_REAL, &never, NULL);
@@ -140,7 +142,8 @@ static int check(unsigned period)
 			bad += n != by_signal;
 		}
 	}
-	printf("period %u: besides %ld, with a signal %ld; by signals %ld, preempted %ld, bad %ld\n", period, base, by_signal, kept, preempted, bad);
+	printf("period %u: besides %ld, with a signal %ld; by signals %ld, preempted %ld, bad %ld\n", period, base,
+	       by_signal, kept, preempted, bad);
 	return bad || kept < CASES / 2;
 }
 

@@ -1,7 +1,8 @@
 /*
- * Restartable sequences: threads on two CPUs add to counters, push to and pop from lists, and compare and store, each without atomic
- * instructions on data of the CPU that they are on, while signals interrupt them, whose handlers move them to the other CPU, and, where
- * there are such events, instructions are sampled at a short period. Nothing is lost; and the abort handlers run.
+ * Restartable sequences: threads on two CPUs add to counters, push to and pop from lists, and compare and store, each
+ * without atomic instructions on data of the CPU that they are on, while signals interrupt them, whose handlers move
+ * them to the other CPU, and, where there are such events, instructions are sampled at a short period. Nothing is lost;
+ * and the abort handlers run.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -44,27 +45,27 @@ static struct worker {
 	unsigned long rounds, mine, set, unset, bad, given_up[4];
 } worker[THREADS];
 
-#define SECTION                                                                                                                                                \
-	"	.pushsection __rseq_cs, \"aw\"\n"                                                                                                              \
-	"	.balign 32\n"                                                                                                                                  \
-	"3:	.long 0, 0\n"                                                                                                                                  \
-	"	.quad 1f, 2f - 1f, 4f\n"                                                                                                                       \
-	"	.popsection\n"                                                                                                                                 \
-	"	lea 3b(%%rip), %%rax\n"                                                                                                                        \
-	"	mov %%rax, 8(%[rs])\n"                                                                                                                         \
-	"1:	mov 4(%[rs]), %%eax\n"                                                                                                                         \
-	"	shl $6, %%rax\n"                                                                                                                               \
+#define SECTION                                                                                                        \
+	"	.pushsection __rseq_cs, \"aw\"\n"                                                                            \
+	"	.balign 32\n"                                                                                                \
+	"3:	.long 0, 0\n"                                                                                              \
+	"	.quad 1f, 2f - 1f, 4f\n"                                                                                     \
+	"	.popsection\n"                                                                                               \
+	"	lea 3b(%%rip), %%rax\n"                                                                                      \
+	"	mov %%rax, 8(%[rs])\n"                                                                                       \
+	"1:	mov 4(%[rs]), %%eax\n"                                                                                     \
+	"	shl $6, %%rax\n"                                                                                             \
 	"	add %[cells], %%rax\n"
-#define WAIT                                                                                                                                                   \
-	"	mov %[delay], %%rdx\n"                                                                                                                         \
-	"5:	dec %%rdx\n"                                                                                                                                   \
+#define WAIT                                                                                                           \
+	"	mov %[delay], %%rdx\n"                                                                                       \
+	"5:	dec %%rdx\n"                                                                                               \
 	"	jnz 5b\n"
-#define END                                                                                                                                                    \
-	"2:	mov $1, %[done]\n"                                                                                                                             \
-	"	jmp 6f\n"                                                                                                                                      \
-	"	.byte 0x0f, 0xb9, 0x3d\n"                                                                                                                      \
-	"	.long 0x53053053\n"                                                                                                                            \
-	"4:	xor %[done], %[done]\n"                                                                                                                        \
+#define END                                                                                                            \
+	"2:	mov $1, %[done]\n"                                                                                         \
+	"	jmp 6f\n"                                                                                                    \
+	"	.byte 0x0f, 0xb9, 0x3d\n"                                                                                    \
+	"	.long 0x53053053\n"                                                                                          \
+	"4:	xor %[done], %[done]\n"                                                                                    \
 	"6:\n"
 #define IN [rs] "r"(rs), [cells] "r"(cells), [delay] "ri"((long)DELAY)
 
@@ -246,7 +247,8 @@ static int check(void)
 	}
 	for (int i = 0; i < THREADS * NODES; i++)
 		bad += seen[i] != 1;
-	printf("period %u: %lu rounds, given up %lu %lu %lu %lu\n", period, rounds, given_up[0], given_up[1], given_up[2], given_up[3]);
+	printf("period %u: %lu rounds, given up %lu %lu %lu %lu\n", period, rounds, given_up[0], given_up[1],
+	       given_up[2], given_up[3]);
 	if (count == rounds && set - unset == turns && !bad && given_up[0] + given_up[1] + given_up[2] + given_up[3])
 		return 0;
 	printf("%lu of %lu counted, %lu set, %lu unset, %lu left, %lu bad\n", count, rounds, set, unset, turns, bad);

@@ -1,8 +1,8 @@
 /*
- * Samples in a storm of signals: a loop of known shape is interrupted by a timer again and again, in the middle of countdowns, of single
- * steps and of handlers. Each sample in the loop tells its place there and the rounds that are left (rdi), so it is known how much of the
- * loop was executed between two samples. The rest is handlers, each of HANDLER instructions: one sample that is late or early by an instruction
- * leaves a rest that is no multiple of that.
+ * Samples in a storm of signals: a loop of known shape is interrupted by a timer again and again, in the middle of
+ * countdowns, of single steps and of handlers. Each sample in the loop tells its place there and the rounds that are
+ * left (rdi), so it is known how much of the loop was executed between two samples. The rest is handlers, each of
+ * HANDLER instructions: one sample that is late or early by an instruction leaves a rest that is no multiple of that.
  */
 #include <asm/perf_regs.h>
 #include <signal.h>
@@ -127,7 +127,8 @@ static void set_timer(long us)
 /* The branches' samples only get in the way. */
 static void test_period(u64 period, u64 branches)
 {
-	struct sampler s = open_event(PERF_COUNT_HW_INSTRUCTIONS, period), b = open_event(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, branches);
+	struct sampler s = open_event(PERF_COUNT_HW_INSTRUCTIONS, period),
+		       b = open_event(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, branches);
 	u64 rounds = MIN(ROUNDS, period * 7000 / LOOP), in_loop = 0, before = 0, samples = 0;
 
 	perf_ioctl(b.fd, PERF_EVENT_IOC_ENABLE, 0);

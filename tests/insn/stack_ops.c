@@ -1,6 +1,6 @@
 /*
- * push, pop, enter, leave and ret in their odd forms: rsp and the chosen register as operands and as bases, memory to memory. Not PIE:
- * 32-bit addresses of its data are used.
+ * push, pop, enter, leave and ret in their odd forms: rsp and the chosen register as operands and as bases, memory to
+ * memory. Not PIE: 32-bit addresses of its data are used.
  * cflags: -no-pie
  */
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* AC: unaligned accesses fault when a program asks for it. DF across calls. pushf shows no trap flag; ID can be toggled. */
+/*
+ * AC: unaligned accesses fault when a program asks for it. DF across calls. pushf shows no trap flag; ID can be
+ * toggled.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +30,10 @@ int main(void)
 	(void)env;
 	sigaction(SIGBUS, &sa, NULL);
 	handler_flags = -1;
-	/* system calls and branches with AC set, then an unaligned access: the handler clears AC, the access is done again */
+	/*
+	 * system calls and branches with AC set, then an unaligned access: the handler clears AC, the access is done
+	 * again
+	 */
 	__asm__ volatile("sub $256, %%rsp\n\tpushfq\n\torl $0x40000, (%%rsp)\n\tpopfq\n\t"
 			 "mov $39, %%eax\n\tsyscall\n\tcall 1f\n\tjmp 2f\n1:\tret\n2:\t"
 			 "movl $7, 1(%1)\n\tpushfq\n\tpop %0\n\tadd $256, %%rsp"
@@ -42,13 +48,19 @@ int main(void)
 		printf("the handler's change of AC was lost\n");
 		failed = 1;
 	}
-	__asm__ volatile("std\n\tcall 1f\n\tjmp 2f\n1:\tret\n2:\tpushfq\n\tpop %0\n\tcld" : "=r"(flags) : : "memory", "cc");
+	__asm__ volatile("std\n\tcall 1f\n\tjmp 2f\n1:\tret\n2:\tpushfq\n\tpop %0\n\tcld"
+			 : "=r"(flags)
+			 :
+			 : "memory", "cc");
 	if (!(flags & 0x400) || flags & 0x100) {
 		printf("flags after a call with DF: %lx\n", flags);
 		failed = 1;
 	}
-	__asm__ volatile("pushfq\n\txorl $0x200000, (%%rsp)\n\tpopfq\n\tpushfq\n\tpop %0\n\tpushfq\n\txorl $0x200000, (%%rsp)\n\tpopfq"
-			 : "=r"(flags) : : "memory", "cc");
+	__asm__ volatile("pushfq\n\txorl $0x200000, (%%rsp)\n\tpopfq\n\tpushfq\n\tpop %0\n\tpushfq\n\txorl $0x200000, "
+			 "(%%rsp)\n\tpopfq"
+			 : "=r"(flags)
+			 :
+			 : "memory", "cc");
 	if (!(flags & 0x200000)) {
 		printf("ID cannot be set\n");
 		failed = 1;

@@ -1,6 +1,6 @@
 /*
- * A member writes into the session's memory that another one's descriptors are events. They are read, written, mapped and
- * waited for as what they are.
+ * A member writes into the session's memory that another one's descriptors are events. They are read, written, mapped
+ * and waited for as what they are.
  *
  *   descriptors   under pcl
  *
@@ -125,7 +125,8 @@ int main(void)
 	u64 count;
 
 	event_space = arena_event_space();
-	if (event < 0 || pipe(ends[0]) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends[1]) || socketpair(AF_UNIX, SOCK_DGRAM, 0, ends[2])) {
+	if (event < 0 || pipe(ends[0]) || socketpair(AF_UNIX, SOCK_STREAM, 0, ends[1]) ||
+	    socketpair(AF_UNIX, SOCK_DGRAM, 0, ends[2])) {
 		perror("perf_event_open");
 		return 1;
 	}

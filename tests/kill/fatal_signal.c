@@ -1,6 +1,6 @@
 /*
- * A busy process dies of SIGTERM with its default action; what it counted must be whole: its loop has four instructions and
- * one branch, so instructions - 4 * branches is the same each time up to the place in the loop where it was hit.
+ * A busy process dies of SIGTERM with its default action; what it counted must be whole: its loop has four instructions
+ * and one branch, so instructions - 4 * branches is the same each time up to the place in the loop where it was hit.
  *
  * Prints `spread N`: the greatest difference between deaths, the first one (which warms up the libraries) left out.
  */
@@ -18,7 +18,8 @@
 
 static int open_inherited(unsigned long config)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .config = config, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1 };
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .config = config, .inherit = 1, .exclude_kernel = 1, .exclude_hv = 1};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
 
 	if (fd < 0) {
@@ -41,7 +42,8 @@ static void __attribute__((noreturn)) busy(int fd)
 
 static long one_death(int signal)
 {
-	int instructions = open_inherited(PERF_COUNT_HW_INSTRUCTIONS), branches = open_inherited(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	int instructions = open_inherited(PERF_COUNT_HW_INSTRUCTIONS),
+	    branches = open_inherited(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 	unsigned long i, b;
 	int p[2], status;
 	pid_t pid;

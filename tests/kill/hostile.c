@@ -7,9 +7,10 @@
  * plain  the writer stays the user that it is
  * storm  it writes without a pause, at random, for STORM_MS, and members that end are replaced. ROUND is the seed then
  *
- * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other rounds begin with other
- * values, and leave most pages alone at a time, so that members live longer. Members that are misled otherwise crash in the
- * runtime, which says so on standard error. What is allowed: wrong counts, failing calls, and members that end with a message.
+ * In round 0 the value that is written first is the address of code that says, in FILE, that it was reached. Other
+ * rounds begin with other values, and leave most pages alone at a time, so that members live longer. Members that are
+ * misled otherwise crash in the runtime, which says so on standard error. What is allowed: wrong counts, failing calls,
+ * and members that end with a message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,19 +39,24 @@ static void map_file(const char *path)
 {
 	int fd = open(path, O_RDWR);
 
-	if (fd < 0 || mmap((void *)FILE_AT, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != (void *)FILE_AT) {
+	if (fd < 0 || mmap((void *)FILE_AT, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) !=
+			      (void *)FILE_AT) {
 		perror(path);
 		exit(1);
 	}
 	close(fd);
 }
 
-/* movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer itself runs into it where that works. */
+/*
+ * movabs $FILE_AT, %rax; movl $1, (%rax); mov $SYS_exit_group, %eax; mov $66, %edi; syscall. The writer itself runs
+ * into it where that works.
+ */
 static void make_mark(void)
 {
-	static const unsigned char code[] = {
-		0x48, 0xb8, 0, 0, 0, 0x42, 0x41, 0x41, 0, 0, 0xc7, 0, 1, 0, 0, 0, 0xb8, 231, 0, 0, 0, 0xbf, 66, 0, 0, 0, 0x0f, 5};
-	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	static const unsigned char code[] = {0x48, 0xb8, 0,    0,   0, 0x42, 0x41, 0x41, 0,  0, 0xc7, 0, 1,    0,
+					     0,	   0,	 0xb8, 231, 0, 0,    0,	   0xbf, 66, 0, 0,    0, 0x0f, 5};
+	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (at != (void *)MARK_AT) {
 		perror("mmap");
@@ -97,7 +103,10 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Some words in a row: values of the passes, what is elsewhere in the session's memory, or what is there, a little changed. */
+/*
+ * Some words in a row: values of the passes, what is elsewhere in the session's memory, or what is there, a little
+ * changed.
+ */
 static void scribble(const uint64_t *page, size_t n, const uint64_t *from, size_t all)
 {
 	uint64_t at = page[any() % n] + any() % PAGE / 8 * 8, kind = any() % 10, size = 8ul << any() % 10;
@@ -234,7 +243,8 @@ static bool is_sealed(pid_t pid)
 		if (strncmp(name, "/memfd:pcl ", 11))
 			continue;
 		fd = open(path, O_RDWR);
-		return fd >= 0 && (fcntl(fd, F_GET_SEALS) & seals) == seals && !fstat(fd, &st) && !(st.st_mode & 077) && ftruncate(fd, 0);
+		return fd >= 0 && (fcntl(fd, F_GET_SEALS) & seals) == seals && !fstat(fd, &st) && !(st.st_mode & 077) &&
+		       ftruncate(fd, 0);
 	}
 	return false;
 }
@@ -248,7 +258,8 @@ static int judge(char **argv, const char *self, bool is_storm)
 	map_file(argv[2]);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!fork()) {
-		execl(argv[1], argv[1], "--users=any", self, "session", argv[2], argv[3], argv[4], argv[4] ? argv[5] : NULL, NULL);
+		execl(argv[1], argv[1], "--users=any", self, "session", argv[2], argv[3], argv[4],
+		      argv[4] ? argv[5] : NULL, NULL);
 		_exit(127);
 	}
 	for (int i = 0; i < 250 && !shared->pid[MEMBERS + 1]; i++)

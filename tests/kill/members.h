@@ -1,4 +1,7 @@
-/* The members of tests/kill/hostile.c that use pcl while another one writes over its memory, and what all of them share. */
+/*
+ * The members of tests/kill/hostile.c that use pcl while another one writes over its memory, and what all of them
+ * share.
+ */
 #ifndef TESTS_KILL_MEMBERS_H
 #define TESTS_KILL_MEMBERS_H
 
@@ -46,7 +49,8 @@ static int open_event(uint64_t period)
 		.config = PERF_COUNT_HW_INSTRUCTIONS,
 		.inherit = !period,
 		.sample_period = period,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+			       PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = 0xff,
 		.sample_stack_user = 512,
 		.exclude_kernel = 1,
@@ -104,11 +108,17 @@ static int open_other(int kind, pid_t pid, void **ring)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = kind == 0 ? PERF_TYPE_BREAKPOINT : kind == 1 ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
-		.config = kind == 1 ? PERF_COUNT_SW_TASK_CLOCK : kind == 0 ? 0 : PERF_COUNT_HW_INSTRUCTIONS,
-		.sample_period = kind == 0 ? 3 : kind == 1 ? 500000 : 20011,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_READ |
-			       PERF_SAMPLE_CALLCHAIN,
+		.type = kind == 0   ? PERF_TYPE_BREAKPOINT
+			: kind == 1 ? PERF_TYPE_SOFTWARE
+				    : PERF_TYPE_HARDWARE,
+		.config = kind == 1   ? PERF_COUNT_SW_TASK_CLOCK
+			  : kind == 0 ? 0
+				      : PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_period = kind == 0   ? 3
+				 : kind == 1 ? 500000
+					     : 20011,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+			       PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN,
 		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
 		.bp_type = kind == 0 ? HW_BREAKPOINT_RW : 0,
 		.exclude_kernel = 1,

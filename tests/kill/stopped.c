@@ -1,13 +1,14 @@
 /*
- * stopped ROUNDS: members that count and sample are stopped, continued and killed at random moments, and nobody waits for them.
+ * stopped ROUNDS: members that count and sample are stopped, continued and killed at random moments, and nobody waits
+ * for them.
  *
- * Some children run the same work over and over, with events of their own that sample into rings at periods from 20 to 1,000,000. ROUNDS
- * times one of them gets SIGSTOP; while it is stopped its parent reads, disables and enables events on it, opens and closes another, and
- * forks; then it gets SIGCONT, or now and then SIGKILL, and is replaced. Beside that a thread of the parent opens and closes events of
- * its own, and a timer's signals come all the time.
+ * Some children run the same work over and over, with events of their own that sample into rings at periods from 20 to
+ * 1,000,000. ROUNDS times one of them gets SIGSTOP; while it is stopped its parent reads, disables and enables events
+ * on it, opens and closes another, and forks; then it gets SIGCONT, or now and then SIGKILL, and is replaced. Beside
+ * that a thread of the parent opens and closes events of its own, and a timer's signals come all the time.
  *
- * Each call of the parent must be done in time, each signal must come in time, each record in the rings must be whole, and the parent's own
- * counts must be exact.
+ * Each call of the parent must be done in time, each signal must come in time, each record in the rings must be whole,
+ * and the parent's own counts must be exact.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -147,7 +148,8 @@ static void drain(struct member *m)
 
 	while (tail < head) {
 		const struct perf_event_header *h = (const void *)(data + tail % RING_BYTES);
-		int whole = (h->type == PERF_RECORD_SAMPLE && h->size == 24) || (h->type == PERF_RECORD_LOST && h->size == 24) ||
+		int whole = (h->type == PERF_RECORD_SAMPLE && h->size == 24) ||
+			    (h->type == PERF_RECORD_LOST && h->size == 24) ||
 			    ((h->type == PERF_RECORD_THROTTLE || h->type == PERF_RECORD_UNTHROTTLE) && h->size == 32);
 
 		if (!whole) {
@@ -292,8 +294,9 @@ int main(int argc, char **argv)
 		end(&member[i]);
 		records += member[i].records;
 	}
-	printf("%ld rounds, %lu records, longest call %lu us, longest signal %lu us, %lu slow\n", rounds, (unsigned long)records,
-	       (unsigned long)(longest / 1000), (unsigned long)(longest_signal / 1000), (unsigned long)slow);
+	printf("%ld rounds, %lu records, longest call %lu us, longest signal %lu us, %lu slow\n", rounds,
+	       (unsigned long)records, (unsigned long)(longest / 1000), (unsigned long)(longest_signal / 1000),
+	       (unsigned long)slow);
 	if (!records)
 		fail("no records", 0);
 	return failures || slow > (uint64_t)rounds / 500;

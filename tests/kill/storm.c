@@ -1,11 +1,11 @@
 /*
  * storm VICTIMS: kills counting processes with SIGKILL at random moments, and watches what remains.
  *
- * Each victim has three threads, a child and a grandchild that open, read, enable, disable and close events on themselves
- * and on each other all the time; its parent has events on it too. A few live at once; one after the other dies. Meanwhile
- * two survivors, a thread of this process and a process of its own, count the same work again and again: each count must be
- * the same. At the end: a dead victim's counts stay as they are, and as many tasks and events can be made as before, in
- * numbers that would not fit if the dead had left theirs behind.
+ * Each victim has three threads, a child and a grandchild that open, read, enable, disable and close events on
+ * themselves and on each other all the time; its parent has events on it too. A few live at once; one after the other
+ * dies. Meanwhile two survivors, a thread of this process and a process of its own, count the same work again and
+ * again: each count must be the same. At the end: a dead victim's counts stay as they are, and as many tasks and events
+ * can be made as before, in numbers that would not fit if the dead had left theirs behind.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -96,7 +96,8 @@ static void *busy(void *arg)
 	volatile unsigned x = 1;
 
 	for (unsigned i = 0;; i++) {
-		int a = open_event(0, PERF_COUNT_HW_INSTRUCTIONS, i & 1), b = open_event(other, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0);
+		int a = open_event(0, PERF_COUNT_HW_INSTRUCTIONS, i & 1),
+		    b = open_event(other, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0);
 
 		work(&x);
 		read_event(a);
@@ -125,7 +126,10 @@ static void victim(void)
 	for (int i = 0; i < 2; i++) {
 		pid_t parent = getpid();
 
-		/* The kernel ends them with their parent, whenever that dies. If it died before they said so, they have another one now. */
+		/*
+		 * The kernel ends them with their parent, whenever that dies. If it died before they said so, they have
+		 * another one now.
+		 */
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)

@@ -1,10 +1,12 @@
 /*
- * storm_sampling VICTIMS: kills sampling processes with SIGKILL at random moments while this process reads their records.
+ * storm_sampling VICTIMS: kills sampling processes with SIGKILL at random moments while this process reads their
+ * records.
  *
- * There is a ring per CPU, into which all threads and children of all victims sample; they open and close their events all the time. A
- * reader drains the rings and looks at every record: whole, of a known kind, and no earlier than the one before of the same thread.
- * Meanwhile two survivors, a thread of this process and a process of its own, sample into rings of theirs: at the end each has a
- * sample, or one that is told as lost, for every period of its count. Then rings can be made as before.
+ * There is a ring per CPU, into which all threads and children of all victims sample; they open and close their events
+ * all the time. A reader drains the rings and looks at every record: whole, of a known kind, and no earlier than the
+ * one before of the same thread. Meanwhile two survivors, a thread of this process and a process of its own, sample
+ * into rings of theirs: at the end each has a sample, or one that is told as lost, for every period of its count. Then
+ * rings can be made as before.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -77,7 +79,8 @@ static int map_ring(struct ring *r, int fd)
 	if (fd < 0 || p == MAP_FAILED)
 		return fail("a ring", fd, errno);
 	*r = (struct ring){.fd = fd, .page = p};
-	r->last = mmap(NULL, TIDS * sizeof(*r->last), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	r->last = mmap(NULL, TIDS * sizeof(*r->last), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return r->last == MAP_FAILED ? fail("memory", errno, 0) : 0;
 }
 

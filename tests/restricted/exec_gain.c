@@ -1,6 +1,7 @@
 /*
- * What is refused where no memory may become executable, with the errno and what it left, in this process and in a fork's child: prints it.
- * Natively and under pcl the same. With the argument "set" the program sets PR_SET_MDWE itself, and executes itself again.
+ * What is refused where no memory may become executable, with the errno and what it left, in this process and in a
+ * fork's child: prints it. Natively and under pcl the same. With the argument "set" the program sets PR_SET_MDWE
+ * itself, and executes itself again.
  */
 #include <errno.h>
 #include <fcntl.h>

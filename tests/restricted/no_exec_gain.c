@@ -1,5 +1,6 @@
 /*
- * no_exec_gain mdwe|filter|file program [args...]: runs a program in which no memory becomes executable after it was written.
+ * no_exec_gain mdwe|filter|file program [args...]: runs a program in which no memory becomes executable after it was
+ * written.
  *   mdwe    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)
  *   filter  the seccomp filter that systemd makes for MemoryDenyWriteExecute=: EPERM to mmap of PROT_WRITE and PROT_EXEC, to
  *           mprotect and pkey_mprotect with PROT_EXEC, to shmat with SHM_EXEC

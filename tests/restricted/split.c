@@ -1,12 +1,13 @@
 /*
- * A process that gives up its session's user leaves the session: it can neither see nor disturb who stays, and has counters of its own.
+ * A process that gives up its session's user leaves the session: it can neither see nor disturb who stays, and has
+ * counters of its own.
  *
  *   split [threads]     as root, under pcl
  *
  * threads  a second thread is there when the user is given up: then it is the children that leave
  *
- * A child gives up its user and writes over all of pcl's memory that it had found before. Meanwhile the parent counts, samples
- * and counts children, all exactly.
+ * A child gives up its user and writes over all of pcl's memory that it had found before. Meanwhile the parent counts,
+ * samples and counts children, all exactly.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -149,7 +150,8 @@ static void check_samples(struct perf_event_mmap_page *page, uint64_t *seen)
 	char *data = (char *)page + PAGE;
 
 	while (page->data_tail < page->data_head) {
-		struct perf_event_header *h = (struct perf_event_header *)(data + page->data_tail % (RING_PAGES * PAGE));
+		struct perf_event_header *h =
+			(struct perf_event_header *)(data + page->data_tail % (RING_PAGES * PAGE));
 
 		must(h->type == PERF_RECORD_SAMPLE && h->size == 16, "a record");
 		page->data_tail += h->size;
@@ -176,7 +178,8 @@ static uint64_t count_child(void)
 static void use_all(int fd, uint64_t expected)
 {
 	int sampled = open_event(0, false, PERIOD);
-	struct perf_event_mmap_page *page = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sampled, 0);
+	struct perf_event_mmap_page *page =
+		mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sampled, 0);
 	uint64_t seen = 0;
 
 	must(page != MAP_FAILED, "mmap of an event");

@@ -1,6 +1,7 @@
 /*
- * strict_overcommit [KIB]: executes much code in two threads, and then in a child and again in two threads. With a number that is the limit on
- * private memory (RLIMIT_DATA) by then, and other code is executed: there is no more memory for what is translated.
+ * strict_overcommit [KIB]: executes much code in two threads, and then in a child and again in two threads. With a
+ * number that is the limit on private memory (RLIMIT_DATA) by then, and other code is executed: there is no more memory
+ * for what is translated.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* Code that is rewritten while there is no more private memory to be had (RLIMIT_DATA), and while the limit is lower than what is in use. */
+/*
+ * Code that is rewritten while there is no more private memory to be had (RLIMIT_DATA), and while the limit is lower
+ * than what is in use.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

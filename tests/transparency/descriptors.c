@@ -1,4 +1,6 @@
-/* A program that closes everything, uses high numbers, lowers the limit and scans: no descriptor but its own appears. */
+/*
+ * A program that closes everything, uses high numbers, lowers the limit and scans: no descriptor but its own appears.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -19,37 +19,39 @@ static void on_fault(int sig, siginfo_t *si, void *context)
 	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
 
 	printf(" signal %d code %d addr %lx err %llx trap %lld rip+%llx flags %llx rsp %llx\n", sig, si->si_code,
-	       (unsigned long)si->si_addr, sig == SIGSEGV || sig == SIGBUS ? g[REG_ERR] : 0, g[REG_TRAPNO], g[REG_RIP] - base,
-	       g[REG_EFL] & 0xcd5, g[REG_RSP] & 15);
-	printf(" r8 %llx r9 %llx r10 %llx r11 %llx r12 %llx r13 %llx r14 %llx r15 %llx\n", g[REG_R8], g[REG_R9], g[REG_R10],
-	       g[REG_R11], g[REG_R12], g[REG_R13], g[REG_R14], g[REG_R15]);
-	printf(" rax %llx rbx %llx rcx %llx rdx %llx rsi %llx rdi %llx\n", g[REG_RAX], g[REG_RBX], g[REG_RCX], g[REG_RDX],
-	       g[REG_RSI], g[REG_RDI]);
+	       (unsigned long)si->si_addr, sig == SIGSEGV || sig == SIGBUS ? g[REG_ERR] : 0, g[REG_TRAPNO],
+	       g[REG_RIP] - base, g[REG_EFL] & 0xcd5, g[REG_RSP] & 15);
+	printf(" r8 %llx r9 %llx r10 %llx r11 %llx r12 %llx r13 %llx r14 %llx r15 %llx\n", g[REG_R8], g[REG_R9],
+	       g[REG_R10], g[REG_R11], g[REG_R12], g[REG_R13], g[REG_R14], g[REG_R15]);
+	printf(" rax %llx rbx %llx rcx %llx rdx %llx rsi %llx rdi %llx\n", g[REG_RAX], g[REG_RBX], g[REG_RCX],
+	       g[REG_RDX], g[REG_RSI], g[REG_RDI]);
 	siglongjmp(env, 1);
 }
 
-#define FAULT(text)                                                                                                         \
-	do {                                                                                                                \
-		printf("%s\n", text);                                                                                       \
-		if (!sigsetjmp(env, 1)) {                                                                                   \
-			__asm__ volatile("lea 9f(%%rip), %%rax\n\tmov %%rax, %0\n\t"                                        \
-					 "mov $8, %%r8d\n\tmov $9, %%r9d\n\tmov $10, %%r10d\n\tmov $11, %%r11d\n\t"        \
-					 "mov $12, %%r12d\n\tmov $13, %%r13d\n\tmov $14, %%r14d\n\tmov $15, %%r15d\n\t"    \
-					 "mov $1, %%eax\n\tmov $2, %%ebx\n\tmov $3, %%ecx\n\tmov $4, %%edx\n\t"            \
-					 "mov $5, %%esi\n\tmov $6, %%edi\n\tcmp $0, %%eax\n9:\t" text                       \
-					 : "=m"(base)                                                                       \
-					 :                                                                                  \
-					 : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",  \
-					   "r14", "r15", "memory", "cc");                                                   \
-			printf(" no fault\n");                                                                              \
-		}                                                                                                           \
+#define FAULT(text)                                                                                                    \
+	do {                                                                                                           \
+		printf("%s\n", text);                                                                                  \
+		if (!sigsetjmp(env, 1)) {                                                                              \
+			__asm__ volatile(                                                                              \
+				"lea 9f(%%rip), %%rax\n\tmov %%rax, %0\n\t"                                            \
+				"mov $8, %%r8d\n\tmov $9, %%r9d\n\tmov $10, %%r10d\n\tmov $11, %%r11d\n\t"             \
+				"mov $12, %%r12d\n\tmov $13, %%r13d\n\tmov $14, %%r14d\n\tmov $15, %%r15d\n\t"         \
+				"mov $1, %%eax\n\tmov $2, %%ebx\n\tmov $3, %%ecx\n\tmov $4, %%edx\n\t"                 \
+				"mov $5, %%esi\n\tmov $6, %%edi\n\tcmp $0, %%eax\n9:\t" text                           \
+				: "=m"(base)                                                                           \
+				:                                                                                      \
+				: "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",    \
+				  "r14", "r15", "memory", "cc");                                                       \
+			printf(" no fault\n");                                                                         \
+		}                                                                                                      \
 	} while (0)
 
 int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t ss = { .ss_sp = alternate, .ss_size = sizeof(alternate) };
-	char *p = mmap((void *)0x7000000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	char *p = mmap((void *)0x7000000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		       0);
 
 	mprotect(p + 4096, 4096, PROT_READ);
 	sigaltstack(&ss, NULL);

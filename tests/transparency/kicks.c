@@ -1,6 +1,6 @@
 /*
- * A thread whose events are switched on and off all the time by another one must not notice: no call of its own ends with
- * EINTR. Where the host has no such events (natively) nothing is switched and the thread runs undisturbed.
+ * A thread whose events are switched on and off all the time by another one must not notice: no call of its own ends
+ * with EINTR. Where the host has no such events (natively) nothing is switched and the thread runs undisturbed.
  */
 #include <linux/perf_event.h>
 #include <poll.h>

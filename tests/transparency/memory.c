@@ -25,7 +25,8 @@ static const char *perms(void *p)
 
 	strcpy(found, "none");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, flags) == 3 && start <= (unsigned long)p && (unsigned long)p < end)
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, flags) == 3 && start <= (unsigned long)p &&
+		    (unsigned long)p < end)
 			strcpy(found, flags);
 	if (f)
 		fclose(f);

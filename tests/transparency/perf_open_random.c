@@ -1,7 +1,7 @@
 /*
- * Random calls of perf_event_open, read and ioctl on software events: each answer (0 or the errno, the length of a read) is printed,
- * and must be the same natively and under pcl. Seeded (the argument). What pcl refuses on purpose (doc/linux-quirks.md) is
- * left out.
+ * Random calls of perf_event_open, read and ioctl on software events: each answer (0 or the errno, the length of a
+ * read) is printed, and must be the same natively and under pcl. Seeded (the argument). What pcl refuses on purpose
+ * (doc/linux-quirks.md) is left out.
  */
 #include <stdint.h>
 #include "tests/abi/errno/perf.h"

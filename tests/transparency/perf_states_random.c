@@ -1,7 +1,7 @@
 /*
- * Random changes of the states of task-clock events: groups, ENABLE, DISABLE, RESET with and without the group flag, prctl, close,
- * inheritance by children that run and exit. After each, which events count, and which stand at 0, is printed and
- * must be the same natively and under pcl. Seeded (the argument).
+ * Random changes of the states of task-clock events: groups, ENABLE, DISABLE, RESET with and without the group flag,
+ * prctl, close, inheritance by children that run and exit. After each, which events count, and which stand at 0, is
+ * printed and must be the same natively and under pcl. Seeded (the argument).
  */
 #include <stdint.h>
 #include "tests/abi/errno/perf.h"
@@ -105,8 +105,11 @@ static void show(void)
 			printf(" .");
 			continue;
 		}
-		printf(" %c%s%s", v[0] == 0 ? '0' : v[0] != kept[i].last ? '+' : '=', v[1] != kept[i].enabled ? "t" : "",
-		       v[2] > v[1] ? "!" : "");
+		printf(" %c%s%s",
+		       v[0] == 0	      ? '0'
+		       : v[0] != kept[i].last ? '+'
+					      : '=',
+		       v[1] != kept[i].enabled ? "t" : "", v[2] > v[1] ? "!" : "");
 		kept[i].last = v[0];
 		kept[i].enabled = v[1];
 	}

@@ -1,6 +1,6 @@
 /*
- * Pid namespaces that a program makes: which numbers it and its children see, who can signal whom, how the first process of one ends, and
- * what perf events say of tasks in them. Skips where the host does not let it make any.
+ * Pid namespaces that a program makes: which numbers it and its children see, who can signal whom, how the first
+ * process of one ends, and what perf events say of tasks in them. Skips where the host does not let it make any.
  * cflags: -pthread
  */
 #include <errno.h>
@@ -215,7 +215,7 @@ struct watched {
 
 static struct watched watch(pid_t pid, int cpu, int inherit)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
+	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
 	struct watched w;
 
 	attr.exclude_kernel = attr.comm = attr.task = attr.sample_id_all = 1;
@@ -232,8 +232,12 @@ static struct watched watch(pid_t pid, int cpu, int inherit)
 
 static const char *name_of(pid_t pid, pid_t outside)
 {
-	return pid == outside && outside > 3 ? "its number outside" : pid == 0 ? "nobody" : pid == 1 ? "first" : pid == 2 ? "second" :
-	       pid == 3 ? "third" : "other";
+	return pid == outside && outside > 3 ? "its number outside"
+	       : pid == 0		     ? "nobody"
+	       : pid == 1		     ? "first"
+	       : pid == 2		     ? "second"
+	       : pid == 3		     ? "third"
+					     : "other";
 }
 
 static void show_records(const char *what, struct watched w, pid_t outside)
@@ -248,11 +252,13 @@ static void show_records(const char *what, struct watched w, pid_t outside)
 		const __u32 *body = (const void *)(h + 1), *trailer = (const void *)((const char *)h + h->size - 8);
 
 		if (h->type == PERF_RECORD_COMM)
-			printf(" COMM %s, by %s;", name_of((pid_t)body[0], outside), name_of((pid_t)trailer[0], outside));
+			printf(" COMM %s, by %s;", name_of((pid_t)body[0], outside),
+			       name_of((pid_t)trailer[0], outside));
 		else if (h->type == PERF_RECORD_FORK)
 			printf(" FORK %s;", name_of((pid_t)body[1], outside)); /* the parent */
 		else if (h->type == PERF_RECORD_EXIT)
-			printf(" EXIT %s, parent %s;", name_of((pid_t)body[0], outside), body[1] > 3 ? "more" : name_of((pid_t)body[1], 0));
+			printf(" EXIT %s, parent %s;", name_of((pid_t)body[0], outside),
+			       body[1] > 3 ? "more" : name_of((pid_t)body[1], 0));
 		at += h->size;
 	}
 	printf("\n");

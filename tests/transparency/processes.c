@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 	pid = clone(clone_body, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGUSR1 * 0, &n);
 	status = wait_for(pid);
 	printf("clone without a signal %x %d\n", status, shared);
-	struct clone_args args = { .exit_signal = SIGCHLD, .flags = CLONE_PARENT_SETTID, .parent_tid = (unsigned long)&n };
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .flags = CLONE_PARENT_SETTID, .parent_tid = (unsigned long)&n};
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
 		_exit(9);

@@ -54,8 +54,10 @@ static char *keep_room(void)
 static void lay_out(void)
 {
 	check(mmap(room, PAGES * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == room, "layout");
-	check(mmap(room + RING_AT * PAGE, 2 * PAGE, RW, MAP_SHARED | MAP_FIXED, event, 0) == room + RING_AT * PAGE, "ring");
-	check(mmap(elsewhere, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == elsewhere, "room");
+	check(mmap(room + RING_AT * PAGE, 2 * PAGE, RW, MAP_SHARED | MAP_FIXED, event, 0) == room + RING_AT * PAGE,
+	      "ring");
+	check(mmap(elsewhere, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == elsewhere,
+	      "room");
 }
 
 /* The ring may have moved, or parts of it. */

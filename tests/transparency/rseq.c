@@ -1,6 +1,6 @@
 /*
- * rseq(2) and its sections, as far as these are determined: what the system call answers, what handlers of signals that interrupt a section see,
- * and how those die whose descriptor is wrong.
+ * rseq(2) and its sections, as far as these are determined: what the system call answers, what handlers of signals that
+ * interrupt a section see, and how those die whose descriptor is wrong.
  */
 #include <errno.h>
 #include <linux/rseq.h>
@@ -77,32 +77,32 @@ static void follows_cpu(void)
 /*
  * A section that does `body` and has that descriptor at `desc`; rax is 1 at its end and 2 if it was given up.
  */
-#define ENTER(name, version, signature, body)                                                                                                                  \
-	extern const char name##_abort[], name##_start[], name##_end[];                                                                                        \
-	static __attribute__((noinline)) long name(void)                                                                                                       \
-	{                                                                                                                                                      \
-		long ret;                                                                                                                                      \
-                                                                                                                                                               \
-		__asm__ volatile("	.pushsection __rseq_cs, \"aw\"\n"                                                                                      \
-				 "	.balign 32\n"                                                                                                          \
-				 "3:	.long " #version ", 0\n"                                                                                               \
-				 "	.quad 1f, 2f - 1f, 4f\n"                                                                                               \
-				 "	.popsection\n"                                                                                                         \
-				 "	xor %%ecx, %%ecx\n"                                                                                                    \
-				 "	mov %%rsp, %%r8\n"                                                                                                      \
-				 "	lea 3b(%%rip), %%rax\n"                                                                                                \
-				 "	mov %%rax, 8+%[own]\n" #name "_start:\n"                                                                               \
-				 "1:	mov $1, %%eax\n" body "2:\n" #name "_end:\n"                                                                           \
-				 "	jmp 5f\n"                                                                                                              \
-				 "	.byte 0x0f, 0xb9, 0x3d\n"                                                                                              \
-				 "	.long " #signature "\n" #name "_abort:\n"                                                                              \
-				 "4:	mov $2, %%eax\n"                                                                                                       \
-				 "	mov %%r8, %%rsp\n"                                                                                                         \
-				 "5:\n"                                                                                                                        \
-				 : "=&a"(ret)                                                                                                                  \
-				 : [own] "m"(own[0])                                                                                                           \
-				 : "rcx", "rdx", "rsi", "rdi", "r8", "r11", "cc", "memory");                                                                   \
-		return ret;                                                                                                                                    \
+#define ENTER(name, version, signature, body)                                                                          \
+	extern const char name##_abort[], name##_start[], name##_end[];                                                \
+	static __attribute__((noinline)) long name(void)                                                               \
+	{                                                                                                              \
+		long ret;                                                                                              \
+                                                                                                                       \
+		__asm__ volatile("	.pushsection __rseq_cs, \"aw\"\n"                                                   \
+				 "	.balign 32\n"                                                                       \
+				 "3:	.long " #version ", 0\n"                                                       \
+				 "	.quad 1f, 2f - 1f, 4f\n"                                                            \
+				 "	.popsection\n"                                                                      \
+				 "	xor %%ecx, %%ecx\n"                                                                 \
+				 "	mov %%rsp, %%r8\n"                                                                  \
+				 "	lea 3b(%%rip), %%rax\n"                                                             \
+				 "	mov %%rax, 8+%[own]\n" #name "_start:\n"                                       \
+				 "1:	mov $1, %%eax\n" body "2:\n" #name "_end:\n"                                   \
+				 "	jmp 5f\n"                                                                           \
+				 "	.byte 0x0f, 0xb9, 0x3d\n"                                                           \
+				 "	.long " #signature "\n" #name "_abort:\n"                                      \
+				 "4:	mov $2, %%eax\n"                                                                  \
+				 "	mov %%r8, %%rsp\n"                                                                  \
+				 "5:\n"                                                                                \
+				 : "=&a"(ret)                                                                          \
+				 : [own] "m"(own[0])                                                                   \
+				 : "rcx", "rdx", "rsi", "rdi", "r8", "r11", "cc", "memory");                           \
+		return ret;                                                                                            \
 	}
 
 ENTER(plain, 0, 0x21436587, "mov $5, %%r11d\n add %%r11, %%rax\n sub $5, %%rax\n")
@@ -111,8 +111,11 @@ ENTER(reads, 0, 0x21436587, "mov (%%rcx), %%r11\n")
 ENTER(writes, 0, 0x21436587, "mov %%r11, 4096(%%rcx)\n")
 ENTER(undefined, 0, 0x21436587, "ud2\n")
 ENTER(divides, 0, 0x21436587, "div %%ecx\n")
-ENTER(calls, 0, 0x21436587, "sub $128, %%rsp\n call 6f\n jmp 7f\n 6: mov $39, %%eax\n push %%rax\n pop %%rdx\n ret\n 7: add $128, %%rsp\n mov $1, %%eax\n")
-ENTER(strings, 0, 0x21436587, "mov $32, %%ecx\n lea 32+%[own], %%rdi\n lea 32+%[own], %%rsi\n rep movsb\n mov $1, %%eax\n")
+ENTER(calls, 0, 0x21436587,
+      "sub $128, %%rsp\n call 6f\n jmp 7f\n 6: mov $39, %%eax\n push %%rax\n pop %%rdx\n ret\n 7: add $128, %%rsp\n "
+      "mov $1, %%eax\n")
+ENTER(strings, 0, 0x21436587,
+      "mov $32, %%ecx\n lea 32+%[own], %%rdi\n lea 32+%[own], %%rsi\n rep movsb\n mov $1, %%eax\n")
 ENTER(bad_signature, 0, 0x12345678, "6: inc %%rcx\n jmp 6b\n")
 ENTER(bad_version, 1, 0x21436587, "6: inc %%rcx\n jmp 6b\n")
 
@@ -130,7 +133,8 @@ static void on_signal(int sig, siginfo_t *si, void *context)
 		elsewhere++;
 	if (sig != SIGALRM)
 		printf("signal %d code %d, si_addr %ld, rax %lld\n", sig, si->si_code,
-		       sig == SIGSEGV ? (long)si->si_addr : (long)((char *)si->si_addr - expected), uc->uc_mcontext.gregs[REG_RAX]);
+		       sig == SIGSEGV ? (long)si->si_addr : (long)((char *)si->si_addr - expected),
+		       uc->uc_mcontext.gregs[REG_RAX]);
 }
 
 static void endless_ones(void)

@@ -1,8 +1,9 @@
 /*
- * Samples of breakpoints in every form whose contents are the same from run to run: each field alone and all of them, every read
- * format, every clock, periods, samples of threads and children, a ring that is too small, one that is written backward. Addresses
- * are printed relative to what they belong to, tasks and ids by the order in which they are first seen, times only if they are wrong.
- * cflags: -fno-omit-frame-pointer -fno-optimize-sibling-calls -fcf-protection=none
+ * Samples of breakpoints in every form whose contents are the same from run to run: each field alone and all of them,
+ * every read format, every clock, periods, samples of threads and children, a ring that is too small, one that is
+ * written backward. Addresses are printed relative to what they belong to, tasks and ids by the order in which they are
+ * first seen, times only if they are wrong. cflags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
+ * -fcf-protection=none
  */
 #include <asm/perf_regs.h>
 #include <pthread.h>
@@ -17,7 +18,8 @@
 #define REGS (1ul << PERF_REG_X86_DI | 1ul << PERF_REG_X86_SI | 1ul << PERF_REG_X86_SP | 1ul << PERF_REG_X86_IP | \
 	      1ul << PERF_REG_X86_FLAGS | 1ul << PERF_REG_X86_CS | 1ul << PERF_REG_X86_SS | 1ul << PERF_REG_X86_R15)
 #define FLAGS_SHOWN 0xed5 /* the arithmetic ones, IF and DF */
-#define ALL_FIELDS (((1ul << FIELDS) - 1) & ~(u64)(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_AUX))
+#define ALL_FIELDS                                                                                                     \
+	(((1ul << FIELDS) - 1) & ~(u64)(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_AUX))
 
 extern char __executable_start[], etext[];
 
@@ -127,7 +129,8 @@ static void print_regs(const char *which, const u64 *regs, u64 abi)
 		return;
 	printf(" si %ld di %ld ip", (long)regs[0], (long)regs[1]);
 	print_address(regs[3]);
-	printf(" flags %lx cs %lx ss %lx", (unsigned long)(regs[4] & FLAGS_SHOWN), (unsigned long)regs[5], (unsigned long)regs[6]);
+	printf(" flags %lx cs %lx ss %lx", (unsigned long)(regs[4] & FLAGS_SHOWN), (unsigned long)regs[5],
+	       (unsigned long)regs[6]);
 }
 
 /* Each sample of an execution breakpoint is at the start of a function: there lies the return address. */
@@ -253,7 +256,8 @@ static void print_record(struct ring *r, const void *record)
 	const u64 *body = (const u64 *)(h + 1);
 
 	/* A chain ends where libc's frames do. */
-	printf("  type %u misc %x size %d:", h->type, h->misc, r->attr.sample_type & PERF_SAMPLE_CALLCHAIN ? 0 : h->size);
+	printf("  type %u misc %x size %d:", h->type, h->misc,
+	       r->attr.sample_type & PERF_SAMPLE_CALLCHAIN ? 0 : h->size);
 	if (h->type == PERF_RECORD_SAMPLE)
 		print_sample(r, record);
 	else if (h->type == PERF_RECORD_LOST)
@@ -412,8 +416,9 @@ static void *thread(void *arg)
 
 static void test_family(void)
 {
-	struct ring r = {.attr = attr_of(HW_BREAKPOINT_X, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-							  PERF_SAMPLE_ID | PERF_SAMPLE_READ)};
+	struct ring r = {.attr = attr_of(HW_BREAKPOINT_X, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+								  PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+								  PERF_SAMPLE_READ)};
 	cpu_set_t one;
 	pthread_t t;
 	pid_t pid;

@@ -1,6 +1,7 @@
 /*
- * System calls that a seccomp filter of the program's turns into SIGSYS: what the handler is told, that it can answer for the kernel, and that
- * a filter that stops calls which the program itself does not make does not disturb it. Skips where no filter can be installed.
+ * System calls that a seccomp filter of the program's turns into SIGSYS: what the handler is told, that it can answer
+ * for the kernel, and that a filter that stops calls which the program itself does not make does not disturb it. Skips
+ * where no filter can be installed.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -1,6 +1,7 @@
 /*
- * What a handler finds on its stack and in its context, and what it can change there: layout of the frame, vector state,
- * faults with their codes, registers and pc set by the handler, alternate stacks, frames that cannot be built or are bad.
+ * What a handler finds on its stack and in its context, and what it can change there: layout of the frame, vector
+ * state, faults with their codes, registers and pc set by the handler, alternate stacks, frames that cannot be built or
+ * are bad.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -35,12 +36,13 @@ static void show(int sig, siginfo_t *si, void *context)
 	char *fp = (char *)uc->uc_mcontext.fpregs;
 	unsigned *sw = (unsigned *)(fp + 464);
 
-	printf("signal %d code %d uc_flags %lx trap %lld err %llx flags %llx selectors %llx\n", sig, si->si_code, uc->uc_flags,
-	       g[REG_TRAPNO], g[REG_ERR], g[REG_EFL] & 0x10d00, g[REG_CSGSFS]);
-	printf(" vector: aligned %d at +%ld magic %x size %u %u features %x in use %lx end %x\n", !((unsigned long)fp & 63),
-	       (long)(fp - (char *)uc), sw[0], sw[1], sw[4], sw[2], *(unsigned long *)(fp + 512) & 3, *(unsigned *)(fp + sw[4]));
-	printf(" handler's stack %lx mask %lx stack flags %x\n", (unsigned long)uc & 15, *(unsigned long *)&uc->uc_sigmask,
-	       uc->uc_stack.ss_flags);
+	printf("signal %d code %d uc_flags %lx trap %lld err %llx flags %llx selectors %llx\n", sig, si->si_code,
+	       uc->uc_flags, g[REG_TRAPNO], g[REG_ERR], g[REG_EFL] & 0x10d00, g[REG_CSGSFS]);
+	printf(" vector: aligned %d at +%ld magic %x size %u %u features %x in use %lx end %x\n",
+	       !((unsigned long)fp & 63), (long)(fp - (char *)uc), sw[0], sw[1], sw[4], sw[2],
+	       *(unsigned long *)(fp + 512) & 3, *(unsigned *)(fp + sw[4]));
+	printf(" handler's stack %lx mask %lx stack flags %x\n", (unsigned long)uc & 15,
+	       *(unsigned long *)&uc->uc_sigmask, uc->uc_stack.ss_flags);
 }
 
 static void show_and_jump(int sig, siginfo_t *si, void *context)

@@ -1,6 +1,7 @@
 /*
  * A timer signal every 200 us into code whose results show whether anything was disturbed: flags, pushf (a debugger's
- * or translator's trap flag must not show), string instructions, the red zone, divisions, code that changes, calls that restart.
+ * or translator's trap flag must not show), string instructions, the red zone, divisions, code that changes, calls that
+ * restart.
  */
 #include <errno.h>
 #include <signal.h>
@@ -95,7 +96,8 @@ static long changing_code(void)
 {
 	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned char mov_ret[] = { 0xb8, 0, 0, 0, 0, 0xc3 };
-	static const unsigned char next[] = { 0x40, 0x88, 0x3d, 1, 0, 0, 0, 0xb8, 0, 0, 0, 0, 0xc3 }; /* mov %dil, 1(%rip); mov $0, %eax; ret */
+	/* mov %dil, 1(%rip); mov $0, %eax; ret */
+	static const unsigned char next[] = { 0x40, 0x88, 0x3d, 1, 0, 0, 0, 0xb8, 0, 0, 0, 0, 0xc3 };
 	long wrong = 0;
 	int p[2];
 
@@ -107,7 +109,8 @@ static long changing_code(void)
 		memcpy(page, mov_ret, sizeof(mov_ret));
 		wrong += ((int (*)(void))page)() != i;
 		mov_ret[2] ^= 0x55;
-		wrong += write(p[1], mov_ret, sizeof(mov_ret)) != sizeof(mov_ret) || read(p[0], page, sizeof(mov_ret)) != sizeof(mov_ret);
+		wrong += write(p[1], mov_ret, sizeof(mov_ret)) != sizeof(mov_ret) ||
+			 read(p[0], page, sizeof(mov_ret)) != sizeof(mov_ret);
 		wrong += ((int (*)(void))page)() != (i ^ 0x5500);
 		wrong += ((int (*)(int))(page + 64))(i & 255) != (i & 255);
 	}
@@ -119,7 +122,8 @@ static long red_zone(void)
 	long wrong = 0, v;
 
 	for (int i = 0; i < 5000000; i++) {
-		__asm__ volatile("movq $1234, -8(%%rsp); movq $77, -120(%%rsp); nop; nop; nop; mov -8(%%rsp), %0; add -120(%%rsp), %0"
+		__asm__ volatile("movq $1234, -8(%%rsp); movq $77, -120(%%rsp); nop; nop; nop; mov -8(%%rsp), %0; add "
+				 "-120(%%rsp), %0"
 				 : "=r"(v)::"memory", "cc");
 		wrong += v != 1311;
 	}

@@ -1,5 +1,5 @@
-/* Signals and blocking system calls: temporary masks, EINTR and restart, remaining times, sigwait, synchronous signals that
- * are blocked or ignored and sent by kill. */
+/* Signals and blocking system calls: temporary masks, EINTR and restart, remaining times, sigwait, synchronous signals
+ * that are blocked or ignored and sent by kill. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -117,7 +117,8 @@ static void restarts(void)
 	waitpid(pid, NULL, 0);
 	alarm_in(20000);
 	ret = nanosleep(&wait, &left);
-	printf("nanosleep %d %d, time left plausible %d\n", ret, errno, left.tv_nsec > 20000000 && left.tv_nsec < 90000000);
+	printf("nanosleep %d %d, time left plausible %d\n", ret, errno,
+	       left.tv_nsec > 20000000 && left.tv_nsec < 90000000);
 	alarm_in(20000);
 	fd = (struct pollfd){ p[0], POLLIN, 0 };
 	ret = poll(&fd, 1, 1000);
@@ -132,7 +133,8 @@ static void *waiter(void *arg)
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN);
 	for (int i = 0; i < 5; i++)
-		printf("waited for %d", sigwaitinfo(&set, &si) - SIGRTMIN), printf(" value %d\n", si.si_value.sival_int);
+		printf("waited for %d", sigwaitinfo(&set, &si) - SIGRTMIN),
+			printf(" value %d\n", si.si_value.sival_int);
 	return NULL;
 }
 
@@ -184,7 +186,8 @@ static void over_exec(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGBUS);
 	sigprocmask(SIG_SETMASK, &set, NULL);
-	execl("/bin/sh", "sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status; kill -TRAP $$; kill -BUS $$; echo alive", NULL);
+	execl("/bin/sh", "sh", "-c",
+	      "grep -E 'SigBlk|SigIgn' /proc/self/status; kill -TRAP $$; kill -BUS $$; echo alive", NULL);
 }
 
 /* Signal 33 is the C library's; here it is the program's own. */

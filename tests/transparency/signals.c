@@ -22,10 +22,12 @@ static void info(int sig, siginfo_t *si, void *context)
 
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	sigaltstack(NULL, &now);
-	printf("signal %d code %d pid %d uid %d value %d on-alternate %d flags %d masked %d saved-mask %d rsp-on-alternate %d\n", sig,
-	       si->si_code, si->si_code <= 0 ? si->si_pid == getpid() : -1, si->si_code <= 0 ? si->si_uid == getuid() : -1,
-	       si->si_code == SI_QUEUE ? si->si_value.sival_int : 0, (now.ss_flags & SS_ONSTACK) != 0, uc->uc_stack.ss_flags,
-	       sigismember(&mask, sig), sigismember(&uc->uc_sigmask, SIGUSR2),
+	printf("signal %d code %d pid %d uid %d value %d on-alternate %d flags %d masked %d saved-mask %d "
+	       "rsp-on-alternate %d\n",
+	       sig, si->si_code, si->si_code <= 0 ? si->si_pid == getpid() : -1,
+	       si->si_code <= 0 ? si->si_uid == getuid() : -1, si->si_code == SI_QUEUE ? si->si_value.sival_int : 0,
+	       (now.ss_flags & SS_ONSTACK) != 0, uc->uc_stack.ss_flags, sigismember(&mask, sig),
+	       sigismember(&uc->uc_sigmask, SIGUSR2),
 	       (char *)&now >= alternate && (char *)&now < alternate + sizeof(alternate));
 	got++;
 }
@@ -86,7 +88,8 @@ int main(void)
 	kill(getpid(), SIGUSR2);
 	kill(getpid(), SIGUSR2);
 	sigpending(&set);
-	printf("pending %d %d %d\n", sigismember(&set, SIGUSR2), sigismember(&set, SIGRTMIN), sigismember(&set, SIGUSR1));
+	printf("pending %d %d %d\n", sigismember(&set, SIGUSR2), sigismember(&set, SIGRTMIN),
+	       sigismember(&set, SIGUSR1));
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* sigsuspend, sigtimedwait, signalfd, ppoll */
 	sigemptyset(&set);
@@ -134,7 +137,8 @@ int main(void)
 	printf("wait %d", wait(&status));
 	printf(" %d\n", errno == ECHILD);
 	/* errors */
-	printf("%d %d %d", sigaction(SIGKILL, &(struct sigaction){ 0 }, NULL), sigaction(65, NULL, NULL), kill(getpid(), 999));
+	printf("%d %d %d", sigaction(SIGKILL, &(struct sigaction){0}, NULL), sigaction(65, NULL, NULL),
+	       kill(getpid(), 999));
 	ss.ss_size = 100;
 	printf(" %d", sigaltstack(&ss, NULL));
 	printf(" %d\n", errno == ENOMEM);

@@ -1,6 +1,6 @@
 /*
- * How threads and processes begin and end while others are busy: joining, cancelling, exit and exec from any thread, busy
- * siblings, a leader that ends first, vfork and posix_spawn, stops and deaths by signals.
+ * How threads and processes begin and end while others are busy: joining, cancelling, exit and exec from any thread,
+ * busy siblings, a leader that ends first, vfork and posix_spawn, stops and deaths by signals.
  */
 #include <errno.h>
 #include <pthread.h>

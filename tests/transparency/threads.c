@@ -1,4 +1,7 @@
-/* POSIX threads: mutexes, conditions, thread-local storage, cancellation, signals to a thread, names, stacks, once, barriers. */
+/*
+ * POSIX threads: mutexes, conditions, thread-local storage, cancellation, signals to a thread, names, stacks, once,
+ * barriers.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -61,16 +61,17 @@ static void show(const char *what)
 {
 	printf("%s: %d traps, %d faults\n", what, n, faults);
 	for (int i = 0; i < n && i < MAX; i++)
-		printf(" %ld code %d trap %d flags %lx addr %ld\n", seen[i].at, seen[i].code, seen[i].trap_no, seen[i].flags,
-		       seen[i].addr);
+		printf(" %ld code %d trap %d flags %lx addr %ld\n", seen[i].at, seen[i].code, seen[i].trap_no,
+		       seen[i].flags, seen[i].addr);
 	n = faults = 0;
 }
 
-#define TRACED(text, code, ...)                                                                                       \
+#define TRACED(text, code, ...)                                                                                        \
 	do {                                                                                                           \
-		__asm__ volatile("mov %%rsp, %%r15; lea -256(%%rsp), %%rsp; pushfq; orl $0x100, (%%rsp); popfq; " code  \
-				 "pushfq; andl $~0x100, (%%rsp); popfq; nop; nop; mov %%r15, %%rsp" ::__VA_ARGS__       \
-				 : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r15", "cc", "memory"); \
+		__asm__ volatile("mov %%rsp, %%r15; lea -256(%%rsp), %%rsp; pushfq; orl $0x100, (%%rsp); popfq; " code \
+				 "pushfq; andl $~0x100, (%%rsp); popfq; nop; nop; mov %%r15, %%rsp" ::__VA_ARGS__      \
+				 : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r15", "cc",    \
+				   "memory");                                                                          \
 		show(text);                                                                                            \
 	} while (0)
 
@@ -102,8 +103,9 @@ int main(void)
 	TRACED("breakpoint", "nop; int3; nop; ");
 	TRACED("stolen register", "mov %0, %%r11; mov $1, %%eax; add %%rax, %%r11; mov %%r11, (%0); xadd %%r11, (%0); ",
 	       "r"(buffer));
-	TRACED("iret", "mov %%ss, %%eax; push %%rax; lea 8(%%rsp), %%rax; push %%rax; pushfq; mov %%cs, %%eax; push %%rax; "
-		       "lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; 1: nop; ");
+	TRACED("iret",
+	       "mov %%ss, %%eax; push %%rax; lea 8(%%rsp), %%rax; push %%rax; pushfq; mov %%cs, %%eax; push %%rax; "
+	       "lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; 1: nop; ");
 	TRACED("lret", "mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; lretq; ud2; 1: nop; ");
 	TRACED("word", "pushfw; popfw; nop; pushfw; andw $~0x100, (%%rsp); popfw; nop; nop; ");
 	/* iret sets it, and a handler's return; a handler takes it away. */
@@ -111,13 +113,15 @@ int main(void)
 	__asm__ volatile("mov %%rsp, %%r15; lea -256(%%rsp), %%rsp; mov %%ss, %%eax; push %%rax; "
 			 "lea 8(%%rsp), %%rax; push %%rax; pushfq; orl $0x100, (%%rsp); "
 			 "mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; iretq; ud2; "
-			 "1: nop; nop; nop; nop; nop; nop; nop; nop; mov %%r15, %%rsp" ::: "rax", "r15", "cc", "memory");
+			 "1: nop; nop; nop; nop; nop; nop; nop; nop; mov %%r15, %%rsp" ::
+				 : "rax", "r15", "cc", "memory");
 	show("set by iret");
 	set_by_handler = 1;
 	raise(SIGUSR1);
 	show("set by a handler");
 	set_by_handler = stop_at = 0;
 	/* Another signal in between: its handler is not traced, what follows is. */
-	TRACED("signal", "mov $39, %%eax; syscall; mov %%eax, %%edi; mov $10, %%esi; mov $62, %%eax; syscall; nop; nop; ");
+	TRACED("signal",
+	       "mov $39, %%eax; syscall; mov %%eax, %%edi; mov $10, %%esi; mov $62, %%eax; syscall; nop; nop; ");
 	return 0;
 }

@@ -15,7 +15,8 @@ static struct perf_attr *fresh(unsigned size)
 
 static void test_sizes(void)
 {
-	static const unsigned bad[] = {1, 63, 4097, 8000, 0xffffffff}, good[] = {0, 64, 65, 72, 80, 96, 112, 120, 128, 4096};
+	static const unsigned bad[] = {1, 63, 4097, 8000, 0xffffffff},
+			      good[] = {0, 64, 65, 72, 80, 96, 112, 120, 128, 4096};
 	struct perf_attr *a;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -114,7 +114,8 @@ static void test_ioctls(void)
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_SET_BPF, 1), -EINVAL);
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), -EINVAL);
 	if (perf_linux_is_new())
-		expect(perf_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&a), -EINVAL); /* clocks: a quirk */
+		/* clocks: a quirk */
+		expect(perf_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&a), -EINVAL);
 	a.type = PERF_TYPE_HARDWARE;
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&a), -EINVAL);
 	expect(write((int)fd, &byte, 1) < 0 ? errno : 0, EINVAL);

@@ -1,6 +1,6 @@
 /*
- * What the tests of one errno each share. The same program runs natively and under pcl and expects the same of both: its
- * events are software events, which every kernel has.
+ * What the tests of one errno each share. The same program runs natively and under pcl and expects the same of both:
+ * its events are software events, which every kernel has.
  */
 #ifndef TESTS_ABI_ERRNO_PERF_H
 #define TESTS_ABI_ERRNO_PERF_H

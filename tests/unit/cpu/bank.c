@@ -1,6 +1,7 @@
 /*
- * The counter bank's limits, with the translator played by the test: whatever mixture of blocks runs, no limit is passed and it takes
- * few stops to get there; counts are right at any time, also while they change and after the owner's death in the middle.
+ * The counter bank's limits, with the translator played by the test: whatever mixture of blocks runs, no limit is
+ * passed and it takes few stops to get there; counts are right at any time, also while they change and after the
+ * owner's death in the middle.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -64,7 +65,9 @@ static bool add(u64 *word, u64 n)
 	return (s64)*word >= 0;
 }
 
-/* A block of sparse code, which polls where it must and now and then. False: limits are to be renewed in front of it. */
+/*
+ * A block of sparse code, which polls where it must and now and then. False: limits are to be renewed in front of it.
+ */
 static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 {
 	bool polls = distance + n > CPU_POLL_UNITS || random_below(8) == 0;
@@ -105,8 +108,10 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 				return true;
 			continue;
 		}
-		near = (cpu->limits.want & CPU_WANT_COUNTDOWN) && add((u64 *)&cpu->limits.countdown[CELL_INSTRUCTIONS], n);
-		near |= (cpu->limits.want & CPU_WANT_COUNTDOWN_BRANCHES) && !row && add((u64 *)&cpu->limits.countdown[CELL_BRANCHES], 1);
+		near = (cpu->limits.want & CPU_WANT_COUNTDOWN) &&
+		       add((u64 *)&cpu->limits.countdown[CELL_INSTRUCTIONS], n);
+		near |= (cpu->limits.want & CPU_WANT_COUNTDOWN_BRANCHES) && !row &&
+			add((u64 *)&cpu->limits.countdown[CELL_BRANCHES], 1);
 		if (near) {
 			cpu->limits.countdown[CELL_INSTRUCTIONS] -= n;
 			cpu->limits.countdown[CELL_BRANCHES] -= !row;
@@ -138,7 +143,8 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 	cpu_clear_bank(&own.cpu);
 	exits = 0;
 	for (u32 i = 0; i < rounds; i++) {
-		u64 end[2] = {insns == CPU_NO_LIMIT ? insns : done[0] + insns, branches == CPU_NO_LIMIT ? branches : done[1] + branches};
+		u64 end[2] = {insns == CPU_NO_LIMIT ? insns : done[0] + insns,
+			      branches == CPU_NO_LIMIT ? branches : done[1] + branches};
 		u32 k, row, n;
 
 		for (enum cell c = 0; c < CELL_NR; c++)

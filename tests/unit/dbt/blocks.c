@@ -1,6 +1,6 @@
 /*
- * From bytes to fragments: entries, exits and where they lead to, counts and registers at every place, links, what invalidation undoes; and that
- * what was made does what the bytes say.
+ * From bytes to fragments: entries, exits and where they lead to, counts and registers at every place, links, what
+ * invalidation undoes; and that what was made does what the bytes say.
  */
 #include "tests/unit/dbt/guest.h"
 
@@ -88,7 +88,8 @@ static void test_faults(void)
 
 static void test_links(void)
 {
-	static const u8 code[] = {0x48, 0x01, 0xd8, 0xe9, 0xf8, 0x0f, 0, 0}; /* add %rbx, %rax; jmp 4096, the next page */
+	/* add %rbx, %rax; jmp 4096, the next page */
+	static const u8 code[] = {0x48, 0x01, 0xd8, 0xe9, 0xf8, 0x0f, 0, 0};
 	static const u8 other[] = {0x48, 0xff, 0xc8, 0xc3};		     /* dec %rax; ret */
 	struct dbt_fault fault;
 	struct exit *x;
@@ -231,7 +232,8 @@ static void test_runs(void)
 		0x4c, 0x89, 0xd8,	/* 22: mov %r11, %rax */
 		0xc3,			/* 25: ret */
 	};
-	static const u32 wants[] = {0, CPU_WANT_BLOCKS, CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_CYCLES, CPU_WANT_BLOCKS | CPU_WANT_LIMITS};
+	static const u32 wants[] = {0, CPU_WANT_BLOCKS, CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_CYCLES,
+				    CPU_WANT_BLOCKS | CPU_WANT_LIMITS};
 	u64 left[CELL_NR] = {1ul << 40};
 	struct dbt_fault fault;
 

@@ -1,4 +1,7 @@
-/* The set of execution breakpoints: against a plain list, with far more addresses over time than it has room for, and beyond its room. */
+/*
+ * The set of execution breakpoints: against a plain list, with far more addresses over time than it has room for, and
+ * beyond its room.
+ */
 #include <stdlib.h>
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /*
- * A translator without a personality: the real cache and tables where they always are, a page range of guest code, one thread. What os/ implements
- * of dbt/dbt.h is here.
+ * A translator without a personality: the real cache and tables where they always are, a page range of guest code, one
+ * thread. What os/ implements of dbt/dbt.h is here.
  */
 #ifndef TESTS_UNIT_DBT_GUEST_H
 #define TESTS_UNIT_DBT_GUEST_H
@@ -43,7 +43,8 @@ long dbt_host_apart(long (*fn)(void *arg), void *arg)
 static bool guest_begin(void)
 {
 	u8 *pages = mmap(NULL, 8 * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *code = mmap((void *)CODE, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *code = mmap((void *)CODE, CODE_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	guest_stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED || code != (void *)CODE || guest_stack == MAP_FAILED || dbt_init())

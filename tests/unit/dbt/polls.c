@@ -1,6 +1,7 @@
 /*
- * From one poll to the next there are at most CPU_POLL_UNITS instructions and a block (dbt/polls.h), whichever way the code goes: of random code, whose
- * exits are all linked, every way from each poll and each entry is looked at by its records, which know nothing of distances.
+ * From one poll to the next there are at most CPU_POLL_UNITS instructions and a block (dbt/polls.h), whichever way the
+ * code goes: of random code, whose exits are all linked, every way from each poll and each entry is looked at by its
+ * records, which know nothing of distances.
  */
 #include "dbt/polls.h"
 #include "tests/unit/dbt/guest.h"
@@ -31,8 +32,18 @@ static u32 put_insn(u32 at, u32 branches)
 	static const struct {
 		u8 len, bytes[7];
 	} plain[] = {
-		{3, {0x48, 0x01, 0xd8}}, {2, {0xff, 0xc1}}, {3, {0x48, 0x89, 0xc2}}, {1, {0x90}}, {4, {0x4c, 0x8d, 0x1c, 0x18}}, {3, {0x4d, 0x01, 0xda}},
-		{3, {0x0f, 0x94, 0xc1}}, {3, {0x48, 0x11, 0xd8}}, {4, {0x48, 0x0f, 0xaf, 0xc3}}, {7, {0x4c, 0x8b, 0x1d, 0, 0, 0, 0}}, {1, {0x9c}}, {2, {0x85, 0xc0}},
+		{3, {0x48, 0x01, 0xd8}},
+		{2, {0xff, 0xc1}},
+		{3, {0x48, 0x89, 0xc2}},
+		{1, {0x90}},
+		{4, {0x4c, 0x8d, 0x1c, 0x18}},
+		{3, {0x4d, 0x01, 0xda}},
+		{3, {0x0f, 0x94, 0xc1}},
+		{3, {0x48, 0x11, 0xd8}},
+		{4, {0x48, 0x0f, 0xaf, 0xc3}},
+		{7, {0x4c, 0x8b, 0x1d, 0, 0, 0, 0}},
+		{1, {0x9c}},
+		{2, {0x85, 0xc0}},
 	};
 	u32 k = dice(branches);
 
@@ -55,7 +66,9 @@ static u32 put_insn(u32 at, u32 branches)
 static void aim(u32 i)
 {
 	u8 *insn = code + start[i];
-	u32 len = insn[0] == 0x0f && insn[1] >= 0x84 && insn[1] <= 0x85 ? 6 : insn[0] == 0xe9 || insn[0] == 0xe8 ? 5 : 0;
+	u32 len = insn[0] == 0x0f && insn[1] >= 0x84 && insn[1] <= 0x85 ? 6
+		  : insn[0] == 0xe9 || insn[0] == 0xe8			? 5
+									: 0;
 	/* Near, as a rule, and often the block's own beginning. */
 	u32 to = dice(3) ? start[i > 40 ? i - dice(40) : dice(i + 1)] : start[dice(nstart)];
 	s32 rel;
@@ -93,8 +106,8 @@ static bool polls_at(const struct frag *f, u32 rec)
 static u32 longest, wrong, checked, polls;
 
 /*
- * From the entry on to the fragment's end: `insns` were passed since the last poll. What an exit says of its distance is not less than what has
- * been passed, but for the block in which the last poll was.
+ * From the entry on to the fragment's end: `insns` were passed since the last poll. What an exit says of its distance
+ * is not less than what has been passed, but for the block in which the last poll was.
  */
 static void follow(const struct frag *f, const struct entry *e)
 {

@@ -1,7 +1,7 @@
 /*
- * A member dies, or is stopped for good, at any instruction of any operation: a child process is single-stepped through it, and after
- * each step a copy of the session's memory, as the child leaves it, is taken over and checked: what the child was doing has happened as a
- * whole or not at all.
+ * A member dies, or is stopped for good, at any instruction of any operation: a child process is single-stepped through
+ * it, and after each step a copy of the session's memory, as the child leaves it, is taken over and checked: what the
+ * child was doing has happened as a whole or not at all.
  *
  * Skipped where ptrace is not permitted, and with sanitizers, which take the place of the notes (tools/build.mk).
  */
@@ -30,7 +30,8 @@ static char *rings_world, *rings_copy;
 
 static void copy_journal(void)
 {
-	struct journal *to = (struct journal *)(journals_copy + LAYOUT_JOURNAL_SIZE), *from = (struct journal *)(journals + LAYOUT_JOURNAL_SIZE);
+	struct journal *to = (struct journal *)(journals_copy + LAYOUT_JOURNAL_SIZE),
+		       *from = (struct journal *)(journals + LAYOUT_JOURNAL_SIZE);
 
 	memcpy(to, from, offsetof(struct journal, note));
 	memcpy(to->after, from->after, from->afters * sizeof(from->after[0]));

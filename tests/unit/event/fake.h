@@ -1,6 +1,6 @@
 /*
- * A small world for the event subsystem: tasks with clocks and cells that tests advance by hand, two CPUs, two PMU drivers.
- * Included once by each test program.
+ * A small world for the event subsystem: tasks with clocks and cells that tests advance by hand, two CPUs, two PMU
+ * drivers. Included once by each test program.
  *
  * run(task, n): the task executes n instructions, n/2 branches, and n ns of its CPU time and of wall time pass.
  */
@@ -371,7 +371,8 @@ static inline void fake_exit(task_id task)
 
 static inline struct perf_attr attr_of(u32 type, u64 config)
 {
-	return (struct perf_attr){.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
+	return (struct perf_attr){
+		.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
 }
 
 /* perf_event_open with the lowest free descriptor number; the descriptor or -errno. */

@@ -1,11 +1,15 @@
-/* Filters: arithmetic of every type, patterns, limits of the language, and where they are kept. What Linux accepts: tests/abi. */
+/*
+ * Filters: arithmetic of every type, patterns, limits of the language, and where they are kept. What Linux accepts:
+ * tests/abi.
+ */
 #include "event/filter.h"
 #include "tests/unit/event/fake.h"
 
 static const struct filter_field fields[] = {
-	{"u8", 2, 0, FILTER_U8},    {"s8", 2, 0, FILTER_S8},	{"u16", 3, 0, FILTER_U16},  {"s16", 3, 0, FILTER_S16},
-	{"u32", 3, 0, FILTER_U32},  {"s32", 3, 0, FILTER_S32},	{"u64", 3, 0, FILTER_U64},  {"s64", 3, 0, FILTER_S64},
-	{"name", 4, 8, FILTER_POINTER}, {"array", 5, 0, FILTER_NONE}, {"odd", 3, 5, FILTER_U32}, {"zero", 4, 8, FILTER_U64},
+	{"u8", 2, 0, FILTER_U8},      {"s8", 2, 0, FILTER_S8},	 {"u16", 3, 0, FILTER_U16},
+	{"s16", 3, 0, FILTER_S16},    {"u32", 3, 0, FILTER_U32}, {"s32", 3, 0, FILTER_S32},
+	{"u64", 3, 0, FILTER_U64},    {"s64", 3, 0, FILTER_S64}, {"name", 4, 8, FILTER_POINTER},
+	{"array", 5, 0, FILTER_NONE}, {"odd", 3, 5, FILTER_U32}, {"zero", 4, 8, FILTER_U64},
 };
 
 static bool field(u32 source, u32 index, struct filter_field *out)
@@ -65,12 +69,20 @@ static void test_patterns(void)
 		const char *pattern, *text;
 		int want;
 	} rows[] = {
-		{"", "", 1},	      {"", "a", 0},	   {"*", "", 1},	 {"*", "abc", 1},     {"a*", "abc", 1},
-		{"*c", "abc", 1},     {"*b", "abc", 0},	   {"*b*", "abc", 1},	 {"a*c", "abc", 1},   {"a*c", "abcd", 0},
-		{"a*b*c", "aXbYc", 1}, {"*ab", "aab", 1},   {"*aab", "aaaab", 1}, {"?", "", 0},	      {"a?c", "abc", 1},
-		{"a?", "a", 0},	      {"[a-c]", "b", 1},   {"[a-c]", "d", 0},	 {"[!a-c]", "d", 1},  {"[]]", "]", 1},
-		{"[a-]", "-", 1},     {"[ab", "[ab", 1},   {"\\*", "*", 1},	 {"\\*", "a", 0},     {"\\?", "x", 0},
-		{"a[0-9]*z", "a7xyz", 1}, {"**", "a", 1},  {"*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", 0},
+		{"", "", 1},	       {"", "a", 0},
+		{"*", "", 1},	       {"*", "abc", 1},
+		{"a*", "abc", 1},      {"*c", "abc", 1},
+		{"*b", "abc", 0},      {"*b*", "abc", 1},
+		{"a*c", "abc", 1},     {"a*c", "abcd", 0},
+		{"a*b*c", "aXbYc", 1}, {"*ab", "aab", 1},
+		{"*aab", "aaaab", 1},  {"?", "", 0},
+		{"a?c", "abc", 1},     {"a?", "a", 0},
+		{"[a-c]", "b", 1},     {"[a-c]", "d", 0},
+		{"[!a-c]", "d", 1},    {"[]]", "]", 1},
+		{"[a-]", "-", 1},      {"[ab", "[ab", 1},
+		{"\\*", "*", 1},       {"\\*", "a", 0},
+		{"\\?", "x", 0},       {"a[0-9]*z", "a7xyz", 1},
+		{"**", "a", 1},	       {"*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa", 0},
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -152,7 +164,8 @@ static u32 place_of(long fd)
 /* Equal filters share a place, others do not overlap, and what the last event leaves is taken again. */
 static void test_places(void)
 {
-	long a = open_simple(PERF_TYPE_SOFTWARE, 0, -1), b = open_simple(PERF_TYPE_SOFTWARE, 0, -1), c = open_simple(PERF_TYPE_SOFTWARE, 0, -1);
+	long a = open_simple(PERF_TYPE_SOFTWARE, 0, -1), b = open_simple(PERF_TYPE_SOFTWARE, 0, -1),
+	     c = open_simple(PERF_TYPE_SOFTWARE, 0, -1);
 	u32 first;
 
 	expect_long(attach(a, "u8 == 1 && u16 == 2"), 0);

@@ -37,7 +37,8 @@ static void expect_between(const char *what, u64 value, u64 low, u64 high)
 	if (value >= low && value <= high)
 		return;
 	unit_failures++;
-	fprintf(stderr, "%s: %lu is not between %lu and %lu\n", what, (unsigned long)value, (unsigned long)low, (unsigned long)high);
+	fprintf(stderr, "%s: %lu is not between %lu and %lu\n", what, (unsigned long)value, (unsigned long)low,
+		(unsigned long)high);
 }
 
 static long open_freq(u64 freq)
@@ -219,7 +220,9 @@ static void test_throttle_wakeups(void)
 	expect_empty();
 }
 
-/* However long signals take, two thirds of the time are the task's own. Events that wake nobody have all their samples. */
+/*
+ * However long signals take, two thirds of the time are the task's own. Events that wake nobody have all their samples.
+ */
 static void test_own_time(u64 ns)
 {
 	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 10), b = sampling_attr(PERF_TYPE_RAW, 0, 1000);

@@ -1,6 +1,7 @@
 /*
- * Children that are made when their task is first on the CPU: nothing that can be read tells them from children that are made at the
- * fork. An event with attr.enable_on_exec has those, so pairs of events are compared that differ in nothing else.
+ * Children that are made when their task is first on the CPU: nothing that can be read tells them from children that
+ * are made at the fork. An event with attr.enable_on_exec has those, so pairs of events are compared that differ in
+ * nothing else.
  */
 #include <sys/epoll.h>
 #include "event/map.h"

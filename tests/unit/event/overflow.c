@@ -76,7 +76,10 @@ static void test_shift(void)
 	expect_empty();
 }
 
-/* All that overflow at one instruction have a sample, the leader first; siblings and plain counters do not disturb each other. */
+/*
+ * All that overflow at one instruction have a sample, the leader first; siblings and plain counters do not disturb each
+ * other.
+ */
 static void test_groups(void)
 {
 	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 6), b = sampling_attr(PERF_TYPE_RAW, 1, 4);
@@ -431,7 +434,8 @@ static void test_hits(void)
 	expect_long(value_of(fd), 8);
 	take_samples(fd);
 	expect_grid(2, 2, 3);
-	event_hit(1, event_nr(event_of(fd)), event_of(fd)->id + 1, &snap, &result); /* of an event that was there before */
+	/* of an event that was there before */
+	event_hit(1, event_nr(event_of(fd)), event_of(fd)->id + 1, &snap, &result);
 	control(fd, PERF_EVENT_IOC_DISABLE, 0);
 	hit(fd, 3);
 	expect_long(value_of(fd), 8);

@@ -1,6 +1,6 @@
 /*
- * Random calls against a model that is too simple to be wrong: per task and root event one number and one flag. Seeded: a failure
- * prints its seed, which can be given as the argument.
+ * Random calls against a model that is too simple to be wrong: per task and root event one number and one flag. Seeded:
+ * a failure prints its seed, which can be given as the argument.
  */
 #include "event/overflow.h"
 #include "tests/unit/event/fake.h"
@@ -176,7 +176,10 @@ static void check_values(void)
 	}
 }
 
-/* The model would mix up the root of a task that has exited and an event of the slot's next task: such roots are closed. */
+/*
+ * The model would mix up the root of a task that has exited and an event of the slot's next task: such roots are
+ * closed.
+ */
 static void close_roots_of_the_dead(void)
 {
 	for (u32 i = 0; i < ROOTS; i++) {
@@ -216,8 +219,8 @@ static void do_exit(void)
 
 static void session(u64 start)
 {
-	static void (*const deeds[])(void) = {do_run, do_run, do_run, do_open, do_open, do_close, do_control, do_control, do_period,
-					      do_fork, do_fork, do_exit};
+	static void (*const deeds[])(void) = {do_run,	  do_run,     do_run,	 do_open, do_open, do_close,
+					      do_control, do_control, do_period, do_fork, do_fork, do_exit};
 	int before = unit_failures;
 
 	seed = start;

@@ -1,6 +1,6 @@
 /*
- * PERF_RECORD_SAMPLE, LOST and the sample_id trailers, byte by byte: every sample_type bit alone, all of them, and random sets, read
- * back by a parser that follows the man page field by field and knows nothing of the writer.
+ * PERF_RECORD_SAMPLE, LOST and the sample_id trailers, byte by byte: every sample_type bit alone, all of them, and
+ * random sets, read back by a parser that follows the man page field by field and knows nothing of the writer.
  */
 #include "tests/unit/event/sampled.h"
 

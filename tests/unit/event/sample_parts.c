@@ -1,6 +1,6 @@
 /*
- * The parts of samples whose size depends on what is found: READ, call chains, branches, registers, the stack, and what fits
- * into one record.
+ * The parts of samples whose size depends on what is found: READ, call chains, branches, registers, the stack, and what
+ * fits into one record.
  */
 #include "tests/unit/event/sampled.h"
 
@@ -170,11 +170,18 @@ static void test_branch_filters(void)
 		u64 mask;
 		u32 chosen;
 	} table[] = {
-		{PERF_SAMPLE_BRANCH_ANY, 0x3f}, {PERF_SAMPLE_BRANCH_COND, 1}, {PERF_SAMPLE_BRANCH_IND_JUMP, 4},
-		{PERF_SAMPLE_BRANCH_ANY_CALL, 0x18}, {PERF_SAMPLE_BRANCH_CALL, 8}, {PERF_SAMPLE_BRANCH_IND_CALL, 0x10},
-		{PERF_SAMPLE_BRANCH_ANY_RETURN, 0x20}, {PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_RETURN, 0x21},
-		{PERF_SAMPLE_BRANCH_ABORT_TX, 0}, {PERF_SAMPLE_BRANCH_NO_FLAGS, 0},
-		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_IN_TX, 0}, {PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_TX, 0x3f},
+		{PERF_SAMPLE_BRANCH_ANY, 0x3f},
+		{PERF_SAMPLE_BRANCH_COND, 1},
+		{PERF_SAMPLE_BRANCH_IND_JUMP, 4},
+		{PERF_SAMPLE_BRANCH_ANY_CALL, 0x18},
+		{PERF_SAMPLE_BRANCH_CALL, 8},
+		{PERF_SAMPLE_BRANCH_IND_CALL, 0x10},
+		{PERF_SAMPLE_BRANCH_ANY_RETURN, 0x20},
+		{PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_RETURN, 0x21},
+		{PERF_SAMPLE_BRANCH_ABORT_TX, 0},
+		{PERF_SAMPLE_BRANCH_NO_FLAGS, 0},
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_IN_TX, 0},
+		{PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_TX, 0x3f},
 	};
 	struct perf_attr attr = sampling(PERF_SAMPLE_BRANCH_STACK);
 	struct snapshot snap = snapshot_of();

@@ -1,6 +1,6 @@
 /*
- * What the tests of samples share: one snapshot of known values, events with a ring, and a reader of that. Included once by each
- * test program.
+ * What the tests of samples share: one snapshot of known values, events with a ring, and a reader of that. Included
+ * once by each test program.
  */
 #ifndef TESTS_UNIT_EVENT_SAMPLED_H
 #define TESTS_UNIT_EVENT_SAMPLED_H

@@ -1,6 +1,7 @@
 /*
- * A task of the fake world that samples: step() executes instructions one at a time and does what os/ does at limits, a ring takes
- * the records, and take_samples() reads them back. A sample's IP is the number of instructions that the task has executed.
+ * A task of the fake world that samples: step() executes instructions one at a time and does what os/ does at limits, a
+ * ring takes the records, and take_samples() reads them back. A sample's IP is the number of instructions that the task
+ * has executed.
  */
 #ifndef TESTS_UNIT_EVENT_SAMPLING_H
 #define TESTS_UNIT_EVENT_SAMPLING_H
@@ -74,7 +75,10 @@ static inline void overflow(task_id task)
 		fake_clock_due[task] = fake_clock_limit == ~0ul ? 0 : fake[task].clock + fake_clock_limit;
 }
 
-/* n instructions, each of which takes ns; every instruction is a branch for cell 1, and costs 3 of the last cell's units. */
+/*
+ * n instructions, each of which takes ns; every instruction is a branch for cell 1, and costs 3 of the last cell's
+ * units.
+ */
 static inline void step_slowly(task_id task, u64 n, u64 ns)
 {
 	while (n--) {

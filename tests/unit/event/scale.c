@@ -1,6 +1,7 @@
 /*
- * 256 CPUs and 1,000 threads: what an event costs when a task begins, moves and ends, and how many slots it takes. Instructions are
- * counted by single-stepping a child process through each operation, with few and with many threads there.
+ * 256 CPUs and 1,000 threads: what an event costs when a task begins, moves and ends, and how many slots it takes.
+ * Instructions are counted by single-stepping a child process through each operation, with few and with many threads
+ * there.
  *
  * Skipped where ptrace is not permitted.
  */
@@ -170,8 +171,9 @@ static const struct {
 	const char *name;
 	void (*operation)(void);
 } ops[] = {
-	{"a thread begins", op_start}, {"a thread moves", op_move}, {"a thread ends", op_exit}, {"a process", op_process},
-	{"an event", op_open},	       {"a mapping", op_map},	     {"a registration", op_watch},
+	{"a thread begins", op_start}, {"a thread moves", op_move}, {"a thread ends", op_exit},
+	{"a process", op_process},     {"an event", op_open},	    {"a mapping", op_map},
+	{"a registration", op_watch},
 };
 
 /* In a world that is thrown away after each: the child's changes are to shared memory. */
@@ -183,7 +185,8 @@ static u32 measure(u32 op, u32 threads)
 	open_all(false);
 	start_up_to(2, threads);
 	for (u32 i = 0; i < threads; i++) { /* with a mapping and a registration for each */
-		struct event_map_request rq = {.len = 2 * PAGE_SIZE, .prot = 3, .flags = 1, .addr = 0x10000 + i * 0x10000};
+		struct event_map_request rq = {
+			.len = 2 * PAGE_SIZE, .prot = 3, .flags = 1, .addr = 0x10000 + i * 0x10000};
 
 		expect_long(event_map_begin(1, (u64)on[i % (CPUS - 1)], &rq), 0);
 		event_map_commit(&rq);
@@ -201,7 +204,8 @@ static bool __attribute__((unused)) test_costs(void)
 		if (!few)
 			return false;
 		printf("%s: %u instructions with %u threads, %u with %u\n", ops[op].name, few, FEW, many, MANY);
-		expect(many < few + few / 4 + 100); /* a mapping adds up what its user has locked: that is a few for each ring */
+		/* a mapping adds up what its user has locked: that is a few for each ring */
+		expect(many < few + few / 4 + 100);
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 /*
- * Several members of a unit test's session: threads and processes, each with a section number of its own, of which one that is gone may
- * have left a section unfinished. Included once, in front of fake.h. sections_begin() after each fake_session().
+ * Several members of a unit test's session: threads and processes, each with a section number of its own, of which one
+ * that is gone may have left a section unfinished. Included once, in front of fake.h. sections_begin() after each
+ * fake_session().
  */
 #ifndef TESTS_UNIT_EVENT_SECTIONS_H
 #define TESTS_UNIT_EVENT_SECTIONS_H

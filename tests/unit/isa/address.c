@@ -1,6 +1,7 @@
 /*
- * isa_accesses(): addresses, sizes and directions of random instructions' data accesses against Zydis; and by hand, what Zydis does
- * not compute (stack pointers that move, bit offsets, directions of strings). Repeatable: the seed is fixed, or argv[1].
+ * isa_accesses(): addresses, sizes and directions of random instructions' data accesses against Zydis; and by hand,
+ * what Zydis does not compute (stack pointers that move, bit offsets, directions of strings). Repeatable: the seed is
+ * fixed, or argv[1].
  */
 #include <stdlib.h>
 
@@ -55,8 +56,8 @@ static u64 address_of(const struct oracle *o, const ZydisDecodedOperandMem *m)
 	return a + (m->segment == ZYDIS_REGISTER_FS ? regs.fs : m->segment == ZYDIS_REGISTER_GS ? regs.gs : 0);
 }
 
-/* What Zydis says of addresses is of the registers as they are: not of a stack pointer that moves first. It gives leave a 32-bit rbp by
- * prefix 67, which does not concern the stack. */
+/* What Zydis says of addresses is of the registers as they are: not of a stack pointer that moves first. It gives leave
+ * a 32-bit rbp by prefix 67, which does not concern the stack. */
 static bool address_is_plain(const struct insn *in, const struct oracle *o, const ZydisDecodedOperandMem *m)
 {
 	bool bit_test = in->enc == ISA_LEGACY && in->map == 1 && (in->opcode & 0xe7) == 0xa3;
@@ -81,7 +82,8 @@ static void differs(const char *what, const u8 *bytes, const struct oracle *o, u
 
 static bool same_directions(const struct isa_access *a, const ZydisDecodedOperand *op)
 {
-	bool reads = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ, writes = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+	bool reads = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ,
+	     writes = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
 	return a->read == reads && a->write == writes;
 }
@@ -130,7 +132,8 @@ static void random_instructions(u64 seed)
 		if (isa_decode(bytes, ISA_MAX_LEN, &in) <= 0 || !oracle_decode(bytes, ISA_MAX_LEN, &o))
 			continue;
 		/* Zydis has no operand for what enqcmd writes. */
-		if (in.kind == ISA_FAR || oracle_is(&o, "enqcmd") || oracle_is(&o, "enqcmds") || !(in.attr & (ISA_LOAD | ISA_STORE)))
+		if (in.kind == ISA_FAR || oracle_is(&o, "enqcmd") || oracle_is(&o, "enqcmds") ||
+		    !(in.attr & (ISA_LOAD | ISA_STORE)))
 			continue;
 		random_regs();
 		compare(bytes, &in, &o);
@@ -216,8 +219,10 @@ static void strings(void)
 	regs.rflags = ISA_DF;
 	expect_long(isa_decode(rep_movsq, 3, &in), 3);
 	expect_long(isa_accesses(&in, PC, &regs, a), 2);
-	expect(a[0].addr == 0x3000 && a[0].read && !a[0].write && a[0].count == 100 && a[0].step == -8 && a[0].size == 8);
-	expect(a[1].addr == 0x4000 && !a[1].read && a[1].write && a[1].count == 100 && a[1].step == -8 && a[1].size == 8);
+	expect(a[0].addr == 0x3000 && a[0].read && !a[0].write && a[0].count == 100 && a[0].step == -8 &&
+	       a[0].size == 8);
+	expect(a[1].addr == 0x4000 && !a[1].read && a[1].write && a[1].count == 100 && a[1].step == -8 &&
+	       a[1].size == 8);
 	regs.rflags = 0;
 	expect_long(isa_decode(movsb, 1, &in), 1);
 	expect_long(isa_accesses(&in, PC, &regs, a), 2);

@@ -1,6 +1,7 @@
 /*
- * What CPUID shows a guest: with a processor that has everything, each feature shown is one whose instruction Zydis decodes, each one hidden is one that
- * Zydis does not know or that pcl does not support. So the table cannot differ from the decoder. Then this processor's own answers.
+ * What CPUID shows a guest: with a processor that has everything, each feature shown is one whose instruction Zydis
+ * decodes, each one hidden is one that Zydis does not know or that pcl does not support. So the table cannot differ
+ * from the decoder. Then this processor's own answers.
  */
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
@@ -18,7 +19,10 @@ static bool shown(u32 leaf, u32 subleaf, u32 reg, u32 bits)
 	return r[reg] & bits;
 }
 
-/* As the name says, or unknown: 0, 1. Another instruction is a mistake in the table: -1. A hint may have been a nop before it got its name. */
+/*
+ * As the name says, or unknown: 0, 1. Another instruction is a mistake in the table: -1. A hint may have been a nop
+ * before it got its name.
+ */
 static int zydis_knows(const char *mnemonic, const char *bytes, size_t len)
 {
 	ZydisDecoder d;
@@ -30,13 +34,15 @@ static int zydis_knows(const char *mnemonic, const char *bytes, size_t len)
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, bytes, len, &zi, op)))
 		return 0;
 	found = ZydisMnemonicGetString(zi.mnemonic);
-	if (zi.length == len && (!strcmp(found, mnemonic) || (!strcmp(found, "nop") && !strncmp(mnemonic, "prefetch", 8))))
+	if (zi.length == len &&
+	    (!strcmp(found, mnemonic) || (!strcmp(found, "nop") && !strncmp(mnemonic, "prefetch", 8))))
 		return 1;
 	fprintf(stderr, "%s is %s of %u bytes\n", mnemonic, found, zi.length);
 	return -1;
 }
 
-static void insn(u32 leaf, u32 subleaf, u32 reg, u32 bit, const char *name, const char *mnemonic, const char *bytes, size_t len)
+static void insn(u32 leaf, u32 subleaf, u32 reg, u32 bit, const char *name, const char *mnemonic, const char *bytes,
+		 size_t len)
 {
 	int known = zydis_knows(mnemonic, bytes, len);
 
@@ -48,7 +54,8 @@ static void insn(u32 leaf, u32 subleaf, u32 reg, u32 bit, const char *name, cons
 
 static void test_rows(void)
 {
-#define INSN(leaf, subleaf, reg, bit, name, mnemonic, bytes) insn(leaf, subleaf, reg, bit, name, mnemonic, bytes, sizeof(bytes) - 1);
+#define INSN(leaf, subleaf, reg, bit, name, mnemonic, bytes)                                                           \
+	insn(leaf, subleaf, reg, bit, name, mnemonic, bytes, sizeof(bytes) - 1);
 #define PLAIN(leaf, subleaf, reg, bits)			     expect((bits) == 0 || shown(leaf, subleaf, reg, bits));
 #define HIDE(leaf, subleaf, reg, bit, name, why)	     expect(!shown(leaf, subleaf, reg, 1u << (bit)));
 #include "isa/features.def"
@@ -119,7 +126,10 @@ static void test_others(void)
 	expect_long(s[CPUID_EDX], ~0u);
 }
 
-/* Whatever this processor has that is older than the decoder is shown: code that glibc chooses here is that of a native run. */
+/*
+ * Whatever this processor has that is older than the decoder is shown: code that glibc chooses here is that of a native
+ * run.
+ */
 static void test_this_processor(void)
 {
 	u32 r[4], old[4];

@@ -10,7 +10,8 @@
 #define same(...)                                                                                                      \
 	do {                                                                                                           \
 		char ours_[300], theirs_[300];                                                                         \
-		expect_long(rt_snprintf(ours_, sizeof(ours_), __VA_ARGS__), snprintf(theirs_, sizeof(theirs_), __VA_ARGS__)); \
+		expect_long(rt_snprintf(ours_, sizeof(ours_), __VA_ARGS__),                                            \
+			    snprintf(theirs_, sizeof(theirs_), __VA_ARGS__));                                          \
 		expect_str(ours_, theirs_);                                                                            \
 	} while (0)
 
@@ -21,7 +22,8 @@ static void test_numbers(void)
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		long v = values[i];
 
-		same("%d|%5d|%-5d|%05d|%+d|% d|%.3d|%8.3d|%-8.3d|", (int)v, (int)v, (int)v, (int)v, (int)v, (int)v, (int)v, (int)v, (int)v);
+		same("%d|%5d|%-5d|%05d|%+d|% d|%.3d|%8.3d|%-8.3d|", (int)v, (int)v, (int)v, (int)v, (int)v, (int)v,
+		     (int)v, (int)v, (int)v);
 		same("%ld|%lld|%zd|%hd|%hhd|%30ld|%030ld", v, (long long)v, (size_t)v, (int)v, (int)v, v, v);
 		same("%lu|%u|%hu|%hhu|%zu", v, (unsigned)v, (unsigned)v, (unsigned)v, (size_t)v);
 		same("%lx|%#lx|%lX|%#lX|%016lx|%#018lx|%-20lx|%#20lx", v, v, v, v, v, v, v, v);

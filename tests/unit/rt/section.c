@@ -1,6 +1,7 @@
 /*
- * Sections of shared memory: exclusion, and taking over from members that are killed, stopped or starved at any moment. The same work
- * is done by all: some words are stored one after the other, and a section's work is there as a whole or not at all.
+ * Sections of shared memory: exclusion, and taking over from members that are killed, stopped or starved at any moment.
+ * The same work is done by all: some words are stored one after the other, and a section's work is there as a whole or
+ * not at all.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -27,9 +28,11 @@ static struct shared {
 	volatile u64 restarts, torn;
 	volatile int stop, taker_dies;
 	struct slock own[MEMBERS + 1];
-	volatile u64 pair[MEMBERS + 1][2], worked[MEMBERS + 1]; /* pair: changed with own[] of the same number; worked: by sections of a member */
+	/* pair: changed with own[] of the same number; worked: by sections of a member */
+	volatile u64 pair[MEMBERS + 1][2], worked[MEMBERS + 1];
 	struct slock small[SMALL];
-	volatile u64 both[SMALL][2], moved[MEMBERS + 1]; /* by sections that hold two of the small locks, in any order, or all */
+	/* by sections that hold two of the small locks, in any order, or all */
+	volatile u64 both[SMALL][2], moved[MEMBERS + 1];
 } *shared;
 
 static __thread struct section self;
@@ -388,7 +391,10 @@ static void work_once(u32 number)
 	work(number, false);
 }
 
-/* Stopped with the lock, and who took its section over died while he put it back: it ends that itself, with nobody else there. */
+/*
+ * Stopped with the lock, and who took its section over died while he put it back: it ends that itself, with nobody else
+ * there.
+ */
 static void test_dead_taker(void)
 {
 	pid_t child, taker;

@@ -93,7 +93,8 @@ static void test_searches(void)
 	expect(rt_strlen(s) == 11 && rt_strlen("") == 0 && rt_strnlen(s, 4) == 4 && rt_strnlen(s, 40) == 11);
 	expect(rt_strchr(s, 'o') == s && rt_strrchr(s, 'o') == s + 8 && !rt_strchr(s, 'x') && !rt_strrchr(s, 'x'));
 	expect(rt_strchr(s, 0) == s + 11 && rt_strrchr(s, 0) == s + 11);
-	expect(rt_strstr(s, "two") == s + 4 && rt_strstr(s, "") == s && !rt_strstr(s, "onee") && rt_strstr("", "") != NULL);
+	expect(rt_strstr(s, "two") == s + 4 && rt_strstr(s, "") == s && !rt_strstr(s, "onee") &&
+	       rt_strstr("", "") != NULL);
 	expect(rt_memchr(s, 't', 11) == s + 4 && !rt_memchr(s, 't', 4) && rt_memchr("\xff", 0x1ff, 1) != NULL);
 }
 

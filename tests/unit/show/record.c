@@ -36,27 +36,31 @@ static void test_samples(void)
 	expect_str(SHOWN(&attr, HEADER(9, 2, 3), 0x401136, PAIR(7, 8)), "SAMPLE USER ip=0x401136 pid=7 tid=8 (cut)");
 	expect_str(SHOWN(&attr, HEADER(9, 2, 0)), "SAMPLE USER (cut)");
 
-	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-			   PERF_SAMPLE_PERIOD;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+			   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	expect_str(SHOWN(&attr, HEADER(9, 2, 7), 1, 0x20, 3, 4, PAIR(5, 0), 6),
 		   "SAMPLE USER identifier=1 addr=0x20 id=3 stream_id=4 cpu=5 res=0 period=6");
 	attr.sample_type = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR |
 			   PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
 	expect_str(SHOWN(&attr, HEADER(9, 2, 8), 1, 2, 3, 4, 5, 6, 7),
-		   "SAMPLE USER weight=1 data_src=0x2 transaction=0x3 phys_addr=0x4 cgroup=5 data_page_size=6 code_page_size=7");
+		   "SAMPLE USER weight=1 data_src=0x2 transaction=0x3 phys_addr=0x4 cgroup=5 data_page_size=6 "
+		   "code_page_size=7");
 }
 
 static void test_sample_parts(void)
 {
-	struct perf_attr attr = {.sample_type = PERF_SAMPLE_READ, .read_format = PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED};
+	struct perf_attr attr = {.sample_type = PERF_SAMPLE_READ,
+				 .read_format = PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED};
 
 	expect_str(SHOWN(&attr, HEADER(9, 2, 4), 10, 20, 3), "SAMPLE USER read={ value=10 enabled=20 id=3 }");
 	attr.read_format |= PERF_FORMAT_GROUP;
 	expect_str(SHOWN(&attr, HEADER(9, 2, 7), 2, 20, 10, 3, 11, 4),
 		   "SAMPLE USER read={ nr=2 enabled=20 value=10 id=3 value=11 id=4 }");
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
-	expect_str(SHOWN(&attr, HEADER(9, 2, 6), 3, -512ul, 0x10, 0x20, 4), "SAMPLE USER chain=3:{ USER 0x10 0x20 } raw=4:00000000");
-	expect_str(SHOWN(&attr, HEADER(9, 2, 3), ~0ul, 0x10), "SAMPLE USER chain=18446744073709551615:{ 0x10 (cut) } raw=0:");
+	expect_str(SHOWN(&attr, HEADER(9, 2, 6), 3, -512ul, 0x10, 0x20, 4),
+		   "SAMPLE USER chain=3:{ USER 0x10 0x20 } raw=4:00000000");
+	expect_str(SHOWN(&attr, HEADER(9, 2, 3), ~0ul, 0x10),
+		   "SAMPLE USER chain=18446744073709551615:{ 0x10 (cut) } raw=0:");
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
 	expect_str(SHOWN(&attr, HEADER(9, 2, 8), 2, 0x10, 0x20, 5 << 4 | PERF_BR_RET << 20, 0x30, 0x40, 1),
@@ -73,22 +77,28 @@ static void test_sample_parts(void)
 
 static void test_others(void)
 {
-	struct perf_attr attr = {.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP};
+	struct perf_attr attr = {.sample_type =
+					 PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP};
 
 	expect_str(SHOWN(&attr, HEADER(3, 1 << 13, 4), PAIR(7, 8), text("ls"), 0), "COMM EXEC pid=7 tid=8 comm=\"ls\"");
 	attr.sample_id_all = 1;
 	expect_str(SHOWN(&attr, HEADER(3, 0, 6), PAIR(7, 8), text("ls"), PAIR(7, 8), 990, 5),
 		   "COMM pid=7 tid=8 comm=\"ls\" | pid=7 tid=8 time=990 identifier=5");
 	expect_str(SHOWN(&attr, HEADER(1, 2, 9), PAIR(7, 8), 0x1000, 0x2000, 0, text("/bin/ls"), PAIR(7, 8), 990, 5),
-		   "MMAP USER pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 filename=\"/bin/ls\" | pid=7 tid=8 time=990 identifier=5");
+		   "MMAP USER pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 filename=\"/bin/ls\" | pid=7 tid=8 time=990 "
+		   "identifier=5");
 	expect_str(SHOWN(&attr, HEADER(99, 0, 6), 1, 2, PAIR(7, 8), 990, 5),
 		   "RECORD_99 (16 bytes) | pid=7 tid=8 time=990 identifier=5");
 	attr.sample_id_all = 0;
-	expect_str(SHOWN(&attr, HEADER(10, 2, 10), PAIR(7, 8), 0x1000, 0x2000, 0, PAIR(8, 1), 77, 0, PAIR(5, 2), text("/bin/l")),
-		   "MMAP2 USER pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 maj=8 min=1 ino=77 ino_generation=0 prot=5 flags=2 "
+	expect_str(SHOWN(&attr, HEADER(10, 2, 10), PAIR(7, 8), 0x1000, 0x2000, 0, PAIR(8, 1), 77, 0, PAIR(5, 2),
+			 text("/bin/l")),
+		   "MMAP2 USER pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 maj=8 min=1 ino=77 ino_generation=0 prot=5 "
+		   "flags=2 "
 		   "filename=\"/bin/l\"");
-	expect_str(SHOWN(&attr, HEADER(10, 0x6002, 10), PAIR(7, 8), 0x1000, 0x2000, 0, 2 | 0xbbaaul << 32, 0, 0, PAIR(5, 2), text("x")),
-		   "MMAP2 USER DATA BUILD_ID pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 build_id=aabb prot=5 flags=2 filename=\"x\"");
+	expect_str(SHOWN(&attr, HEADER(10, 0x6002, 10), PAIR(7, 8), 0x1000, 0x2000, 0, 2 | 0xbbaaul << 32, 0, 0,
+			 PAIR(5, 2), text("x")),
+		   "MMAP2 USER DATA BUILD_ID pid=7 tid=8 addr=0x1000 len=0x2000 pgoff=0 build_id=aabb prot=5 flags=2 "
+		   "filename=\"x\"");
 	expect_str(SHOWN(&attr, HEADER(2, 0, 3), 4, 5), "LOST id=4 lost=5");
 	expect_str(SHOWN(&attr, HEADER(4, 0, 4), PAIR(7, 1), PAIR(8, 2), 50), "EXIT pid=7 ppid=1 tid=8 ptid=2 time=50");
 	expect_str(SHOWN(&attr, HEADER(7, 0, 4), PAIR(7, 1), PAIR(8, 2), 50), "FORK pid=7 ppid=1 tid=8 ptid=2 time=50");

@@ -40,7 +40,8 @@ static const char *line(long nr, long result, const char *why, u64 a, u64 b, u64
 {
 	static char buf[1024];
 	u64 args[6] = {a, b, c, d, e, f};
-	struct show_call call = {.nr = nr, .args = args, .result = result, .why = why, .read = fake_read, .read_str = fake_read_str};
+	struct show_call call = {
+		.nr = nr, .args = args, .result = result, .why = why, .read = fake_read, .read_str = fake_read_str};
 
 	if (nr < (long)ARRAY_SIZE(table))
 		call.name = table[nr].name, call.formats = table[nr].formats;
@@ -56,7 +57,8 @@ static void test_lines(void)
 
 	expect_str(line(SYS_openat, 3, NULL, (u64)AT_FDCWD, P("/etc/ld.so.cache"), O_RDONLY | O_CLOEXEC, 0, 0, 0),
 		   "openat(AT_FDCWD, \"/etc/ld.so.cache\", O_RDONLY|O_CLOEXEC) = 3");
-	expect_str(line(SYS_open, 3, NULL, P("f"), O_WRONLY | O_CREAT, 0644, 0, 0, 0), "open(\"f\", O_WRONLY|O_CREAT, 0644) = 3");
+	expect_str(line(SYS_open, 3, NULL, P("f"), O_WRONLY | O_CREAT, 0644, 0, 0, 0),
+		   "open(\"f\", O_WRONLY|O_CREAT, 0644) = 3");
 	expect_str(line(SYS_write, 3, NULL, 1, P("a\n\"\0019"), 5, 0, 0, 0), "write(1, \"a\\n\\\"\\0019\", 5) = 3");
 	memset(data, 'x', sizeof(data));
 	snprintf(want, sizeof(want), "read(0, \"%.32s\"..., 4096) = 40", data);
@@ -66,8 +68,10 @@ static void test_lines(void)
 	expect_str(line(SYS_mmap, 0x10000000, NULL, 0, 8192, 3, 0x22, (u64)-1, 0),
 		   "mmap(NULL, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x10000000");
 	expect_str(line(SYS_kill, 0, NULL, 77, SIGTERM, 0, 0, 0, 0), "kill(77, SIGTERM) = 0");
-	expect_str(line(SYS_futex, 1, NULL, 0x5000, 129, 1, 0, 0, 0), "futex(0x5000, FUTEX_WAKE_PRIVATE, 0x1, NULL, 0, 0) = 1");
-	expect_str(line(SYS_ioctl, 0, NULL, 3, PERF_EVENT_IOC_DISABLE, 1, 0, 0, 0), "ioctl(3, PERF_EVENT_IOC_DISABLE, 0x1) = 0");
+	expect_str(line(SYS_futex, 1, NULL, 0x5000, 129, 1, 0, 0, 0),
+		   "futex(0x5000, FUTEX_WAKE_PRIVATE, 0x1, NULL, 0, 0) = 1");
+	expect_str(line(SYS_ioctl, 0, NULL, 3, PERF_EVENT_IOC_DISABLE, 1, 0, 0, 0),
+		   "ioctl(3, PERF_EVENT_IOC_DISABLE, 0x1) = 0");
 	expect_str(line(SYS_ioctl, 0, NULL, 3, PERF_EVENT_IOC_ID, 0, 0, 0, 0), "ioctl(3, PERF_EVENT_IOC_ID, NULL) = 0");
 	expect_str(line(SYS_ioctl, -ENOTTY, NULL, 3, 0x99, 0, 0, 0, 0), "ioctl(3, 0x99, NULL) = -1 ENOTTY");
 	expect_str(line(SYS_getpid, 9, NULL, 1, 2, 3, 4, 5, 6), "getpid() = 9");
@@ -90,25 +94,30 @@ static void test_unfinished(void)
 
 static void test_attr(void)
 {
-	struct perf_event_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a), .config = PERF_COUNT_HW_INSTRUCTIONS};
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(a), .config = PERF_COUNT_HW_INSTRUCTIONS};
 	u64 reserved = 1ul << 45;
 	char buf[1000];
 
 	a.disabled = a.exclude_kernel = 1;
 	a.precise_ip = 2;
 	a.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP | 0x100;
-	expect_str(line(SYS_perf_event_open, -EINVAL, "reserved bit in attr.read_format", P(&a), 0, (u64)-1, (u64)-1, 0, 0),
-		   "perf_event_open({type=HARDWARE, size=128, config=INSTRUCTIONS, read_format=ID|GROUP|0x100, disabled, "
-		   "exclude_kernel, precise_ip=2}, 0, -1, -1, 0) = -1 EINVAL (reserved bit in attr.read_format)");
+	expect_str(
+		line(SYS_perf_event_open, -EINVAL, "reserved bit in attr.read_format", P(&a), 0, (u64)-1, (u64)-1, 0,
+		     0),
+		"perf_event_open({type=HARDWARE, size=128, config=INSTRUCTIONS, read_format=ID|GROUP|0x100, disabled, "
+		"exclude_kernel, precise_ip=2}, 0, -1, -1, 0) = -1 EINVAL (reserved bit in attr.read_format)");
 
 	a = (struct perf_event_attr){.type = PERF_TYPE_HW_CACHE, .size = 64, .config = 0x10003, .sample_period = 4000};
 	a.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_WEIGHT_STRUCT;
 	memcpy((char *)&a + 40, &reserved, sizeof(reserved));
 	show_attr(buf, sizeof(buf), 0, &a, 64);
-	expect_str(buf, "{type=HW_CACHE, size=64, config=DTLB|READ|MISS, sample_period=4000, sample_type=IP|WEIGHT_STRUCT, "
-			"reserved_bits=0x200000000000}");
+	expect_str(buf,
+		   "{type=HW_CACHE, size=64, config=DTLB|READ|MISS, sample_period=4000, sample_type=IP|WEIGHT_STRUCT, "
+		   "reserved_bits=0x200000000000}");
 
-	a = (struct perf_event_attr){.type = PERF_TYPE_BREAKPOINT, .size = 128, .bp_type = 3, .bp_addr = 0x1234, .bp_len = 4};
+	a = (struct perf_event_attr){
+		.type = PERF_TYPE_BREAKPOINT, .size = 128, .bp_type = 3, .bp_addr = 0x1234, .bp_len = 4};
 	show_attr(buf, sizeof(buf), 0, &a, sizeof(a));
 	expect_str(buf, "{type=BREAKPOINT, size=128, config=0, bp_type=R|W, bp_addr=0x1234, bp_len=4}");
 
