@@ -20,6 +20,7 @@
 #include "cli/cache_dir.h"
 #include "cli/launch.h"
 #include "cli/limits.h"
+#include "cli/processor.h"
 #include "os/arena.h"
 #include "os/handover.h"
 
@@ -222,6 +223,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.paranoid = o->paranoid,
 		.max_sample_rate = MAX(o->max_sample_rate, 0),
 		.call_stacks = (u32)o->call_stacks,
+		.processor = processor_chosen(),
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,

@@ -1,10 +1,14 @@
-/* pcl list; see list.h. The events come from pmu/events.def, the names are those that perf -e takes. */
+/*
+ * pcl list; see list.h. The events come from pmu/events.def and the vendors' tables, the names are those that perf -e
+ * takes.
+ */
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include "abi/types.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
 #include "cli/list.h"
+#include "cli/processor.h"
 
 /* perf list tracepoint has every NAME. */
 static const struct event_row tracepoints[] = {
@@ -34,6 +38,21 @@ static void print_type(unsigned type, const char *title)
 			print_row(&event_rows[i]);
 }
 
+/* What tools name that know the processor: perf by its tables, libpfm, PAPI. */
+static void print_processor(void)
+{
+	printf("events of the cpu PMU by the processor's own numbers: %s\n", processor_text());
+	for (size_t i = 0; i < processor_nr_events; i++) {
+		const struct processor_event *e = &processor_events[i];
+		char name[80];
+
+		if (!(e->processors >> processor_chosen() & 1))
+			continue;
+		snprintf(name, sizeof(name), "cpu/%s/", processor_terms(e->config));
+		printf("  %-34s %-9s %s%s%s\n", name, e->class, e->name, *e->differs ? ": " : "", e->differs);
+	}
+}
+
 int list_main(int argc, char **argv)
 {
 	if (argc > 1) {
@@ -42,6 +61,7 @@ int list_main(int argc, char **argv)
 	}
 	print_type(PERF_TYPE_HARDWARE, "hardware events");
 	print_type(PERF_TYPE_RAW, "events of the cpu PMU");
+	print_processor();
 	print_type(PERF_TYPE_SOFTWARE, "software events");
 	printf("tracepoints\n");
 	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)

@@ -15,6 +15,7 @@
 #include "cli/launch.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/processor.h"
 #include "cli/stay.h"
 #include "cli/why.h"
 #include "os/arena.h"
@@ -118,6 +119,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pcl: no program given (see pcl --help)\n");
 		return LAUNCH_FAILED;
 	}
+	if (processor_choose(options.processor))
+		return LAUNCH_FAILED;
 	if (strcmp(argv[first - 1], "--"))
 		command = find_command(argv[first]);
 	if (!command)

@@ -11,6 +11,7 @@
 #include "abi/types.h"
 #include "cli/event_names.h"
 #include "cli/nearest.h"
+#include "cli/processor.h"
 #include "cli/spec.h"
 
 #define TRACEFS	    "/sys/kernel/tracing/events"
@@ -119,19 +120,26 @@ static int complain_unknown(const char *name)
 	return -1;
 }
 
+/* By its number. */
+static void take_class(struct spec *s)
+{
+	const struct event_row *row = event_name_of(PERF_TYPE_RAW, s->attr.config);
+	const char *class = row ? row->class : processor_class_of(s->attr.config);
+
+	if (class)
+		s->class = class;
+}
+
 /* rNNN, unless that is a name. */
 static bool parse_raw(const char *name, struct spec *s)
 {
 	char *end;
-	const struct event_row *row;
 
 	if (name[0] != 'r' || !isxdigit((unsigned char)name[1]))
 		return false;
 	s->attr.type = PERF_TYPE_RAW;
 	s->attr.config = strtoull(name + 1, &end, 16);
-	row = event_name_of(PERF_TYPE_RAW, s->attr.config);
-	if (row)
-		take_row(s, row);
+	take_class(s);
 	return !*end;
 }
 
@@ -169,7 +177,9 @@ static bool set_term(struct spec *s, const char *key, u64 v)
 			s->attr.config |= v << formats[i].shift;
 			return true;
 		}
-	if (!strcmp(key, "callstack") || !strcmp(key, "config1"))
+	if (!strcmp(key, "event") && v <= 0xfff) /* AMD's have 12 bits, the upper ones at 32 */
+		s->attr.config |= (v & 0xff) | (v & 0xf00) << 24;
+	else if (!strcmp(key, "callstack") || !strcmp(key, "config1"))
 		s->attr.config1 |= v;
 	else if (!strcmp(key, "config2"))
 		s->attr.config2 |= v;
@@ -214,7 +224,6 @@ static int parse_pmu(struct parser *p)
 	const char *end = strchr(p->at + strlen("cpu/"), '/');
 	size_t len = end ? (size_t)(end + 1 - p->at) : strlen(p->at);
 	struct spec *s = add(p, p->at, len);
-	const struct event_row *row;
 	int first = p->out->nr - 1;
 
 	if (!s)
@@ -225,9 +234,7 @@ static int parse_pmu(struct parser *p)
 		if (parse_term(p, s))
 			return -1;
 	} while (*p->at++ == ',');
-	row = event_name_of(PERF_TYPE_RAW, s->attr.config);
-	if (row)
-		s->class = row->class;
+	take_class(s);
 	return parse_modifiers(p, first, *p->at == ':');
 }
 

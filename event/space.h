@@ -296,6 +296,7 @@ struct event_space {
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
+	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: every overflow counts against it */
 	u64 next_id;

@@ -16,6 +16,7 @@ static void configure(const struct session_config *c)
 		event_space->rate_set = 1;
 	}
 	event_space->call_stacks = c->call_stacks;
+	event_space->processor = c->processor;
 }
 
 int attach_events(bool first)

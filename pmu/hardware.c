@@ -11,6 +11,7 @@
 #include "model/cycles.h"
 #include "pmu/events.h"
 #include "pmu/host.h"
+#include "pmu/vendor.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 
@@ -32,16 +33,21 @@ static int refuse_cache(u64 config)
 	return refuse(ENOENT, "there is no cache model");
 }
 
-static int find_row(const struct perf_attr *attr, const struct pmu_event **out)
+static int find_cell(const struct perf_attr *attr, u32 *cell)
 {
+	const struct pmu_event *row;
+
+	if (attr->type == PERF_TYPE_RAW)
+		return vendor_find(event_space->processor, attr->config, cell);
 	if (attr->type == PERF_TYPE_HW_CACHE)
 		return refuse_cache(attr->config);
 	if (attr->type == PERF_TYPE_HARDWARE && attr->config >= PERF_COUNT_HW_MAX)
 		return refuse(EINVAL, "no such generalized hardware event");
-	*out = pmu_event_find(attr->type, attr->config);
-	if (!*out && attr->type == PERF_TYPE_RAW)
-		return refuse(ENOENT, "not a raw event of pcl's cpu PMU: see pcl list");
-	return *out ? 0 : refuse(ENOENT, "there is no model for this hardware event");
+	row = pmu_event_find(attr->type, attr->config);
+	if (!row)
+		return refuse(ENOENT, "there is no model for this hardware event");
+	*cell = row->source;
+	return 0;
 }
 
 /* What an Intel PMU with LBR call stacks and without branch counters says; in transactions nothing is ever recorded. */
@@ -94,8 +100,8 @@ static u32 sampling_units(const struct perf_attr *attr)
 
 static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 {
-	const struct pmu_event *row;
-	int err = find_row(attr, &row);
+	u32 cell;
+	int err = find_cell(attr, &cell);
 
 	if (err)
 		return err;
@@ -115,11 +121,11 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
 	if (out->per_cpu)
 		return 0;
-	check(row->source < CELL_NR);
-	out->source = row->source;
-	out->rdpmc = 1 + row->source;
-	out->units = cpu_want_bit((enum cell)row->source);
-	out->shift = row->source == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
+	check(cell < CELL_NR);
+	out->source = cell;
+	out->rdpmc = 1 + cell;
+	out->units = cpu_want_bit((enum cell)cell);
+	out->shift = cell == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
 	out->sampling_units = sampling_units(attr);
 	return 0;
 }

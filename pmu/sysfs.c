@@ -4,6 +4,7 @@
 #include <asm-generic/errno.h>
 #include "event/space.h"
 #include "pmu/events.h"
+#include "pmu/vendor.h"
 #include "rt/fmt.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
@@ -26,11 +27,16 @@ struct node {
 	size_t number;	/* offset in struct event_sysctl, of files without text */
 	s32 min, max;	/* what may be written */
 	u32 mode;
+	u32 of;		/* whose processors have it */
 };
 
-#define DIR(path) {path, PMU_NODE_DIR, NULL, 0, 0, 0, 0755}
-#define TEXT(path, text) {path, PMU_NODE_FILE, text, 0, 0, 0, 0444}
-#define NUMBER(path, field, min, max) {path, PMU_NODE_FILE, NULL, offsetof(struct event_sysctl, field), min, max, 0644}
+enum { ALL, AMD_OR_NONE, INTEL, INTEL_OR_NONE };
+
+#define DIR(path) {path, PMU_NODE_DIR, NULL, 0, 0, 0, 0755, ALL}
+#define TEXT(path, text) {path, PMU_NODE_FILE, text, 0, 0, 0, 0444, ALL}
+#define OF(processors, path, text) {path, PMU_NODE_FILE, text, 0, 0, 0, 0444, processors}
+#define NUMBER(path, field, min, max) \
+	{path, PMU_NODE_FILE, NULL, offsetof(struct event_sysctl, field), min, max, 0644, ALL}
 #define ANY_MIN (-0x7fffffff - 1)
 #define ANY_MAX 0x7fffffff
 
@@ -42,15 +48,20 @@ static const struct node nodes[] = {
 	TEXT(CPU "/uevent", ""),
 	NUMBER(CPU "/rdpmc", rdpmc, 0, 2),
 	DIR(CPU "/format"),
-	/* As the processors' own PMUs: perf's tables name events for these with all of them, and pcl refuses these events by their numbers. */
-	TEXT(CPU "/format/event", "config:0-7,32-35\n"),
+	/* As the processor's own PMU: perf's tables name events for it with all of them. pcl refuses by number. */
+	OF(AMD_OR_NONE, CPU "/format/event", "config:0-7,32-35\n"),
+	OF(INTEL, CPU "/format/event", "config:0-7\n"),
 	TEXT(CPU "/format/umask", "config:8-15\n"),
 	TEXT(CPU "/format/edge", "config:18\n"),
+	OF(INTEL, CPU "/format/pc", "config:19\n"),
+	OF(INTEL, CPU "/format/any", "config:21\n"),
 	TEXT(CPU "/format/inv", "config:23\n"),
 	TEXT(CPU "/format/cmask", "config:24-31\n"),
-	TEXT(CPU "/format/offcore_rsp", "config1:0-63\n"),
-	TEXT(CPU "/format/ldlat", "config1:0-15\n"),
-	TEXT(CPU "/format/frontend", "config1:0-23\n"),
+	OF(INTEL, CPU "/format/in_tx", "config:32\n"),
+	OF(INTEL, CPU "/format/in_tx_cp", "config:33\n"),
+	OF(INTEL_OR_NONE, CPU "/format/offcore_rsp", "config1:0-63\n"),
+	OF(INTEL_OR_NONE, CPU "/format/ldlat", "config1:0-15\n"),
+	OF(INTEL_OR_NONE, CPU "/format/frontend", "config1:0-23\n"),
 	TEXT(CPU "/format/callstack", "config1:0\n"),
 	DIR(CPU "/caps"),
 	TEXT(CPU "/caps/branches", "32\n"),
@@ -114,10 +125,18 @@ static const char *canonical(const char *path, char *buf, size_t size)
 	return buf;
 }
 
+/* The session's processor has it. */
+static bool is_there(const struct node *n)
+{
+	bool amd = vendor_is_amd(event_space->processor), intel = vendor_is_intel(event_space->processor);
+
+	return n->of == INTEL ? intel : n->of == AMD_OR_NONE ? !intel : n->of == INTEL_OR_NONE ? !amd : true;
+}
+
 static const struct node *find_node(const char *path)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(nodes); i++)
-		if (!strcmp(nodes[i].path, path))
+		if (is_there(&nodes[i]) && !strcmp(nodes[i].path, path))
 			return &nodes[i];
 	return NULL;
 }
@@ -133,6 +152,14 @@ static const struct pmu_event *find_event(const char *path)
 		if (pmu_events[i].type == PERF_TYPE_RAW && !strcmp(pmu_events[i].name, path + len + 1))
 			return &pmu_events[i];
 	return NULL;
+}
+
+/* What the kernel's driver for this processor has too has the processor's own number, as there. */
+static u64 config_of(const struct pmu_event *e)
+{
+	u64 config = vendor_generic(event_space->processor, (enum cell)e->source);
+
+	return config ? config : e->config;
 }
 
 enum pmu_node pmu_sysfs_find(const char *path, u32 *mode)
@@ -172,7 +199,7 @@ long pmu_sysfs_read(const char *path, char *buf, size_t size)
 	if (n)
 		return rt_snprintf(buf, size, "%d\n", __atomic_load_n(number_of(n), __ATOMIC_RELAXED));
 	e = find_event(path);
-	return e ? rt_snprintf(buf, size, "event=0x%02lx\n", e->config) : -ENOENT;
+	return e ? rt_snprintf(buf, size, "event=0x%02lx\n", config_of(e)) : -ENOENT;
 }
 
 /* A decimal number with white space around it, as the kernel's proc_dointvec() takes it. */
@@ -263,7 +290,7 @@ enum pmu_node pmu_sysfs_entry(const char *dir, u32 index, const char **name)
 		return PMU_NODE_NONE;
 	for (u32 i = 0; i < ARRAY_SIZE(nodes); i++) {
 		*name = name_in(&nodes[i], dir);
-		if (*name && !index--)
+		if (*name && is_there(&nodes[i]) && !index--)
 			return nodes[i].kind;
 	}
 	if (strcmp(dir, EVENTS))

@@ -125,7 +125,7 @@ static void test_refusals(void)
 	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_OP_MAX << 8)), -EINVAL);
 	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_RESULT_MAX << 16)), -EINVAL);
 	expect_long(try(attr_of(PERF_TYPE_HW_CACHE, 1 << 24)), -ENOENT);
-	expect_long(try(attr_of(PERF_TYPE_RAW, 0xc0)), -ENOENT);
+	expect_long(try(attr_of(PERF_TYPE_RAW, 0xc1)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_RAW, 0x101)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_TRACEPOINT, 1)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_BREAKPOINT, 0)), -ENOENT);

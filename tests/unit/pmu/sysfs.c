@@ -1,6 +1,7 @@
 /* The virtual files: contents, directories, and what may be written. */
 #include <unistd.h>
 #include "pmu/sysfs.h"
+#include "pmu/vendor.h"
 #include "tests/unit/pmu/fake.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
@@ -47,15 +48,44 @@ static void test_events(void)
 	while (pmu_sysfs_entry(DEVICES "/cpu/events", n, &name) != PMU_NODE_NONE) {
 		char path[PMU_SYSFS_TEXT];
 		unsigned config = 0;
+		u32 cell = CELL_NR;
 
 		snprintf(path, sizeof(path), DEVICES "/cpu/events/%s", name);
 		expect_long(pmu_sysfs_find(path, NULL), PMU_NODE_FILE);
 		expect_long(sscanf(text_of(path), "event=%x", &config), 1);
 		expect(config && config < 256); /* what format/event has room for */
-		expect(pmu_event_find(PERF_TYPE_RAW, config) && !strcmp(pmu_event_find(PERF_TYPE_RAW, config)->name, name));
+		expect_long(vendor_find(event_space->processor, config, &cell), 0);
+		for (u32 i = 0; i < pmu_nr_events; i++)
+			if (pmu_events[i].type == PERF_TYPE_RAW && !strcmp(pmu_events[i].name, name))
+				expect_long(cell, pmu_events[i].source);
 		n++;
 	}
 	expect(n >= 11);
+}
+
+/* What the kernel's drivers for AMD and Intel show is as they show it. */
+static void test_vendors(void)
+{
+	event_space->processor = PROCESSOR_ZEN3;
+	expect_str(text_of(DEVICES "/cpu/format/event"), "config:0-7,32-35\n");
+	expect_str(text_of(DEVICES "/cpu/format/any"), "(nothing)");
+	expect_str(text_of(DEVICES "/cpu/format/ldlat"), "(nothing)");
+	expect_str(text_of(DEVICES "/cpu/events/instructions"), "event=0xc0\n");
+	expect_str(text_of(DEVICES "/cpu/events/cpu-cycles"), "event=0x76\n");
+	expect_str(text_of(DEVICES "/cpu/events/branch-instructions"), "event=0xc2\n");
+	expect_str(text_of(DEVICES "/cpu/events/calls"), "event=0x12\n");
+	test_events();
+	event_space->processor = PROCESSOR_SKYLAKE;
+	expect_str(text_of(DEVICES "/cpu/format/event"), "config:0-7\n");
+	expect_str(text_of(DEVICES "/cpu/format/any"), "config:21\n");
+	expect_str(text_of(DEVICES "/cpu/format/ldlat"), "config1:0-15\n");
+	expect_str(text_of(DEVICES "/cpu/events/instructions"), "event=0xc0\n");
+	expect_str(text_of(DEVICES "/cpu/events/cpu-cycles"), "event=0x3c\n");
+	expect_str(text_of(DEVICES "/cpu/events/branch-instructions"), "event=0xc4\n");
+	test_events();
+	for (event_space->processor = 0; event_space->processor < PROCESSOR_NR; event_space->processor++)
+		test_events();
+	event_space->processor = PROCESSOR_NONE;
 }
 
 /* Everything that a directory lists exists and is what it is said to be. */
@@ -117,6 +147,7 @@ int main(void)
 	fake_session();
 	test_contents();
 	test_events();
+	test_vendors();
 	walk(DEVICES, &files);
 	expect(files > 15);
 	test_writes();
