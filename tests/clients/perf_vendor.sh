@@ -81,8 +81,8 @@ done
 
 # What perf list shows of hardware and of the cpu PMU can be counted.
 for processor in none zen5 skylake; do
-	"$PCL" --processor=$processor perf list hw cache pmu 2>/dev/null | grep -v msr/ |
-		awk '/event\]/ { print $NF ~ /event\]/ && $2 == "OR" ? $3 : $1 }' >names
+	"$PCL" --processor=$processor perf list hw cache pmu 2>/dev/null >text
+	awk '/ardware (cache )?event\]/ { print $1 } match($0, " cpu/[^ ]*/") { print substr($0, RSTART + 1, RLENGTH - 1) }' text >names
 	[ "$(wc -l <names)" -ge 14 ] || fail "perf list: $(cat names)"
 	while read -r name; do
 		"$PCL" --processor=$processor perf stat -x, -o csv -e "$name" -- "$hello" >/dev/null 2>err </dev/null
