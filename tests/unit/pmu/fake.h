@@ -202,7 +202,7 @@ bool host_clock_limit(u64 ns, bool coarse)
 	return true;
 }
 
-static void fake_session(void)
+static inline void fake_session(void)
 {
 	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
