@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/count.h"
 #include "cli/doctor.h"
+#include "cli/flame.h"
 #include "cli/list.h"
 
 const struct command commands[] = {

@@ -5,8 +5,11 @@
 #include <string.h>
 #include "cli/count.h"
 #include "cli/launch.h"
+#include "cli/memory.h"
 #include "cli/print.h"
 #include "cli/stay.h"
+
+#define NO_PERIOD (-2) /* not given: the parser takes no such number */
 
 static const struct option_row rows[] = {
 #define OPTION(kind, letter, name, field, argument, help)                                                              \
@@ -55,25 +58,47 @@ static void finish_shares(struct counts *c)
 	free(total);
 }
 
-int count_runs(const char *events, int runs, char **argv, bool per_process, bool per_thread, struct counts *out)
+static void finish_functions(struct counts *c)
+{
+	u64 *total = memory_zeroed((size_t)c->specs.nr, sizeof(*total));
+
+	for (int e = 0; e < c->specs.nr; e++)
+		total[e] = c->run[0].reading[e].count;
+	by_function_finish(c->functions, &c->specs, total);
+	free(total);
+}
+
+static int run_once(struct counts *c, struct run *run)
+{
+	if (!c->functions)
+		return counting_run(&c->specs, c->argv, c->per_process || c->per_thread, run);
+	return counting_watched(&c->specs, c->argv, &samples_watcher, &c->functions->samples, run);
+}
+
+int count_runs(const char *events, int runs, char **argv, const struct count_parts *parts, struct counts *out)
 {
 	int status = 0;
 
-	*out = (struct counts){.argv = argv, .wanted = runs, .per_process = per_process, .per_thread = per_thread};
+	*out = (struct counts){
+		.argv = argv, .wanted = runs, .per_process = parts->per_process, .per_thread = parts->per_thread};
 	if (specs_parse(events, &out->specs))
 		return LAUNCH_FAILED;
-	out->run = calloc((size_t)runs, sizeof(*out->run));
-	while (out->run && !status && out->runs < runs) {
-		status = counting_run(&out->specs, argv, per_process || per_thread, &out->run[out->runs]);
+	out->run = memory_zeroed((size_t)runs, sizeof(*out->run));
+	if (parts->by_function) {
+		out->functions = memory_zeroed(1, sizeof(*out->functions));
+		by_function_begin(out->functions, parts->period);
+	}
+	while (!status && out->runs < runs) {
+		status = run_once(out, &out->run[out->runs]);
 		if (!status && out->run[out->runs++].status)
 			break;
 	}
-	if (!out->run)
-		fprintf(stderr, "pcl: out of memory for %d runs\n", runs);
-	if (!out->run || status)
-		return status ? status : LAUNCH_FAILED;
-	if (per_process || per_thread)
+	if (status)
+		return status;
+	if (out->per_process || out->per_thread)
 		finish_shares(out);
+	if (out->functions)
+		finish_functions(out);
 	return summarize(out);
 }
 
@@ -91,6 +116,9 @@ void count_free(struct counts *c)
 		free(c->run[r].tasks.task);
 		free(c->run[r].reading);
 	}
+	if (c->functions)
+		by_function_free(c->functions);
+	free(c->functions);
 	free(c->specs.spec);
 	free(c->summary);
 	free(c->run);
@@ -98,6 +126,7 @@ void count_free(struct counts *c)
 
 static int check_options(const struct count_options *o, bool no_program)
 {
+	int parts = !!o->per_process + !!o->per_thread + !!o->by_function;
 	const char *wrong = NULL;
 
 	if (no_program)
@@ -106,10 +135,12 @@ static int check_options(const struct count_options *o, bool no_program)
 		wrong = "--runs takes a number above 0";
 	else if (o->json && o->csv)
 		wrong = "--json and --csv are two forms";
-	else if (o->per_process && o->per_thread)
-		wrong = "--per-process and --per-thread are two forms";
-	else if ((o->per_process || o->per_thread) && o->runs > 1)
-		wrong = "--per-process and --per-thread are of one run";
+	else if (parts > 1)
+		wrong = "--per-process, --per-thread and --by-function are three forms";
+	else if (parts && o->runs > 1)
+		wrong = "--per-process, --per-thread and --by-function are of one run";
+	else if (o->period != NO_PERIOD && (o->period < 1 || !o->by_function))
+		wrong = "--period takes a number above 0 and goes with --by-function";
 	if (wrong)
 		fprintf(stderr, "pcl count: %s (see pcl --help)\n", wrong);
 	return wrong ? LAUNCH_FAILED : 0;
@@ -140,8 +171,9 @@ static int print(const struct counts *c, const struct count_options *o, FILE *f)
 
 int count_main(int argc, char **argv)
 {
-	struct count_options o = {.events = COUNT_DEFAULT, .runs = 1};
+	struct count_options o = {.runs = 1, .period = NO_PERIOD};
 	int first = options_read(&count_table, argc, argv, &o), status;
+	struct count_parts parts;
 	struct counts c;
 	FILE *f;
 
@@ -150,7 +182,11 @@ int count_main(int argc, char **argv)
 	f = open_output(o.output);
 	if (!f)
 		return LAUNCH_FAILED;
-	status = count_runs(o.events, o.runs, argv + first, o.per_process, o.per_thread, &c);
+	if (!o.events)
+		o.events = o.by_function ? BY_FUNCTION_DEFAULT : COUNT_DEFAULT;
+	parts = (struct count_parts){o.per_process, o.per_thread, o.by_function,
+				     o.period == NO_PERIOD ? 0 : o.period};
+	status = count_runs(o.events, o.runs, argv + first, &parts, &c);
 	if (status)
 		return status;
 	if (print(&c, &o, f))

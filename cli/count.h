@@ -3,10 +3,12 @@
 #define CLI_COUNT_H
 
 #include "abi/types.h"
+#include "cli/by_function.h"
 #include "cli/counting.h"
 #include "cli/options.h"
 
 #define COUNT_DEFAULT "instructions,branches,cycles,task-clock,page-faults"
+#define BY_FUNCTION_DEFAULT "instructions"
 
 struct count_options {
 #define OPTION(kind, letter, name, field, argument, help) OPTION_FIELD(kind, field)
@@ -30,13 +32,20 @@ struct counts {
 	int runs, wanted;	 /* made; asked for */
 	struct summary *summary; /* one for each event */
 	bool per_process, per_thread;
+	struct by_function *functions; /* NULL: nobody asked for them */
+};
+
+/* What is wanted besides the counts, of one run then. */
+struct count_parts {
+	bool per_process, per_thread, by_function;
+	int period; /* of samples by function, 0: the usual one */
 };
 
 /*
  * Counts that many runs of a program, for a process that is a guest. A run that does not end with status 0 is the last.
  * Returns 0 or an exit status after a message; what a run ended with is in its status.
  */
-int count_runs(const char *events, int runs, char **argv, bool per_process, bool per_thread, struct counts *out);
+int count_runs(const char *events, int runs, char **argv, const struct count_parts *parts, struct counts *out);
 void count_free(struct counts *c);
 
 /* argv[0] is "count". Returns an exit status. */

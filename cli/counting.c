@@ -61,8 +61,11 @@ static int open_event(struct spec *s, pid_t pid, int group)
 	return (int)syscall(SYS_perf_event_open, &s->attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_all(struct specs *specs, pid_t pid, int *fd, int *refused)
+/* The plain way: `arg` is an array of descriptors that are -1. */
+static int plain_open(void *arg, struct specs *specs, pid_t pid, int *refused)
 {
+	int *fd = arg;
+
 	for (int i = 0; i < specs->nr; i++) {
 		struct spec *s = &specs->spec[i];
 
@@ -75,12 +78,21 @@ static int open_all(struct specs *specs, pid_t pid, int *fd, int *refused)
 	return 0;
 }
 
-static int read_all(struct specs *specs, const int *fd, struct run *out, bool shares)
+static int plain_read(void *arg, int event, u64 value[3])
+{
+	const int *fd = arg;
+
+	return read(fd[event], value, 3 * sizeof(*value)) == 3 * sizeof(*value) ? 0 : -1;
+}
+
+static const struct watcher plain_watcher = {plain_open, NULL, plain_read, NULL};
+
+static int read_all(struct specs *specs, const struct watcher *w, void *arg, struct run *out)
 {
 	for (int i = 0; i < specs->nr; i++) {
 		u64 value[3];
 
-		if (shares ? tasks_read(&out->tasks, i, value) : read(fd[i], value, sizeof(value)) != sizeof(value)) {
+		if (w->read(arg, i, value)) {
 			fprintf(stderr, "pcl: cannot read %s: %s\n", specs->spec[i].name, strerror(errno));
 			return LAUNCH_FAILED;
 		}
@@ -89,20 +101,15 @@ static int read_all(struct specs *specs, const int *fd, struct run *out, bool sh
 	return 0;
 }
 
-static void drain(void *tasks)
-{
-	tasks_drain(tasks);
-}
-
 /* The program has its events: it goes, and ends. Returns 0 or the status of one that could not be executed. */
-static int let_run(const struct start *s, pid_t pid, bool shares, struct run *out)
+static int let_run(const struct start *s, pid_t pid, const struct watcher *w, void *arg, struct run *out)
 {
 	u64 begin = monotonic();
 	int failed;
 
 	if (write(s->go[1], "", 1) != 1)
 		return LAUNCH_FAILED;
-	out->status = stay_wait(pid, shares ? drain : NULL, &out->tasks);
+	out->status = stay_wait(pid, w->drain, arg);
 	out->elapsed = monotonic() - begin;
 	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
@@ -120,42 +127,55 @@ static int complain_refused(const struct spec *s, int err)
 	return LAUNCH_FAILED;
 }
 
-static int run_opened(struct specs *specs, const struct start *s, pid_t pid, int *fd, bool shares, struct run *out)
+static int run_opened(struct specs *specs, const struct start *s, pid_t pid, const struct watcher *w, void *arg,
+		      struct run *out)
 {
-	int refused = 0, err;
+	int refused = 0, err = w->open(arg, specs, pid, &refused);
 
-	err = shares ? tasks_open(&out->tasks, specs, pid, &refused) : open_all(specs, pid, fd, &refused);
 	if (err) {
 		end_unstarted(s, pid);
 		return complain_refused(&specs->spec[refused], err);
 	}
-	err = let_run(s, pid, shares, out);
+	err = let_run(s, pid, w, arg, out);
 	close(s->go[1]);
 	close(s->failed[0]);
-	if (shares)
-		tasks_drain(&out->tasks);
-	return err ? err : read_all(specs, fd, out, shares);
+	if (w->drain)
+		w->drain(arg);
+	return err ? err : read_all(specs, w, arg, out);
 }
 
-int counting_run(struct specs *specs, char **argv, bool shares, struct run *out)
+int counting_watched(struct specs *specs, char **argv, const struct watcher *w, void *arg, struct run *out)
 {
 	struct program program;
 	struct start s;
 	pid_t pid;
-	int status = find_program(argv[0], &program), *fd;
+	int status = find_program(argv[0], &program);
 
-	*out = (struct run){.reading = calloc((size_t)specs->nr, sizeof(*out->reading))};
-	fd = malloc((size_t)specs->nr * sizeof(*fd));
-	if (status || !fd || !out->reading)
+	out->reading = calloc((size_t)specs->nr, sizeof(*out->reading));
+	if (status || !out->reading)
 		return status ? status : LAUNCH_FAILED;
-	memset(fd, -1, (size_t)specs->nr * sizeof(*fd));
 	pid = start_program(&s, &program, argv);
-	status = pid < 0 ? LAUNCH_FAILED : run_opened(specs, &s, pid, fd, shares, out);
+	status = pid < 0 ? LAUNCH_FAILED : run_opened(specs, &s, pid, w, arg, out);
+	if (w->close)
+		w->close(arg);
+	return status;
+}
+
+int counting_run(struct specs *specs, char **argv, bool shares, struct run *out)
+{
+	int *fd = malloc((size_t)specs->nr * sizeof(*fd)), status;
+
+	*out = (struct run){0};
+	if (!fd)
+		return LAUNCH_FAILED;
+	memset(fd, -1, (size_t)specs->nr * sizeof(*fd));
+	if (shares)
+		status = counting_watched(specs, argv, &tasks_watcher, &out->tasks, out);
+	else
+		status = counting_watched(specs, argv, &plain_watcher, fd, out);
 	for (int i = 0; i < specs->nr; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
-	if (shares)
-		tasks_close(&out->tasks);
 	free(fd);
 	return status;
 }

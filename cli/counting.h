@@ -9,6 +9,7 @@
 #include "abi/types.h"
 #include "cli/spec.h"
 #include "cli/tasks.h"
+#include "cli/watcher.h"
 
 struct reading {
 	u64 count, enabled, running; /* times in ns */
@@ -20,6 +21,9 @@ struct run {
 	u64 elapsed;		 /* ns */
 	struct tasks tasks;	 /* with `shares` only */
 };
+
+/* Runs argv once with what a watcher opens; `arg` is the watcher's. Sets out's reading, status and elapsed, and returns what counting_run() does. */
+int counting_watched(struct specs *specs, char **argv, const struct watcher *w, void *arg, struct run *out);
 
 /*
  * Runs argv once. Returns 0, or an exit status after a message: 125 if an event is refused (nothing was run then), 126

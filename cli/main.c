@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/find.h"
+#include "cli/flame.h"
 #include "cli/help.h"
 #include "cli/launch.h"
 #include "cli/manual.h"
@@ -125,6 +126,8 @@ int main(int argc, char **argv)
 		command = find_command(argv[first]);
 	if (!command)
 		return run(&options, argv + first);
+	if (command->run == flame_main)
+		options.call_stacks = 1;
 	if (command->is_client)
 		return as_guest(command, &options, argc, argv, first);
 	return command->run(argc - first, argv + first);

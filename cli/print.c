@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "cli/print.h"
+#include "cli/print_functions.h"
 
 #define NS_PER_MS 1e6
 
@@ -177,5 +178,7 @@ void print_table(const struct counts *c, FILE *f)
 		print_one_run(c, f);
 	if (shares(c))
 		print_shares(c, f);
+	if (c->functions)
+		print_functions_table(c, f);
 	print_end(c, f);
 }

@@ -13,4 +13,7 @@ void print_json(const struct counts *c, FILE *f);
 /* A count with commas, a time in ms. */
 const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time);
 
+/* A field of CSV: quoted if it has to be (RFC 4180). */
+void print_field(const char *text, FILE *f);
+
 #endif

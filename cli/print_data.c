@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "cli/print.h"
+#include "cli/print_functions.h"
 
-/* A field of CSV: quoted if it has to be (RFC 4180). */
-static void print_field(const char *text, FILE *f)
+void print_field(const char *text, FILE *f)
 {
 	if (!text[strcspn(text, ",\"\n")]) {
 		fputs(text, f);
@@ -49,6 +49,8 @@ void print_csv(const struct counts *c, FILE *f)
 	}
 	if (c->per_process || c->per_thread)
 		print_csv_shares(c, f);
+	if (c->functions)
+		print_functions_csv(c, f);
 }
 
 static void put(struct json_object *o, const char *key, struct json_object *value)
@@ -126,6 +128,8 @@ void print_json(const struct counts *c, FILE *f)
 		put(o, "still_running", json_object_new_int(t->running));
 		put(o, "lost_records", number(t->lost));
 	}
+	if (c->functions)
+		print_functions_json(c, o);
 	fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }

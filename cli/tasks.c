@@ -91,8 +91,9 @@ static struct task_share *add_task(struct tasks *t, pid_t pid, pid_t tid)
 	return more;
 }
 
-int tasks_open(struct tasks *t, struct specs *specs, pid_t pid, int *refused)
+static int tasks_open(void *arg, struct specs *specs, pid_t pid, int *refused)
 {
+	struct tasks *t = arg;
 	size_t n;
 
 	*t = (struct tasks){.events = specs->nr, .cpus = (int)sysconf(_SC_NPROCESSORS_CONF)};
@@ -187,15 +188,19 @@ static void drain_ring(struct tasks *t, int cpu)
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void tasks_drain(struct tasks *t)
+static void tasks_drain(void *arg)
 {
+	struct tasks *t = arg;
+
 	for (int cpu = 0; cpu < t->cpus; cpu++)
 		if (t->ring[cpu])
 			drain_ring(t, cpu);
 }
 
-int tasks_read(struct tasks *t, int event, u64 value[3])
+static int tasks_read(void *arg, int event, u64 value[3])
 {
+	struct tasks *t = arg;
+
 	memset(value, 0, 3 * sizeof(*value));
 	for (int cpu = 0; cpu < t->cpus; cpu++) {
 		int fd = t->fd[cpu * t->events + event];
@@ -273,8 +278,10 @@ void tasks_finish(struct tasks *t, const u64 *total, bool processes)
 		join_threads(t);
 }
 
-void tasks_close(struct tasks *t)
+static void tasks_close(void *arg)
 {
+	struct tasks *t = arg;
+
 	for (int i = 0; t->fd && i < t->cpus * t->events; i++)
 		if (t->fd[i] >= 0)
 			close(t->fd[i]);
@@ -288,3 +295,5 @@ void tasks_close(struct tasks *t)
 	t->id = NULL;
 	t->ring = NULL;
 }
+
+const struct watcher tasks_watcher = {tasks_open, tasks_drain, tasks_read, tasks_close};

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "abi/types.h"
-#include "cli/spec.h"
+#include "cli/watcher.h"
 
 struct task_share {
 	pid_t pid, tid;
@@ -33,19 +33,11 @@ struct tasks {
 	void **ring; /* [cpu] */
 };
 
-/* Opens the events on the process, not yet enabled. Returns 0, or an errno with *refused set to the event. */
-int tasks_open(struct tasks *t, struct specs *specs, pid_t pid, int *refused);
-
-/* Reads what has been written; from time to time while the program runs, and once when it has ended. */
-void tasks_drain(struct tasks *t);
-
-/* The sum over CPUs of one event: count, times enabled and running. 0 or -1. */
-int tasks_read(struct tasks *t, int event, u64 value[3]);
+/* For counting_watched(), with struct tasks as its argument. */
+extern const struct watcher tasks_watcher;
 
 /* All has been read: the first task gets what is left of total[], and each process the counts of its threads if
  * `processes`. */
 void tasks_finish(struct tasks *t, const u64 *total, bool processes);
-
-void tasks_close(struct tasks *t);
 
 #endif

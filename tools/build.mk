@@ -92,9 +92,12 @@ $(HOST_LIB): $(HOST_OBJ)
 $(O)/libplain.a: $(CMD_OBJ)
 	rm -f $@ && ar rcs $@ $(CMD_OBJ)
 
+# The script is in the command as it is.
+$(O)/host/cli/flame_svg.o $(O)/plain/cli/flame_svg.o: cli/flame.js
+
 # Static where the sanitizers allow it: starts faster.
 $(O)/pcl: $(CLI_OBJ) $(CMD_LIB)
-	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB) -ljson-c
+	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB) -ljson-c -lelf -liberty -lz -lm
 
 clean:
 	rm -rf build pcl

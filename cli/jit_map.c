@@ -1,0 +1,89 @@
+/* See jit_map.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/jit_map.h"
+#include "cli/memory.h"
+
+struct jit_code {
+	u64 start, end;
+	size_t line;
+	u64 reach; /* the greatest end of this one and those in front of it */
+	char *name;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct jit_code *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->line < y->line ? -1 : 1;
+}
+
+static void take_line(struct jit_map *m, char *text)
+{
+	char *end, *name;
+	u64 start = strtoull(text, &end, 16), size = strtoull(end, &name, 16);
+
+	name += strspn(name, " \t");
+	name[strcspn(name, "\n")] = 0;
+	if (end == text || !size || !*name)
+		return;
+	if (!(m->nr & (m->nr - 1)))
+		m->code = memory_resize(m->code, m->nr ? m->nr * 2 : 1, sizeof(*m->code));
+	m->code[m->nr] = (struct jit_code){start, start + size, m->nr, 0, memory_text(name)};
+	m->nr++;
+}
+
+void jit_map_read(struct jit_map *m, u32 pid)
+{
+	char path[32], *line = NULL;
+	size_t room = 0;
+	u64 reach = 0;
+	FILE *f;
+
+	*m = (struct jit_map){0};
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (getline(&line, &room, f) > 0)
+		take_line(m, line);
+	free(line);
+	fclose(f);
+	if (!m->nr)
+		return;
+	qsort(m->code, m->nr, sizeof(*m->code), by_address);
+	for (size_t i = 0; i < m->nr; i++) {
+		reach = MAX(reach, m->code[i].end);
+		m->code[i].reach = reach;
+	}
+}
+
+const char *jit_map_find(const struct jit_map *m, u64 address)
+{
+	const struct jit_code *best = NULL;
+	size_t low = 0, high = m->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->code[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t i = low; i-- && m->code[i].reach > address;)
+		if (m->code[i].end > address && (!best || m->code[i].line > best->line))
+			best = &m->code[i];
+	return best ? best->name : NULL;
+}
+
+void jit_map_free(struct jit_map *m)
+{
+	for (size_t i = 0; i < m->nr; i++)
+		free(m->code[i].name);
+	free(m->code);
+	*m = (struct jit_map){0};
+}
