@@ -5,14 +5,13 @@
 	const width = document.documentElement.viewBox.baseVal.width - 2 * margin;
 	const frames = Array.from(byId("frames").children).map(g => ({
 		g, rect: g.querySelector("rect"), text: g.querySelector("text"), title: g.querySelector("title").textContent,
-		x: Number(g.dataset.x), w: Number(g.dataset.w), d: Number(g.dataset.d), fill: g.querySelector("rect").getAttribute("fill"),
+		x: Number(g.dataset.x), w: Number(g.dataset.w), d: Number(g.dataset.d), name: g.dataset.n, fill: g.querySelector("rect").getAttribute("fill"),
 	}));
-	const nameOf = f => f.title.replace(/( \([^()]*\))?: [^:]*$/, "");
 	let query = null;
 
 	function label(f, pixels) {
-		const name = nameOf(f), most = Math.floor((pixels - 6) / letter);
-		return most < 3 ? "" : name.length <= most ? name : name.slice(0, most - 2) + "..";
+		const most = Math.floor((pixels - 6) / letter);
+		return most < 3 ? "" : f.name.length <= most ? f.name : f.name.slice(0, most - 2) + "..";
 	}
 
 	// What is in the frame fills the width; what it is in, too, but pale.
@@ -43,7 +42,7 @@
 			return;
 		}
 		let sum = 0, end = -1;
-		const found = frames.filter(f => query && f.d && query.test(nameOf(f)));
+		const found = frames.filter(f => query && f.d && query.test(f.name));
 		for (const f of frames)
 			f.rect.setAttribute("fill", f.fill);
 		found.sort((a, b) => a.x - b.x || a.d - b.d);
@@ -88,5 +87,5 @@
 	if (hash.startsWith("search="))
 		search(hash.slice(7));
 	if (hash.startsWith("zoom="))
-		zoom(frames.find(f => nameOf(f) === hash.slice(5)) || frames[0]);
+		zoom(frames.find(f => f.name === hash.slice(5)) || frames[0]);
 })();

@@ -1,4 +1,4 @@
-/* See flame_svg.h. Positions are in samples (data-x, data-w); the script makes pixels of them again for another width. */
+/* See flame_svg.h. Names (data-n), depths (data-d) and positions in samples (data-x, data-w) are for the script. */
 #include <string.h>
 #include "cli/flame_svg.h"
 #include "cli/print.h"
@@ -129,7 +129,9 @@ static void draw(const struct drawing *d, const struct flame_node *n, u64 x, int
 
 	if ((double)n->samples < p->smallest * (double)p->root->samples)
 		return;
-	fprintf(d->f, "<g data-x=\"%lu\" data-w=\"%lu\" data-d=\"%d\">", x, n->samples, depth);
+	fprintf(d->f, "<g data-x=\"%lu\" data-w=\"%lu\" data-d=\"%d\" data-n=\"", x, n->samples, depth);
+	put_text(d->f, n->name);
+	fputs("\">", d->f);
 	put_title(d, n);
 	fprintf(d->f, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"", left, y, width, ROW - 1);
 	put_colour(d->f, n);
