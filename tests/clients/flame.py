@@ -84,7 +84,7 @@ def compare(path, data, samples, tolerance):
     assert frames[0][1] >= samples, f"only {frames[0][1]} samples"
     # Without a symbol perf has rows of addresses.
     names = [n for n in want if not re.match("0x[0-9a-f]+$", n[0])]
-    wrong = [f"{n}: perf {want[n]}, pcl flame {got.get(n, 0):.3f}" for n in names if abs(got.get(n, 0) - want[n]) > tolerance + 0.0101]
+    wrong = [f"{n}: perf {want[n]}, pcl flame {got.get(n, 0):.3f}" for n in names if abs(got.get(n, 0) - want[n]) > tolerance + 0.0051]
     print(f"{len(names)} functions, {frames[0][1]} samples, {len(wrong)} differ")
     assert not wrong and len(names) >= 5, "\n".join(wrong[:10])
 

@@ -34,7 +34,7 @@ equals_perf()
 	picture compare svg data "$samples" "$tolerance" >out 2>err || fail "$*: $(cat out; tail -n 11 err)"
 }
 if command -v perf >/dev/null; then
-	mapfile -d '' environment < <("$PCL" perf stat -x, -o /dev/null -e instructions:u -- env -0)
+	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
 	equals_perf instructions:u 1009 10000 0 ./recurse
 	equals_perf instructions:u 20011 50 0 ./stacks thread
 	# It asks for the time, which takes some instructions more or fewer: then samples are in the neighbouring function, half of them this way, half that.

@@ -1,0 +1,120 @@
+#!/bin/bash
+# pcl count --by-function: known counts of functions; where their names are found; what is said of errors; what is refused.
+set -u
+status=0
+fail() { echo "$*"; status=1; }
+command -v g++ >/dev/null || { echo "no g++"; exit 77; }
+export PYTHONHASHSEED=0
+
+# known() is 2,002 instructions each time, 1,001 of them branches.
+cat >known.cc <<'END'
+#include <cstdlib>
+#include <time.h>
+#include <unistd.h>
+asm(".globl known\n.type known, @function\nknown: mov $1000, %ecx\n1: dec %ecx\njnz 1b\nret\n.size known, . - known\n");
+extern "C" void known();
+namespace outer { struct thing { __attribute__((noinline)) void often(int n); }; }
+void outer::thing::often(int n)
+{
+	while (n--)
+		known();
+}
+int main(int argc, char **argv)
+{
+	struct timespec ts;
+	if (argc > 2) /* the vDSO */
+		for (int i = 0; i < 20000; i++)
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+	outer::thing().often(atoi(argv[1]));
+}
+END
+g++ -O1 -g -o known known.cc || fail g++
+
+# counted ARGUMENTS: the functions, into csv.
+counted() { "$PCL" count --by-function --csv -o csv "$@" 2>err || fail "count $*: $?: $(cat err)"; }
+# of FUNCTION FILE [COLUMN]: its count, the sum of all lines.
+of() { awk -F, -v name="$1" -v file="$2" -v column="${3:-3}" '$1 == name && $2 ~ file { n += $column } END { print n + 0 }' csv; }
+
+counted -c 1 -e instructions,branches -- ./known 30
+[ "$(of known /known$)" = 60060 ] && [ "$(of known /known$ 4)" = 30030 ] || fail "known() is $(of known /known$), $(of known /known$ 4)"
+grep -q '^outer::thing::often,' csv || fail "no demangled name: $(grep often csv)"
+[ "$(of '(in no sample)' '' 3)" = 0 ] || fail "period 1 misses some"
+whole=$("$PCL" count --csv -o - -e instructions,branches -- ./known 30 | awk -F, 'NR > 1 { print $5 }' | tr '\n' ' ')
+sums=$(awk -F, '/^function/ { on = 1; next } on { a += $3; b += $4 } END { print a, b " " }' csv)
+[ "$sums" = "$whole" ] || fail "the functions' sums are $sums, the counts $whole"
+
+# At a longer period: the sum stays exact, a share is right to what is said.
+counted -- sh -c './known 4000; ./known 1000'
+share=$(of known /known$)
+[ "$share" -gt 9850000 ] && [ "$share" -lt 10150000 ] || fail "known() of two processes is $share, not 10,010,000"
+total=$(awk -F, '/^instructions/ { print $5 }' csv)
+[ "$(awk -F, '/^function/ { on = 1; next } on { n += $3 } END { print n }' csv)" = "$total" ] || fail "the sum is not $total"
+[ "$(of '(in no sample)' '' 3)" -lt 4036 ] || fail "more than a period of each process is in no sample"
+counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null && cp csv one && counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null
+cmp -s one csv || fail "the second run is another one"
+
+# The vDSO.
+counted -- ./known 1 clock
+awk -F, '$2 == "[vdso]" && $1 ~ /clock_gettime/ { n += $3 } END { exit !(n > 200000) }' csv || fail "the vDSO: $(grep vdso csv)"
+
+# Separate files: by the name in the program, with its checksum; by build id; without either there are no names.
+objcopy --only-keep-debug known known.debug && cp known bare && strip -s bare
+cp bare linked && objcopy --add-gnu-debuglink=known.debug linked
+counted -- ./linked 100
+[ "$(of known /linked$)" -gt 190000 ] || fail "no names by the debug link: $(grep linked csv)"
+mkdir -p .debug && mv known.debug .debug/
+counted -- ./linked 100
+[ "$(of known /linked$)" -gt 190000 ] || fail "no names by the debug link in .debug: $(grep linked csv)"
+echo >>.debug/known.debug
+counted -- ./linked 100
+[ "$(of known /linked$)" = 0 ] && [ "$(of '[unknown]' /linked$)" -gt 190000 ] || fail "a debug file of another program was taken"
+counted -- ./bare 100
+[ "$(of '[unknown]' /bare$)" -gt 190000 ] || fail "a stripped program: $(grep bare csv)"
+if [ -w /usr/lib ]; then
+	id=$(readelf -n known | awk '/Build ID/ { print $3 }')
+	dir=/usr/lib/debug/.build-id/${id:0:2}
+	made=$([ -d "$dir" ] || echo yes)
+	mkdir -p "$dir" && objcopy --only-keep-debug known "$dir/${id:2}.debug"
+	counted -- ./bare 100
+	rm -f "$dir/${id:2}.debug"
+	[ -z "$made" ] || rmdir "$dir"
+	[ "$(of known /bare$)" -gt 190000 ] || fail "no names by the build id: $(grep bare csv)"
+fi
+
+# What perf says of the same samples. One CPU and perf's environment, as flame.sh explains.
+if command -v perf >/dev/null; then
+	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
+	timeout -k 5 60 taskset -c 0 "$PCL" perf record -m 1024 --no-bpf-event -q -o data -e instructions:u -c 1009 -- ./known 300 2>err || fail "perf record: $(cat err)"
+	perf report -i data --stdio -s dso,sym -F sample,dso,sym 2>/dev/null | awk '$3 == "[.]" { sub(/@.*/, "", $4); print $4, $1 * 1009 }' | LC_ALL=C sort >want
+	env -i "${environment[@]}" taskset -c 0 "$PCL" count --by-function -e instructions --csv -o csv -- ./known 300 || fail "by function: $?"
+	awk -F, '/^function/ { on = 1; next } on && $2 != "" { sub(/@.*/, "", $1); if ($1 == "[unknown]") next; print $1, $3 }' csv | LC_ALL=C sort >got
+	# The same function may have two names.
+	[ "$(wc -l <want)" -ge 5 ] && awk '{ print $2 }' want | sort -n >a && awk '{ print $2 }' got | sort -n >b && cmp -s a b || fail "perf says otherwise: $(diff want got)"
+fi
+
+# The forms.
+"$PCL" count --by-function -e instructions,page-faults -o table -- ./known 1000 || fail "table: $?"
+for row in ' [0-9,]+ +9[0-9]\.[0-9] % .* known  known$' '\(in no sample\)$' \
+	'^ instructions: the sum is exact; shares are of [0-9]+ samples, one each 1,009: 50 % is right to [0-9.]+ %, 1 % to [0-9.]+ %$' \
+	'^ page-faults: each one is in the function that it is shown with$'; do
+	grep -qE "$row" table || { fail "no line like $row"; cat table; }
+done
+"$PCL" count --by-function --json -o json -- ./known 1000 || fail "JSON: $?"
+python3 - json <<'END' || fail "JSON"
+import json, sys
+d = json.load(open(sys.argv[1]))
+total = d["events"][0]["count"]
+first = d["functions"][0]
+assert first["function"] == "known" and first["file"].endswith("/known") and d["periods"] == [1009] and d["lost_records"] == 0
+assert sum(f["counts"][0] for f in d["functions"]) + d["in_no_sample"][0] == total and d["samples"][0] == total // 1009
+assert abs(first["counts"][0] - 2002000) <= max(first["errors"][0], 1) and 0 < first["errors"][0] < 200000
+END
+
+refused() { words=$1; shift; "$PCL" count "$@" >out 2>err; got=$?; [ $got = 125 ] && grep -qF -- "$words" err && [ "$(wc -l <err)" = 1 ] || fail "$*: $got: $(cat err)"; }
+refused 'three forms' --by-function --per-thread -- true
+refused 'of one run' --by-function -r 2 -- true
+refused '--period takes a number above 0 and goes with --by-function' -c 1009 -- true
+refused '--period takes a number above 0' --by-function -c 0 -- true
+"$PCL" count --by-function -o table -- sh -c 'exit 9'
+[ $? = 9 ] && grep -q 'ended with status 9' table || fail "the status"
+exit $status
