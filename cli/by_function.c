@@ -7,7 +7,7 @@
 
 void by_function_begin(struct by_function *b, int period)
 {
-	*b = (struct by_function){.samples = {.work = BY_FUNCTION_WORK, .period = (u64)period}};
+	*b = (struct by_function){.samples = {.work = period ? (u64)period : BY_FUNCTION_WORK}};
 }
 
 static void see(void *arg, const struct stack *st)

@@ -21,7 +21,7 @@ struct by_function {
 	u64 *period, *rest; /* of each event; rest: of its exact count, what no sample stands for */
 };
 
-/* Before the run. period: 0 if nobody said. */
+/* Before the run. period: of what instructions are made of, 0 if nobody said. */
 void by_function_begin(struct by_function *b, int period);
 
 /* After it: rows from samples. total: the exact count of each event. */

@@ -15,6 +15,7 @@
 #define FLAME_WORK	 10007 /* a prime: loops have other lengths */
 #define NO_PERIOD	 (-2)  /* not given: the parser takes no such number */
 #define LONGEST_CHAIN	 127   /* perf_event_max_stack */
+#define LEAST_TIME	 50000 /* ns */
 #define NOTE		 512
 
 static const struct option_row rows[] = {
@@ -61,6 +62,15 @@ static int parse_event(const char *text, struct specs *specs)
 	if (specs->nr == 1)
 		return 0;
 	fprintf(stderr, "pcl flame: \"%s\" are %d events, and a picture is of one\n", text, specs->nr);
+	return LAUNCH_FAILED;
+}
+
+/* A sample of a clock costs some ten microseconds, which are counted too. */
+static int check_period(const struct spec *s, int period)
+{
+	if (!s->is_time || period == NO_PERIOD || period >= LEAST_TIME)
+		return 0;
+	fprintf(stderr, "pcl flame: the --period of %s is in ns, %d at least\n", s->name, LEAST_TIME);
 	return LAUNCH_FAILED;
 }
 
@@ -129,7 +139,8 @@ int flame_main(int argc, char **argv)
 	struct run run = {0};
 	FILE *f;
 
-	if (first < 0 || check_options(&o, first == argc) || parse_event(o.event, &specs))
+	if (first < 0 || check_options(&o, first == argc) || parse_event(o.event, &specs) ||
+	    check_period(&specs.spec[0], o.period))
 		return LAUNCH_FAILED;
 	s.period = o.period == NO_PERIOD ? 0 : (u64)o.period;
 	f = !strcmp(o.output, "-") ? stdout : fopen(o.output, "we");

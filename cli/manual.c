@@ -84,6 +84,8 @@ static int print_pcl(void)
 	       "pcl count \\-e instructions,branches \\-r 5 \\-\\-json \\-o counts.json \\-\\- xz \\-9kc file\n"
 	       "pcl check \\-\\-baseline=counts.json \\-\\-name=compress \\-\\-update \\-\\- xz \\-9kc file\n"
 	       "pcl check \\-\\-baseline=counts.json \\-\\-name=compress \\-\\- xz \\-9kc file\n"
+	       "pcl count \\-\\-by\\-function \\-\\- xz \\-9kc file\n"
+	       "pcl flame \\-o out.svg \\-\\- ./prog\n"
 	       "pcl perf stat \\-e instructions:u,branches:u \\-\\- xz \\-9kc file\n"
 	       "pcl perf record \\-e instructions:u \\-c 100003 \\-g \\-\\- ./prog\n"
 	       ".fi\n.SH SEE ALSO\n.BR pcl\\-events (7),\n.BR perf\\-stat (1),\n.BR perf_event_open (2)\n");

@@ -56,7 +56,7 @@ picture check one.svg || fail "the picture"
 "$PCL" flame -o threads.svg -- ./stacks thread 2>err || fail "threads: $(cat err)"
 [ "$(picture share threads.svg start_thread)" = "$(picture share threads.svg in_thread)" ] && [ "$(picture share threads.svg in_thread | cut -d. -f1)" -ge 50 ] || fail "threads"
 # Other events: clocks, and what is rare and so has a sample each.
-"$PCL" flame -e task-clock -c 20000 -o clock.svg -- ./recurse && [ "$(picture share clock.svg fib | cut -d. -f1)" -ge 50 ] || fail "task-clock"
+"$PCL" flame -e task-clock -c 50000 -o clock.svg -- ./recurse && [ "$(picture share clock.svg fib | cut -d. -f1)" -ge 50 ] || fail "task-clock"
 "$PCL" flame -e syscalls:sys_enter_write -o write.svg -- "$BUILD/tests/count/hello_static" >/dev/null 2>err || fail "tracepoint"
 [ "$(picture share write.svg exit)" = 100.00 ] || fail "write is not below exit: $(picture share write.svg exit)"
 grep -q '1 in all (exact); 1 samples, one each 1<' write.svg || fail "the note: $(grep -m 1 'in all' write.svg)"
@@ -113,6 +113,7 @@ ends 125 '--output=FILE must be given' -- true
 ends 125 'no program given' -o a.svg
 ends 125 'a picture is of one' -o a.svg -e instructions,branches -- true
 ends 125 '--period takes a number above 0' -o a.svg -c 0 -- true
+ends 125 'is in ns, 50000 at least' -o a.svg -e task-clock -c 1009 -- true
 ends 125 '--smallest takes a percentage' -o a.svg --smallest=x -- true
 ends 125 'no event is called' -o a.svg -e no-such -- true
 ends 125 'No such file or directory' -o /nowhere/a.svg -- true

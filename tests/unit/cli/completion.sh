@@ -25,6 +25,9 @@ offers 'pcl --users=own che' check
 offers 'pcl count --ev' --events=
 offers 'pcl check --upd' --update
 offers 'pcl --users' --users=own
+offers 'pcl fl' flame
+offers 'pcl flame --sm' --smallest=
+offers 'pcl count --by' --by-function
 offers_not 'pcl count --upd' --update
 offers_not 'pcl --ev' --events=
 touch a_file
