@@ -304,15 +304,28 @@ void perf_protected(struct thread *t, const struct perf_protection *pieces)
 		tell_around(t, pieces->start[i], i + 1 < pieces->n ? pieces->start[i + 1] : 0, NEW_PROTECTION, -1);
 }
 
+/* Where the mapping around or above `at` begins, not below `at`; `end` if there is none. */
+static gva next_mapping(gva at, gva end)
+{
+	const struct vma *v;
+	gva next;
+
+	vma_lock();
+	v = vma_next_locked(at);
+	next = v ? MAX(v->start, at) : end;
+	vma_unlock();
+	return next;
+}
+
 /*
- * The mappings of an image, in [start, end). Linux quirk: the first one is told with the length of the whole image if
+ * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is told with the length of the whole image if
  * the loader had to find a place for it.
  */
 static void tell_image(struct thread *t, gva start, gva end, bool placed)
 {
 	struct vma vma;
 
-	for (gva at = start; at < end; at = vma.end) {
+	for (gva at = start; (at = next_mapping(at, end)) < end; at = vma.end) {
 		if (vma_lookup(at, &vma))
 			return;
 		if (placed && at == start)

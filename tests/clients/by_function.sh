@@ -57,6 +57,15 @@ cmp -s one csv || fail "the second run is another one"
 counted -- ./known 1 clock
 awk -F, '$2 == "[vdso]" && $1 ~ /clock_gettime/ { n += $3 } END { exit !(n > 200000) }' csv || fail "the vDSO: $(grep vdso csv)"
 
+# An image whose segments do not lie side by side.
+cat >apart.c <<'END'
+__attribute__((noinline, section("apart"))) static void far_away(int n) { while (n--) asm(""); }
+int main(void) { far_away(100000); }
+END
+gcc -O1 -no-pie -Wl,--section-start=apart=0x900000 -o apart apart.c || fail gcc
+counted -- ./apart
+[ "$(of far_away /apart$)" -gt 190000 ] || fail "a segment behind a gap: $(grep -m 3 -e apart -e unknown csv)"
+
 # Separate files: by the name in the program, with its checksum; by build id; without either there are no names.
 objcopy --only-keep-debug known known.debug && cp known bare && strip -s bare
 cp bare linked && objcopy --add-gnu-debuglink=known.debug linked
