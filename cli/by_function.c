@@ -57,11 +57,12 @@ void by_function_finish(struct by_function *b, const struct specs *specs, const 
 
 double by_function_error(const struct by_function *b, int event, u64 part, u64 whole)
 {
-	double n = (double)b->samples.taken[event], p = whole ? (double)part / (double)whole : 0;
+	double n = (double)b->samples.taken[event] / (double)MAX(b->samples.spaces.tasks, 1),
+	       p = whole ? (double)part / (double)whole : 0;
 
-	if (b->period[event] == 1 || n < 1 || p > 1)
+	if (b->period[event] == 1 || n <= 0 || p > 1)
 		return 0;
-	return 2 * sqrt(p * (1 - p) / n);
+	return fmin(1, 2 * sqrt(p * (1 - p) / n));
 }
 
 void by_function_free(struct by_function *b)

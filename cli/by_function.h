@@ -28,8 +28,9 @@ void by_function_begin(struct by_function *b, int period);
 void by_function_finish(struct by_function *b, const struct specs *specs, const u64 *total);
 
 /*
- * What a share of `part` of `whole` may be wrong by, as a part of 1: two standard deviations of that many samples drawn at random, which those of one
- * period are not quite. 0 for a period of 1, which is exact.
+ * What a share of `part` of `whole` may be wrong by, as a part of 1: two standard deviations of samples drawn at
+ * random, of as many as a task has in the mean, since each task begins a period of its own and tasks that do the same
+ * are sampled at the same places. 1 at most; 0 for a period of 1, which is exact.
  */
 double by_function_error(const struct by_function *b, int event, u64 part, u64 whole);
 

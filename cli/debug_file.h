@@ -1,6 +1,6 @@
 /*
- * The separate file that has the symbol table of a stripped one: /usr/lib/debug/.build-id/xx/yyyy.debug, or the name in .gnu_debuglink, with
- * the right checksum, beside the file, in .debug below it, or below /usr/lib/debug.
+ * The separate file that has the symbol table of a stripped one: /usr/lib/debug/.build-id/xx/yyyy.debug, or the name in
+ * .gnu_debuglink, with the right checksum, beside the file, in .debug below it, or below /usr/lib/debug.
  */
 #ifndef CLI_DEBUG_FILE_H
 #define CLI_DEBUG_FILE_H

@@ -1,6 +1,6 @@
 /*
- * See elf_symbols.h. Of several symbols at one address that one names the function which perf takes too: one with a size, not a weak one, a global one,
- * the one with the fewest underscores in front, the longest.
+ * See elf_symbols.h. Of several symbols at one address that one names the function which perf takes too: one with a
+ * size, not a weak one, a global one, the one with the fewest underscores in front, the longest.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -100,9 +100,12 @@ static bool add_table(Elf *elf, GElf_Word type, struct candidates *c)
 static void add_plt(Elf *elf, struct candidates *c)
 {
 	GElf_Shdr plt, rel, dyn;
-	Elf_Scn *second = find_section(elf, 0, ".plt.sec", &plt), *first = second ? second : find_section(elf, 0, ".plt", &plt);
-	Elf_Scn *rel_scn = find_section(elf, 0, ".rela.plt", &rel), *dyn_scn = find_section(elf, SHT_DYNSYM, NULL, &dyn);
-	Elf_Data *rels = rel_scn ? elf_getdata(rel_scn, NULL) : NULL, *syms = dyn_scn ? elf_getdata(dyn_scn, NULL) : NULL;
+	Elf_Scn *second = find_section(elf, 0, ".plt.sec", &plt),
+		*first = second ? second : find_section(elf, 0, ".plt", &plt);
+	Elf_Scn *rel_scn = find_section(elf, 0, ".rela.plt", &rel),
+		*dyn_scn = find_section(elf, SHT_DYNSYM, NULL, &dyn);
+	Elf_Data *rels = rel_scn ? elf_getdata(rel_scn, NULL) : NULL,
+		 *syms = dyn_scn ? elf_getdata(dyn_scn, NULL) : NULL;
 	GElf_Rela r;
 
 	for (int i = 0; first && rels && syms && gelf_getrela(rels, i, &r); i++) {

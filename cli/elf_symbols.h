@@ -1,4 +1,5 @@
-/* The functions of an ELF file, by libelf: of its own symbol table or its debug file's, else of the dynamic one; and the entries of its PLT. */
+/* The functions of an ELF file, by libelf: of its own symbol table or its debug file's, else of the dynamic one; and
+ * the entries of its PLT. */
 #ifndef CLI_ELF_SYMBOLS_H
 #define CLI_ELF_SYMBOLS_H
 
@@ -20,7 +21,8 @@ struct elf_symbols {
 	size_t segments;
 };
 
-/* What a name of a file, or of a symbol table, is looked for in: the file is closed after that. False: it is no ELF file that can be read. */
+/* What a name of a file, or of a symbol table, is looked for in: the file is closed after that. False: it is no ELF
+ * file that can be read. */
 bool elf_symbols_read(struct elf_symbols *s, const char *path);
 
 /* The same of an image in memory, such as the vDSO. */

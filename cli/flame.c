@@ -104,7 +104,8 @@ static void make_note(char note[NOTE], const struct samples *s, const struct spe
 			spec->name, period);
 }
 
-static int draw(struct samples *s, const struct flame_options *o, const struct spec *spec, u64 total, char **argv, FILE *f)
+static int draw(struct samples *s, const struct flame_options *o, const struct spec *spec, u64 total, char **argv,
+		FILE *f)
 {
 	struct functions functions;
 	struct flame_node *root;

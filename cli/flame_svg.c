@@ -3,13 +3,13 @@
 #include "cli/flame_svg.h"
 #include "cli/print.h"
 
-#define WIDTH	 1200
-#define MARGIN	 10
-#define ROW	 17
-#define HEAD	 56 /* above the frames */
-#define FOOT	 34
-#define LETTER	 7.0 /* pixels */
-#define LABEL	 256
+#define WIDTH  1200
+#define MARGIN 10
+#define ROW    17
+#define HEAD   56 /* above the frames */
+#define FOOT   34
+#define LETTER 7.0 /* pixels */
+#define LABEL  256
 
 struct drawing {
 	const struct flame_picture *picture;
@@ -24,7 +24,11 @@ __asm__(".section .rodata\nscript: .incbin \"cli/flame.js\"\nscript_end: .previo
 /* How many bytes of a character of UTF-8 are there, 0: it is none. */
 static int utf8_length(const unsigned char *c)
 {
-	int n = *c < 0x80 ? 1 : (*c & 0xe0) == 0xc0 && *c >= 0xc2 ? 2 : (*c & 0xf0) == 0xe0 ? 3 : (*c & 0xf8) == 0xf0 && *c < 0xf5 ? 4 : 0;
+	int n = *c < 0x80			    ? 1
+		: (*c & 0xe0) == 0xc0 && *c >= 0xc2 ? 2
+		: (*c & 0xf0) == 0xe0		    ? 3
+		: (*c & 0xf8) == 0xf0 && *c < 0xf5  ? 4
+						    : 0;
 
 	for (int i = 1; i < n; i++)
 		if ((c[i] & 0xc0) != 0x80)

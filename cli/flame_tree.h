@@ -1,4 +1,5 @@
-/* Call stacks put together from their outer ends: each node is a function called from the nodes above it, below the name of a task. */
+/* Call stacks put together from their outer ends: each node is a function called from the nodes above it, below the
+ * name of a task. */
 #ifndef CLI_FLAME_TREE_H
 #define CLI_FLAME_TREE_H
 
@@ -6,8 +7,8 @@
 #include "cli/samples.h"
 
 struct flame_node {
-	const char *name, *file; /* file: NULL for the root and the names of tasks */
-	u64 samples;		 /* its own and those of all below */
+	const char *name, *file;	    /* file: NULL for the root and the names of tasks */
+	u64 samples;			    /* its own and those of all below */
 	struct flame_node *child, *sibling; /* in the order of names */
 };
 

@@ -10,12 +10,13 @@
 #include "cli/jit_map.h"
 #include "cli/memory.h"
 
-#define BUCKETS 4096u
-#define MEMO	65536u
-#define UNKNOWN "[unknown]"
-#define VDSO	"[vdso]"
-#define JIT	"[jit]"
-#define RETURN	"__restore_rt" /* where signal handlers return to; nobody calls it */
+#define BUCKETS	  4096u
+#define MEMO	  65536u
+#define UNKNOWN	  "[unknown]"
+#define VDSO	  "[vdso]"
+#define JIT	  "[jit]"
+#define ANONYMOUS "[anonymous]"	 /* of memory that is of no file: "//anon" */
+#define RETURN	  "__restore_rt" /* where signal handlers return to; nobody calls it */
 
 struct functions_file {
 	struct functions_file *next;
@@ -128,7 +129,7 @@ static const struct function *find(struct functions *f, const struct who *who, u
 	jit = find_jit(f, f->spaces->space[who->space].pid, address);
 	if (jit)
 		return intern(f, jit, JIT);
-	return intern(f, UNKNOWN, file ? file->path : UNKNOWN);
+	return intern(f, UNKNOWN, !file ? UNKNOWN : strncmp(file->path, "//", 2) ? file->path : ANONYMOUS);
 }
 
 const struct function *functions_find(struct functions *f, const struct who *who, u64 address)
@@ -141,7 +142,8 @@ const struct function *functions_find(struct functions *f, const struct who *who
 	return m->function;
 }
 
-const struct function *functions_caller(struct functions *f, const struct who *who, u64 address, const struct function *inner)
+const struct function *functions_caller(struct functions *f, const struct who *who, u64 address,
+					const struct function *inner)
 {
 	const struct function *here;
 

@@ -1,4 +1,5 @@
-/* The functions that addresses are in: of ELF files and their debug files, of the vDSO, of code that a compiler made at run time. */
+/* The functions that addresses are in: of ELF files and their debug files, of the vDSO, of code that a compiler made at
+ * run time. */
 #ifndef CLI_FUNCTIONS_H
 #define CLI_FUNCTIONS_H
 
@@ -7,9 +8,9 @@
 
 /* One for each pair of names. */
 struct function {
-	char *name;	 /* demangled, without arguments; "[unknown]" if there is no symbol */
-	const char *file; /* "[vdso]", "[jit]", "[unknown]" if there is none */
-	u32 number;	 /* from 0 on, in the order in which they were asked for */
+	char *name;	       /* demangled, without arguments; "[unknown]" if there is no symbol */
+	const char *file;      /* "[vdso]", "[jit]", "[unknown]" if there is none */
+	u32 number;	       /* from 0 on, in the order in which they were asked for */
 	struct function *next; /* private */
 };
 
@@ -30,10 +31,11 @@ void functions_begin(struct functions *f, const struct spaces *spaces);
 const struct function *functions_find(struct functions *f, const struct who *who, u64 address);
 
 /*
- * The function that a return address goes back to: that of the call in front of it, which may be the last instruction of a function. `inner` is the
- * function that returns there: what a signal interrupted is no return address.
+ * The function that a return address goes back to: that of the call in front of it, which may be the last instruction
+ * of a function. `inner` is the function that returns there: what a signal interrupted is no return address.
  */
-const struct function *functions_caller(struct functions *f, const struct who *who, u64 address, const struct function *inner);
+const struct function *functions_caller(struct functions *f, const struct who *who, u64 address,
+					const struct function *inner);
 
 void functions_free(struct functions *f);
 

@@ -1,4 +1,5 @@
-/* What a compiler at run time says of its code in /tmp/perf-PID.map: lines of START SIZE NAME, numbers in hexadecimal. */
+/* What a compiler at run time says of its code in /tmp/perf-PID.map: lines of START SIZE NAME, numbers in hexadecimal.
+ */
 #ifndef CLI_JIT_MAP_H
 #define CLI_JIT_MAP_H
 

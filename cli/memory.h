@@ -1,4 +1,5 @@
-/* Memory for what grows with the program under measurement. Where there is none, pcl ends with a message and its status for that. */
+/* Memory for what grows with the program under measurement. Where there is none, pcl ends with a message and its status
+ * for that. */
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H
 

@@ -51,8 +51,8 @@ static void print_errors(const struct counts *c, FILE *f)
 		fprintf(f, " %s: the sum is %s; shares are of %lu samples, one each %s", name, c->specs.spec[e].class,
 			taken, text);
 		if (taken)
-			fprintf(f, ": 50 %% is right to %.1f %%, 1 %% to %.2f %%",
-				100 * by_function_error(b, e, 1, 2), 100 * by_function_error(b, e, 1, 100));
+			fprintf(f, ": 50 %% is right to %.1f %%, 1 %% to %.2f %%", 100 * by_function_error(b, e, 1, 2),
+				100 * by_function_error(b, e, 1, 100));
 		fprintf(f, "\n");
 	}
 	if (b->samples.lost)

@@ -10,10 +10,10 @@
 #include "cli/memory.h"
 #include "cli/samples.h"
 
-#define RING_MOST  (16ul << 20)
-#define RING_LEAST (64 * PAGE_SIZE)
+#define RING_MOST    (16ul << 20)
+#define RING_LEAST   (64 * PAGE_SIZE)
 #define CLOCK_PERIOD 1000003 /* ns: a sample of a clock costs a signal of the host */
-#define CALL_STACK 1u  /* format "callstack" of the cpu PMU, in config1 */
+#define CALL_STACK   1u	     /* format "callstack" of the cpu PMU, in config1 */
 
 struct record_comm {
 	struct perf_event_header header;

@@ -1,7 +1,7 @@
 /*
- * Events that take a sample each time they have counted so many, on a process and all that it starts, and what the samples
- * say: one ring buffer for all of them, so samples and side-band records come in the order in which things happened. The ring buffer is that of
- * a dummy event, as inherited events of all CPUs have none of their own.
+ * Events that take a sample each time they have counted so many, on a process and all that it starts, and what the
+ * samples say: one ring buffer for all of them, so samples and side-band records come in the order in which things
+ * happened. The ring buffer is that of a dummy event, as inherited events of all CPUs have none of their own.
  *
  * The count of an event is exact. What is in no sample is less than a period for each task.
  */
@@ -30,8 +30,8 @@ struct samples {
 };
 
 /*
- * How many of its kind one sample of an event stands for: `period` if it is not 0, else `work` of what instructions are made of, a
- * millisecond, and 1 of what is rare.
+ * How many of its kind one sample of an event stands for: `period` if it is not 0, else `work` of what instructions are
+ * made of, a millisecond, and 1 of what is rare.
  */
 u64 samples_period(const struct samples *s, const struct spec *spec);
 

@@ -1,5 +1,6 @@
 /*
- * The processes of a recording and what they had mapped, from side-band records in the order in which they were written.
+ * The processes of a recording and what they had mapped, from side-band records in the order in which they were
+ * written.
  *
  * An address means the same as long as nothing is mapped over it: a space's generation counts how often something was.
  */
@@ -25,10 +26,10 @@ struct space {
 struct spaces {
 	struct space *space;
 	int nr;
+	int tasks; /* that there were */
 
 	/* private */
 	struct spaces_task *task;
-	int tasks;
 	char **comm; /* all names of tasks that there were */
 	int comms;
 };

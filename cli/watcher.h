@@ -1,4 +1,5 @@
-/* A way of counting a program, which a run is told of: how its events are opened, and what is read of them meanwhile and at the end. */
+/* A way of counting a program, which a run is told of: how its events are opened, and what is read of them meanwhile
+ * and at the end. */
 #ifndef CLI_WATCHER_H
 #define CLI_WATCHER_H
 
@@ -7,9 +8,11 @@
 #include "cli/spec.h"
 
 struct watcher {
-	/* Opens the events on the process, to be enabled by its execve. Returns 0, or an errno with *refused set to the event. */
+	/* Opens the events on the process, to be enabled by its execve. Returns 0, or an errno with *refused set to the
+	 * event. */
 	int (*open)(void *arg, struct specs *specs, pid_t pid, int *refused);
-	/* Reads what has been written; from time to time while the program runs, and once when it has ended. May be NULL. */
+	/* Reads what has been written; from time to time while the program runs, and once when it has ended. May be
+	 * NULL. */
 	void (*drain)(void *arg);
 	/* One event: count, times enabled and running. 0 or -1. */
 	int (*read)(void *arg, int event, u64 value[3]);
