@@ -13,6 +13,7 @@
 #define VERSION	    1
 #define BENCHMARKS  "benchmarks"
 #define COUNTS	    "counts"
+#define FUNCTIONS   "functions"
 
 struct baseline {
 	char *path;
@@ -166,11 +167,39 @@ void baseline_begin(struct baseline *b, const char *name, char **argv, const cha
 	json_object_object_add(b->chosen, "cpu", json_object_new_string(cpu));
 	json_object_object_add(b->chosen, "pcl", json_object_new_string(PCL_VERSION));
 	json_object_object_add(b->chosen, COUNTS, json_object_new_object());
+	json_object_object_del(b->chosen, FUNCTIONS);
 }
 
 void baseline_put(struct baseline *b, const char *event, u64 count)
 {
 	json_object_object_add(member(b->chosen, COUNTS, json_type_object), event, json_object_new_uint64(count));
+}
+
+bool baseline_functions(const struct baseline *b, const char *event, void (*see)(void *arg, const char *function, u64 count), void *arg)
+{
+	struct json_object *all = member(member(b->chosen, FUNCTIONS, json_type_object), event, json_type_object);
+
+	if (!all)
+		return false;
+	json_object_object_foreach(all, function, count)
+		if (json_object_is_type(count, json_type_int))
+			see(arg, function, json_object_get_uint64(count));
+	return true;
+}
+
+void baseline_put_function(struct baseline *b, const char *event, const char *function, u64 count)
+{
+	struct json_object *all = member(b->chosen, FUNCTIONS, json_type_object), *of = member(all, event, json_type_object);
+
+	if (!all) {
+		all = json_object_new_object();
+		json_object_object_add(b->chosen, FUNCTIONS, all);
+	}
+	if (!of) {
+		of = json_object_new_object();
+		json_object_object_add(all, event, of);
+	}
+	json_object_object_add(of, function, json_object_new_uint64(count));
 }
 
 static int complain(const char *path)

@@ -31,6 +31,10 @@ const char *baseline_nearest(const struct baseline *b, const char *name);
 void baseline_begin(struct baseline *b, const char *name, char **argv, const char *cpu);
 void baseline_put(struct baseline *b, const char *event, u64 count);
 
+/* Counts of functions of an event. False: the benchmark has none of that event. */
+bool baseline_functions(const struct baseline *b, const char *event, void (*see)(void *arg, const char *function, u64 count), void *arg);
+void baseline_put_function(struct baseline *b, const char *event, const char *function, u64 count);
+
 /* Writes the file, as a whole or not at all. 0, or -1 after a message. */
 int baseline_write(const struct baseline *b);
 

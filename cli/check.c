@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include "cli/baseline.h"
 #include "cli/check.h"
+#include "cli/check_functions.h"
 #include "cli/count.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
@@ -113,6 +114,8 @@ static int update(struct check *check, struct baseline *b, const struct counts *
 	baseline_begin(b, check->name, counts->argv, cpu_name());
 	for (int e = 0; e < check->nr; e++)
 		baseline_put(b, check->event[e].key, check->event[e].now);
+	if (counts->functions)
+		check_functions_update(b, counts);
 	check->updated = true;
 	return baseline_write(b) ? LAUNCH_FAILED : 0;
 }
@@ -149,6 +152,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	bool known = baseline_choose(b, check->name);
 	char *events = known && !o->events ? baseline_events(b) : strdup(o->events ? o->events : DEFAULT_EVENTS);
 	const char *cpu = known ? baseline_cpu(b) : NULL;
+	struct check_functions functions = {0};
 	struct counts counts;
 	int status;
 
@@ -159,7 +163,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 			check->name, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
 		return LAUNCH_FAILED;
 	}
-	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){0}, &counts) : LAUNCH_FAILED;
+	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function}, &counts) : LAUNCH_FAILED;
 	if (status)
 		return status;
 	status = counts.run[counts.runs - 1].status;
@@ -169,10 +173,15 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	}
 	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
 	status = compare(check, b, &counts);
+	if (o->by_function) {
+		check_functions_compare(&functions, b, &counts);
+		check->functions = &functions;
+	}
 	if (!status && o->update)
 		status = update(check, b, &counts);
 	if (!status)
 		status = print(check, o);
+	check_functions_free(&functions);
 	count_free(&counts);
 	free(check->event);
 	free(events);
@@ -189,6 +198,8 @@ static int check_options_given(const struct check_options *o, bool no_program)
 		wrong = "no program given";
 	else if (o->runs < 1)
 		wrong = "--runs takes a number above 0";
+	else if (o->by_function && o->runs > 1)
+		wrong = "--by-function is of one run";
 	else if (parse_tolerance(o->tolerance) < 0)
 		wrong = "--tolerance takes a percentage that is not negative, as 0.1%";
 	if (wrong)

@@ -8,6 +8,8 @@
 
 #define CHECK_REGRESSION 120 /* exit status */
 
+struct check_functions;
+
 struct check_options {
 #define OPTION(kind, letter, name, field, argument, help) OPTION_FIELD(kind, field)
 #include "cli/check.def"
@@ -39,6 +41,7 @@ struct check {
 	const char *other_cpu; /* the baseline is of this processor; NULL: of this one, or not known */
 	struct comparison *event;
 	int nr, regressions, better;
+	const struct check_functions *functions; /* NULL: nobody asked */
 };
 
 /* By how many per cent. */

@@ -3,6 +3,7 @@
 #include <json-c/json.h>
 #include <string.h>
 #include "cli/check.h"
+#include "cli/check_functions.h"
 #include "cli/print.h"
 
 static const struct {
@@ -47,6 +48,8 @@ void check_print_table(const struct check *c, FILE *f)
 		fprintf(f, "%18s %18s %12s  %-20s %s\n", before, print_count(now, e->now, e->is_time), change, e->event,
 			text_of(c, e));
 	}
+	if (c->functions && !c->updated)
+		check_functions_print(c->functions, f);
 	if (c->other_cpu)
 		fprintf(f,
 			"\n the baseline was made on another processor (%s): libraries may choose other code there\n",
@@ -88,6 +91,8 @@ void check_print_json(const struct check *c, FILE *f)
 		json_object_array_add(events, row);
 	}
 	json_object_object_add(o, "events", events);
+	if (c->functions && c->functions->known)
+		json_object_object_add(o, "functions", check_functions_json(c->functions));
 	fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
@@ -161,6 +166,15 @@ int check_append_summary(const struct check *c, const char *path)
 		print_cell(e->event, f);
 		fprintf(f, " | %s | %s | %s | %s |\n", before, print_count(now, e->now, e->is_time), change,
 			text_of(c, e));
+	}
+	for (int i = 0; c->functions && i < c->functions->nr; i++) {
+		const struct changed_function *g = &c->functions->changed[i];
+		char before[PRINT_COUNT], now[PRINT_COUNT];
+
+		fprintf(f, "%s| ", i ? "" : "\n| function | baseline | now |\n|---|---:|---:|\n");
+		print_cell(g->key, f);
+		fprintf(f, " | %s | %s |\n", print_count(before, g->before, c->functions->is_time),
+			print_count(now, g->now, c->functions->is_time));
 	}
 	fputc('\n', f);
 	return fclose(f);

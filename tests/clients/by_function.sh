@@ -119,6 +119,21 @@ assert sum(f["counts"][0] for f in d["functions"]) + d["in_no_sample"][0] == tot
 assert abs(first["counts"][0] - 2002000) <= max(first["errors"][0], 1) and 0 < first["errors"][0] < 200000
 END
 
+# The gate: which function it is, more and fewer, in all forms; nothing where nothing changed.
+checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 2>err; }
+checked --update -o /dev/null -- ./known 1000 || fail "check --update: $(cat err)"
+checked -o table -- ./known 1000 && grep -q "no function's instructions changed by more than 0.1 % of all" table || { fail "the same"; cat table err; }
+GITHUB_STEP_SUMMARY=$PWD/summary checked --github -o table -- ./known 1020
+[ $? = 120 ] && grep -qE '^ +2,00[0-9],[0-9]{3} +2,04[0-9],[0-9]{3} +\+(39|40|41),[0-9]{3}  known \(known\)$' table || { fail "more"; cat table; }
+grep -qE '^\| known \(known\) \| 2,00[0-9,]+ \| 2,04[0-9,]+ \|$' summary || { fail "the summary"; cat summary; }
+checked --json -o json -- ./known 900
+python3 -c 'import json; f = json.load(open("json"))["functions"]; assert f[0]["function"] == "known (known)" and -202000 < f[0]["count"] - f[0]["baseline"] < -198000' ||
+	{ fail "fewer"; cat json; }
+"$PCL" check --baseline=counts.json --name=known --update -o /dev/null -- ./known 1000 && checked -o table -- ./known 1000
+grep -q 'the baseline has no functions' table || { fail "a baseline without functions"; cat table; }
+checked -r 2 -- ./known 1
+[ $? = 125 ] && grep -q -- '--by-function is of one run' err || fail "-r 2: $(cat err)"
+
 refused() { words=$1; shift; "$PCL" count "$@" >out 2>err; got=$?; [ $got = 125 ] && grep -qF -- "$words" err && [ "$(wc -l <err)" = 1 ] || fail "$*: $got: $(cat err)"; }
 refused 'three forms' --by-function --per-thread -- true
 refused 'of one run' --by-function -r 2 -- true
