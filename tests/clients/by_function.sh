@@ -119,6 +119,10 @@ assert sum(f["counts"][0] for f in d["functions"]) + d["in_no_sample"][0] == tot
 assert abs(first["counts"][0] - 2002000) <= max(first["errors"][0], 1) and 0 < first["errors"][0] < 200000
 END
 
+# Nobody reads for a while: what is lost is said, and the sum stays exact.
+"$PCL" count --by-function -c 20 -e instructions -o table -- sh -c 'kill -STOP $PPID; ./known 20000; kill -CONT $PPID' || fail "stopped: $?"
+grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instructions +exact' table || { fail "lost records are not said"; cat table; }
+
 # The gate: which function it is, more and fewer, in all forms; nothing where nothing changed.
 checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 2>err; }
 checked --update -o /dev/null -- ./known 1000 || fail "check --update: $(cat err)"

@@ -91,6 +91,10 @@ map=$("$PCL" flame -o jit.svg -- ./jit) || fail "jit: $?"
 [ "$(picture share jit.svg 'LazyCompile:<made> "up" & ??]]>' | cut -d. -f1)" -ge 90 ] || fail "the map of a JIT: $(grep -c . jit.svg) lines"
 rm -f "$map"
 
+# Nobody reads for a while: what is lost is said.
+"$PCL" flame -c 100 -o lost.svg -- sh -c 'kill -STOP $PPID; ./recurse; kill -CONT $PPID' 2>err || fail "stopped: $?"
+grep -qE '^pcl flame: [0-9]+ records found no room and are missing' err && grep -qE '; [0-9]+ records lost<' lost.svg || fail "lost records: $(cat err)"
+
 # The browser: it is drawn, found in and zoomed into.
 if command -v chromium >/dev/null; then
 	browse() { timeout -k 5 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" "$@" 2>/dev/null; }
