@@ -1,7 +1,10 @@
 /* See jit_map.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "cli/jit_map.h"
 #include "cli/memory.h"
 
@@ -36,16 +39,31 @@ static void take_line(struct jit_map *m, char *text)
 	m->nr++;
 }
 
+/* Anybody can write to /tmp: only a plain file of this user or of root is read. */
+static FILE *open_map(u32 pid)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || !st.st_uid))
+		return fdopen(fd, "r");
+	close(fd);
+	return NULL;
+}
+
 void jit_map_read(struct jit_map *m, u32 pid)
 {
-	char path[32], *line = NULL;
+	char *line = NULL;
 	size_t room = 0;
 	u64 reach = 0;
-	FILE *f;
+	FILE *f = open_map(pid);
 
 	*m = (struct jit_map){0};
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	f = fopen(path, "re");
 	if (!f)
 		return;
 	while (getline(&line, &room, f) > 0)

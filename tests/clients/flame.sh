@@ -68,14 +68,14 @@ cat >jit.c <<'END'
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
 	static const unsigned char code[] = {0xb8, 0, 0x10, 0, 0, 0xff, 0xc8, 0x75, 0xfc, 0xc3}; /* counts down from 4096 */
 	unsigned char *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char path[64];
 	FILE *f;
 	memcpy(p, code, sizeof(code));
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	snprintf(path, sizeof(path), argc > 1 ? argv[1] : "/tmp/perf-%d.map", getpid());
 	f = fopen(path, "w");
 	fprintf(f, "%lx %zx LazyCompile:<made> \"up\" & \x01\xff]]>\n", (unsigned long)p, sizeof(code));
 	fclose(f);
@@ -90,6 +90,10 @@ gcc -O1 -o jit jit.c || fail gcc
 map=$("$PCL" flame -o jit.svg -- ./jit) || fail "jit: $?"
 [ "$(picture share jit.svg 'LazyCompile:<made> "up" & ??]]>' | cut -d. -f1)" -ge 90 ] || fail "the map of a JIT: $(grep -c . jit.svg) lines"
 rm -f "$map"
+
+# A map that is none: nobody waits for it.
+timeout -k 5 30 "$PCL" flame -o pipe.svg -- sh -c 'mkfifo /tmp/perf-$$.map; echo /tmp/perf-$$.map >fifo; exec ./jit /dev/null >/dev/null' || fail "a pipe for a map: $?"
+rm -f "$(cat fifo)"
 
 # Nobody reads for a while: what is lost is said.
 "$PCL" flame -c 100 -o lost.svg -- sh -c 'kill -STOP $PPID; ./recurse; kill -CONT $PPID' 2>err || fail "stopped: $?"
