@@ -49,13 +49,15 @@ static const char *find_fault(struct json_object *root)
 		return "is not a baseline of pcl check";
 	if (json_object_get_int(version) != VERSION)
 		return "is of a version that this pcl does not know";
-	json_object_object_foreach(all, name, benchmark) {
+	json_object_object_foreach(all, name, benchmark)
+	{
 		struct json_object *counts = member(benchmark, COUNTS, json_type_object);
 
 		(void)name;
 		if (!counts)
 			return "has a benchmark without counts";
-		json_object_object_foreach(counts, event, count) {
+		json_object_object_foreach(counts, event, count)
+		{
 			(void)event;
 			if (!json_object_is_type(count, json_type_int) || json_object_get_int64(count) < 0)
 				return "has a count that is not a whole number";
@@ -129,7 +131,8 @@ char *baseline_events(const struct baseline *b)
 
 	if (!f)
 		return NULL;
-	json_object_object_foreach(counts, event, count) {
+	json_object_object_foreach(counts, event, count)
+	{
 		(void)count;
 		fprintf(f, "%s%s", sep, event);
 		sep = ",";
@@ -146,7 +149,8 @@ const char *baseline_nearest(const struct baseline *b, const char *name)
 {
 	struct nearest nearest = {.word = name};
 
-	json_object_object_foreach(benchmarks(b), known, benchmark) {
+	json_object_object_foreach(benchmarks(b), known, benchmark)
+	{
 		(void)benchmark;
 		nearest_try(&nearest, known);
 	}
@@ -175,21 +179,22 @@ void baseline_put(struct baseline *b, const char *event, u64 count)
 	json_object_object_add(member(b->chosen, COUNTS, json_type_object), event, json_object_new_uint64(count));
 }
 
-bool baseline_functions(const struct baseline *b, const char *event, void (*see)(void *arg, const char *function, u64 count), void *arg)
+bool baseline_functions(const struct baseline *b, const char *event,
+			void (*see)(void *arg, const char *function, u64 count), void *arg)
 {
 	struct json_object *all = member(member(b->chosen, FUNCTIONS, json_type_object), event, json_type_object);
 
 	if (!all)
 		return false;
-	json_object_object_foreach(all, function, count)
-		if (json_object_is_type(count, json_type_int))
-			see(arg, function, json_object_get_uint64(count));
+	json_object_object_foreach(all, function, count) if (json_object_is_type(count, json_type_int))
+		see(arg, function, json_object_get_uint64(count));
 	return true;
 }
 
 void baseline_put_function(struct baseline *b, const char *event, const char *function, u64 count)
 {
-	struct json_object *all = member(b->chosen, FUNCTIONS, json_type_object), *of = member(all, event, json_type_object);
+	struct json_object *all = member(b->chosen, FUNCTIONS, json_type_object),
+			   *of = member(all, event, json_type_object);
 
 	if (!all) {
 		all = json_object_new_object();

@@ -32,7 +32,8 @@ void baseline_begin(struct baseline *b, const char *name, char **argv, const cha
 void baseline_put(struct baseline *b, const char *event, u64 count);
 
 /* Counts of functions of an event. False: the benchmark has none of that event. */
-bool baseline_functions(const struct baseline *b, const char *event, void (*see)(void *arg, const char *function, u64 count), void *arg);
+bool baseline_functions(const struct baseline *b, const char *event,
+			void (*see)(void *arg, const char *function, u64 count), void *arg);
 void baseline_put_function(struct baseline *b, const char *event, const char *function, u64 count);
 
 /* Writes the file, as a whole or not at all. 0, or -1 after a message. */

@@ -163,7 +163,9 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 			check->name, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
 		return LAUNCH_FAILED;
 	}
-	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function}, &counts) : LAUNCH_FAILED;
+	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function},
+				     &counts)
+			: LAUNCH_FAILED;
 	if (status)
 		return status;
 	status = counts.run[counts.runs - 1].status;

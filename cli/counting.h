@@ -22,7 +22,8 @@ struct run {
 	struct tasks tasks;	 /* with `shares` only */
 };
 
-/* Runs argv once with what a watcher opens; `arg` is the watcher's. Sets out's reading, status and elapsed, and returns what counting_run() does. */
+/* Runs argv once with what a watcher opens; `arg` is the watcher's. Sets out's reading, status and elapsed, and returns
+ * what counting_run() does. */
 int counting_watched(struct specs *specs, char **argv, const struct watcher *w, void *arg, struct run *out);
 
 /*

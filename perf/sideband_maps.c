@@ -318,8 +318,8 @@ static gva next_mapping(gva at, gva end)
 }
 
 /*
- * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is told with the length of the whole image if
- * the loader had to find a place for it.
+ * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is told
+ * with the length of the whole image if the loader had to find a place for it.
  */
 static void tell_image(struct thread *t, gva start, gva end, bool placed)
 {

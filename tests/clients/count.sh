@@ -125,9 +125,9 @@ text = b""
 try:
     while True:
         text += os.read(terminal, 4096)
-        if b"begun" in text:
+        if b"begun\r" in text: # not the heading of the table
             os.write(terminal, b"\x03")
-            text = text.replace(b"begun", b"")
+            text = text.replace(b"begun\r", b"")
 except OSError:
     pass
 status = os.waitpid(pid, 0)[1]
