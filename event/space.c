@@ -32,7 +32,6 @@ void event_unlock(void)
 
 void ctx_lock(task_id task)
 {
-	check(task && task < EVENT_TASKS);
 	slock_acquire(&event_ctx(task)->lock);
 }
 

@@ -13,6 +13,7 @@
 #define STEP_NS 100000u
 #define MAX_NS 50000000u
 #define MAX_DYING_NS 200000000u
+#define MAX_LOOK_NS 20000000u /* a member may have written anything into the tables */
 
 bool death_is_seen(const struct task *task)
 {
@@ -76,9 +77,10 @@ static bool holds_left(u32 slot, s32 own_pid)
 void death_of_holders_at_close(struct thread *t)
 {
 	static const struct __kernel_timespec pause = {0, STEP_NS};
+	u64 end = host_clock_mono() + MAX_LOOK_NS + MAX_DYING_NS;
 	u32 ns = 0;
 
-	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
+	for (u32 slot = 1; slot < arena_tasks_high() && host_clock_mono() < end; slot++) {
 		const struct task *task = arena_task(slot);
 
 		if (!holds_left(slot, t->task->pid))
@@ -92,13 +94,13 @@ void death_of_holders_at_close(struct thread *t)
 
 void death_of_holders_slowly(struct thread *t)
 {
-	u64 now = host_clock_perf();
+	u64 now = host_clock_perf(), end = host_clock_mono() + MAX_LOOK_NS;
 
 	if (t->holders_next && now < t->holders_next)
 		return;
 	t->holders_slice = t->holders_next ? perf_next_slice(t->holders_slice) : PERF_FAR_SLICE;
 	t->holders_next = now + (u64)t->holders_slice;
-	for (u32 slot = 1; slot < arena_tasks_high(); slot++)
+	for (u32 slot = 1; slot < arena_tasks_high() && host_clock_mono() < end; slot++)
 		if (holds_left(slot, t->task->pid))
 			session_task_gone(slot);
 }
