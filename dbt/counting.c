@@ -93,8 +93,11 @@ static s32 delta(const struct counting *c, enum cell cell)
 	return c->passed[cell] - (c->flushed >> cell & 1 ? c->total[cell] : 0);
 }
 
+/* What lies at k may be of a fragment that was here when this half of the cache was filled before. */
 void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k)
 {
+	if (k)
+		*k = (struct rec_kinds){0};
 	if (!c->cells)
 		return;
 	check_slow(fits_s8(delta(c, CELL_INSTRUCTIONS)) && fits_s8(delta(c, CELL_BRANCHES)));

@@ -84,6 +84,30 @@ static void test_faults(void)
 	expect(guest_entry(CODE + CODE_SIZE - 2, 0));
 }
 
+/* What was in the tables before, of a half of the cache that is filled again, does not matter. */
+static void test_used_tables(void)
+{
+	static const u8 code[] = {0x48, 0x01, 0xd8, 0x48, 0x8b, 0x03, 0x75, 0x05};
+	struct rec_kinds kinds[2][32];
+	struct rec recs[2][32];
+
+	for (u32 i = 0; i < 2; i++) {
+		const struct frag *f;
+
+		guest_code(code, sizeof(code)); /* add; mov (%rbx), %rax; jne, and no instruction behind it */
+		memset(&cache.kinds[cache.nrec], i ? 0x55 : 0, sizeof(kinds[0]));
+		memset(&cache.rec[cache.nrec], i ? 0x55 : 0, sizeof(recs[0]));
+		f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS | CPU_WANT_KINDS));
+		expect(f->nrec >= 4 && f->nrec <= 32);
+		memset(kinds[i], 0, sizeof(kinds[i]));
+		memset(recs[i], 0, sizeof(recs[i]));
+		memcpy(kinds[i], &cache.kinds[f->rec], f->nrec * sizeof(kinds[0][0]));
+		memcpy(recs[i], &cache.rec[f->rec], f->nrec * sizeof(recs[0][0]));
+	}
+	expect(!memcmp(kinds[0], kinds[1], sizeof(kinds[0])));
+	expect(!memcmp(recs[0], recs[1], sizeof(recs[0])));
+}
+
 /* ---- links ---- */
 
 static void test_links(void)
@@ -271,6 +295,7 @@ int main(void)
 	test_entries();
 	test_stops();
 	test_faults();
+	test_used_tables();
 	test_links();
 	test_landings();
 	test_places();
