@@ -8,45 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cli/memory.h"
+#include "cli/records.h"
 #include "cli/samples.h"
 
 #define RING_MOST    (16ul << 20)
 #define RING_LEAST   (64 * PAGE_SIZE)
 #define CLOCK_PERIOD 1000003 /* ns: a sample of a clock costs a signal of the host */
 #define CALL_STACK   1u	     /* format "callstack" of the cpu PMU, in config1 */
-
-struct record_comm {
-	struct perf_event_header header;
-	u32 pid, tid;
-	char comm[];
-};
-
-struct record_mmap2 {
-	struct perf_event_header header;
-	u32 pid, tid;
-	u64 start, len, offset;
-	u32 maj, min;
-	u64 ino, generation;
-	u32 prot, flags;
-	char path[];
-};
-
-struct record_fork {
-	struct perf_event_header header;
-	u32 pid, ppid, tid, ptid;
-};
-
-struct record_lost {
-	struct perf_event_header header;
-	u64 id, lost;
-};
-
-struct record_sample {
-	struct perf_event_header header;
-	u64 id, ip;
-	u32 pid, tid;
-	u64 nr, chain[]; /* with `chains` */
-};
 
 u64 samples_period(const struct samples *s, const struct spec *spec)
 {
@@ -161,8 +129,9 @@ static void take_mmap(struct samples *s, struct record_mmap2 *r)
 	spaces_map(&s->spaces, r->pid, r->tid, &m);
 }
 
-static void take(struct samples *s, void *record)
+static void take(void *arg, void *record)
 {
+	struct samples *s = arg;
 	const struct perf_event_header *h = record;
 	const struct record_comm *comm = record;
 	const struct record_fork *fork = record;
@@ -189,30 +158,8 @@ static void take(struct samples *s, void *record)
 static void samples_drain(void *arg)
 {
 	struct samples *s = arg;
-	struct perf_event_mmap_page *page = s->ring;
-	char *data = (char *)page + PAGE_SIZE;
-	u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
-	static union {
-		struct perf_event_header header;
-		char bytes[1 << 16];
-	} copy;
 
-	while (tail < head) {
-		u64 at = tail % s->ring_size, first = s->ring_size - at;
-		struct perf_event_header *h = (void *)(data + at);
-
-		if (h->size < sizeof(*h))
-			break;
-		if (h->size > first) {
-			memcpy(copy.bytes, h, first);
-			memcpy(copy.bytes + first, data, h->size - first);
-			take(s, &copy);
-		} else {
-			take(s, h);
-		}
-		tail += h->size;
-		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
-	}
+	records_drain(s->ring, s->ring_size, take, s);
 }
 
 static int samples_read(void *arg, int event, u64 value[3])

@@ -7,33 +7,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "cli/launch.h"
+#include "cli/memory.h"
+#include "cli/records.h"
 #include "cli/tasks.h"
 
 #define RING_DATA (64 * PAGE_SIZE)
 #define RING_SIZE (PAGE_SIZE + RING_DATA)
-
-struct record_comm {
-	struct perf_event_header header;
-	u32 pid, tid;
-	char comm[];
-};
-
-struct record_read {
-	struct perf_event_header header;
-	u32 pid, tid;
-	u64 value, enabled, running, id;
-};
-
-struct record_fork {
-	struct perf_event_header header;
-	u32 pid, ppid, tid, ptid;
-};
-
-struct record_lost {
-	struct perf_event_header header;
-	u64 id, lost;
-};
 
 static int open_one(struct spec *s, pid_t pid, int cpu, int group, bool first)
 {
@@ -71,23 +50,14 @@ static int open_cpu(struct tasks *t, struct specs *specs, pid_t pid, int cpu, in
 	return 0;
 }
 
-static void __attribute__((noreturn)) out_of_memory(void)
-{
-	fprintf(stderr, "pcl: out of memory for the shares of tasks\n");
-	exit(LAUNCH_FAILED);
-}
-
 static struct task_share *add_task(struct tasks *t, pid_t pid, pid_t tid)
 {
-	struct task_share *more = realloc(t->task, (size_t)(t->nr + 1) * sizeof(*more));
+	struct task_share *more = memory_resize(t->task, (size_t)t->nr + 1, sizeof(*more));
 
-	if (!more)
-		out_of_memory();
 	t->task = more;
 	more += t->nr++;
-	*more = (struct task_share){.pid = pid, .tid = tid, .count = calloc((size_t)t->events, sizeof(u64))};
-	if (!more->count)
-		out_of_memory();
+	*more = (struct task_share){
+		.pid = pid, .tid = tid, .count = memory_zeroed((size_t)t->events, sizeof(*more->count))};
 	return more;
 }
 
@@ -145,47 +115,31 @@ static void take_read(struct tasks *t, const struct record_read *r, int cpu)
 	task->ended = true;
 }
 
-static void take(struct tasks *t, const struct perf_event_header *h, int cpu)
+struct of_cpu {
+	struct tasks *tasks;
+	int cpu;
+};
+
+static void take(void *arg, void *record)
 {
+	const struct of_cpu *of = arg;
+	const struct perf_event_header *h = record;
+	struct tasks *t = of->tasks;
+
 	switch (h->type) {
 	case PERF_RECORD_FORK:
-		take_fork(t, (const void *)h);
+		take_fork(t, record);
 		break;
 	case PERF_RECORD_COMM:
-		take_comm(t, (const void *)h);
+		take_comm(t, record);
 		break;
 	case PERF_RECORD_READ:
-		take_read(t, (const void *)h, cpu);
+		take_read(t, record, of->cpu);
 		break;
 	case PERF_RECORD_LOST:
-		t->lost += ((const struct record_lost *)h)->lost;
+		t->lost += ((const struct record_lost *)record)->lost;
 		break;
 	}
-}
-
-static void drain_ring(struct tasks *t, int cpu)
-{
-	struct perf_event_mmap_page *page = t->ring[cpu];
-	const char *data = (const char *)page + PAGE_SIZE;
-	u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
-
-	while (tail < head) {
-		union {
-			struct perf_event_header header;
-			char bytes[1 << 16];
-		} record;
-		const struct perf_event_header *h = (const void *)(data + tail % RING_DATA);
-		size_t first = RING_DATA - tail % RING_DATA;
-
-		if (h->size < sizeof(*h))
-			break;
-		memcpy(record.bytes, h, MIN((size_t)h->size, first));
-		if (h->size > first)
-			memcpy(record.bytes + first, data, h->size - first);
-		take(t, &record.header, cpu);
-		tail += h->size;
-	}
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
 static void tasks_drain(void *arg)
@@ -194,7 +148,7 @@ static void tasks_drain(void *arg)
 
 	for (int cpu = 0; cpu < t->cpus; cpu++)
 		if (t->ring[cpu])
-			drain_ring(t, cpu);
+			records_drain(t->ring[cpu], RING_DATA, take, &(struct of_cpu){t, cpu});
 }
 
 static int tasks_read(void *arg, int event, u64 value[3])

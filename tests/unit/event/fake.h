@@ -22,6 +22,7 @@
 #include "event/space.h"
 #include "event/task.h"
 #include "rt/refuse.h"
+#include "tests/unit/host_copy.h"
 #include "tests/unit/unit.h"
 
 #ifndef FAKE_TASKS
@@ -200,28 +201,6 @@ u32 host_task_cpu(task_id task)
 void host_kick(task_id task)
 {
 	fake[task].kicks++;
-}
-
-int host_copy_in(void *to, gva from, size_t n)
-{
-	memcpy(to, (const void *)from, n);
-	return 0;
-}
-
-int host_copy_out(gva to, const void *from, size_t n)
-{
-	memcpy((void *)to, from, n);
-	return 0;
-}
-
-long host_copy_string(char *to, gva from, size_t size)
-{
-	size_t n = strnlen((const char *)from, size);
-
-	if (n == size)
-		return -ENAMETOOLONG;
-	memcpy(to, (const void *)from, n + 1);
-	return (long)n;
 }
 
 bool host_fd_open(s32 fd)

@@ -13,6 +13,7 @@
 #include "pmu/events.h"
 #include "pmu/host.h"
 #include "rt/refuse.h"
+#include "tests/unit/host_copy.h"
 #include "tests/unit/unit.h"
 
 static struct {
@@ -96,28 +97,6 @@ bool host_cpu_online(u32 cpu)
 u32 host_task_cpu(task_id task)
 {
 	return 0;
-}
-
-int host_copy_in(void *to, gva from, size_t n)
-{
-	memcpy(to, (const void *)from, n);
-	return 0;
-}
-
-int host_copy_out(gva to, const void *from, size_t n)
-{
-	memcpy((void *)to, from, n);
-	return 0;
-}
-
-long host_copy_string(char *to, gva from, size_t size)
-{
-	size_t n = strnlen((const char *)from, size);
-
-	if (n == size)
-		return -ENAMETOOLONG;
-	memcpy(to, (const void *)from, n + 1);
-	return (long)n;
 }
 
 struct bank *host_task_bank(task_id task)
