@@ -1,7 +1,7 @@
 /*
  * Making a session and becoming its first guest; see launch.h.
  *
- * SESSION_FDS descriptors survive into the guest, neighbours; see os/arena.h. They sit just below the limit on descriptors,
+ * SESSION_FDS descriptors survive into the guest, neighbours; see os/session/arena.h. They sit just below the limit on descriptors,
  * but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor in every fork.
  */
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include "cli/launch.h"
 #include "cli/limits.h"
 #include "cli/processor.h"
-#include "os/arena.h"
-#include "os/handover.h"
+#include "os/session/arena.h"
+#include "os/session/handover.h"
 
 #ifndef MFD_EXEC /* Linux 6.3 */
 #define MFD_EXEC 0x10u

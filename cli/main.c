@@ -19,7 +19,7 @@
 #include "cli/processor.h"
 #include "cli/stay.h"
 #include "cli/why.h"
-#include "os/arena.h"
+#include "os/session/arena.h"
 
 static void print_stats(void)
 {

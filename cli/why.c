@@ -1,11 +1,11 @@
-/* See why.h. The rows are os/refusals.h's. Whatever stands there, lines stay lines. */
+/* See why.h. The rows are os/session/refusals.h's. Whatever stands there, lines stay lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "abi/types.h"
 #include "cli/why.h"
-#include "os/arena.h"
+#include "os/session/arena.h"
 
 static FILE *out;
 

@@ -1,10 +1,10 @@
 /*
  * A guest thread's registers and counter bank: the only wire between the translator and the PMU.
  *
- * struct cpu is private to the thread's process, at the end of its thread's area (os/thread.h). Directly behind it,
- * where a page begins, lies struct bank: this page is the session's shared memory, that of the thread's task slot. What
- * is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member of
- * the session may write: the thread takes nothing from there but counts and, checked, `want`.
+ * struct cpu is private to the thread's process, at the end of its thread's area (os/session/thread.h). Directly behind
+ * it, where a page begins, lies struct bank: this page is the session's shared memory, that of the thread's task slot.
+ * What is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member
+ * of the session may write: the thread takes nothing from there but counts and, checked, `want`.
  *
  * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of
  * the structure, near the boundary between both; the other guest registers are in place and the guest's value of the

@@ -25,7 +25,8 @@ static long map(u64 addr, int prot, int flags, long fd)
 }
 
 /*
- * The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image (os/sys_rlimit.c).
+ * The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image
+ * (os/mm/sys_rlimit.c).
  */
 static int map_one(void)
 {

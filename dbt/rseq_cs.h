@@ -3,7 +3,7 @@
  *
  * The kernel abandons a section whose thread it preempted while the instruction pointer is between two addresses: the
  * guest's, where nothing is ever executed. So code of all variants stops in front of a section (EXIT_RSEQ_CS), and
- * os/rseq.c has its instructions executed one by one, by dbt_step(), or as many at a time as write only general
+ * os/sig/rseq.c has its instructions executed one by one, by dbt_step(), or as many at a time as write only general
  * registers, up to one that does more (CPU_WANT_RSEQ_CS, dbt_rseq_cs()). The code of each (CPU_WANT_ONE) is
  *
  *	counting	the instructions count as done

@@ -8,7 +8,7 @@
  * that no lookup finds it. Blocks of different regions are not linked, so it is never reached otherwise. From then
  * on image and new code are alike: it is invalidated by page as all code, and linked as all code.
  *
- * os/warm.c decides which file is used, and whether it can be trusted. Here nothing of an image is checked but
+ * os/mm/warm.c decides which file is used, and whether it can be trusted. Here nothing of an image is checked but
  * that it fits.
  */
 #ifndef DBT_WARM_H

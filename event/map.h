@@ -43,7 +43,7 @@ void event_map_remove_begin(task_id task, gva start, gva end);
 void event_map_remove_end(task_id task, gva start, gva end, bool done);
 /* mremap(2) has moved the mapping at `from` to `to`. */
 void event_map_moved(task_id task, gva from, gva to);
-/* True if some of it may be an event's mapping, and the memory map (os/vma.h) has to be asked. Takes no lock. */
+/* True if some of it may be an event's mapping, and the memory map (os/mm/vma.h) has to be asked. Takes no lock. */
 bool event_map_any(task_id task, gva start, gva end);
 
 /* The event with that number if the task's address space maps it; NULL: it does not. With the event lock. */

@@ -5,7 +5,7 @@
 #ifndef OS_CPUID_H
 #define OS_CPUID_H
 
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /*
  * Executes and counts the cpuid at cpu->rip: 0, or -EFAULT: the guest has turned it off (ARCH_SET_CPUID). What is shown

@@ -5,7 +5,7 @@
 #include "os/dump.h"
 
 #include "dbt/dbt.h"
-#include "os/process.h"
+#include "os/session/process.h"
 #include "os/syscall.h"
 #include "rt/fmt.h"
 #include "rt/log.h"

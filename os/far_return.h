@@ -6,7 +6,7 @@
 #ifndef OS_FAR_RETURN_H
 #define OS_FAR_RETURN_H
 
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* After DBT_EMULATE: does the instruction at cpu->rip, or raises the signal that it causes. */
 void far_return_emulate(struct thread *t);

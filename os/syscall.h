@@ -7,7 +7,7 @@
 #ifndef OS_SYSCALL_H
 #define OS_SYSCALL_H
 
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 #define pass syscall_pass
 #define SYSCALL(nr, name, handler, level, formats) long handler(struct thread *t, const u64 *a);

@@ -9,7 +9,7 @@
 #define OS_TRAP_FLAG_H
 
 #include "dbt/dbt.h"
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 #define TRAP_FLAG 0x100ul
 

@@ -3,7 +3,7 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "os/guest_insn.h"
-#include "os/scratch.h"
+#include "os/session/scratch.h"
 #include "perf/breakpoints.h"
 #include "perf/perf.h"
 #include "perf/sampling.h"

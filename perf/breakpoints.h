@@ -14,7 +14,7 @@
 #include "dbt/dbt.h"
 #include "event/sample.h"
 #include "isa/address.h"
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* One instruction, from breakpoints_begin() to breakpoints_end(). */
 struct breakpoint_step {

@@ -1,7 +1,7 @@
 /* See cgroup.h. */
 #include <asm/stat.h>
 #include <linux/fcntl.h>
-#include "os/proc.h"
+#include "os/session/proc.h"
 #include "perf/cgroup.h"
 #include "rt/fmt.h"
 #include "rt/string.h"

@@ -5,9 +5,9 @@
 #include <linux/resource.h>
 #include <sys/mman.h>
 #include "event/map.h"
-#include "os/process.h"
-#include "os/sys_mm.h"
-#include "os/vma.h"
+#include "os/mm/sys_mm.h"
+#include "os/mm/vma.h"
+#include "os/session/process.h"
 #include "perf/mmap.h"
 #include "perf/perf.h"
 #include "rt/refuse.h"

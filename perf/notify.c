@@ -10,9 +10,9 @@
 #include <linux/fcntl.h>
 #include "event/files.h"
 #include "event/ready.h"
-#include "os/apart.h"
-#include "os/process.h"
-#include "os/signal.h"
+#include "os/session/apart.h"
+#include "os/session/process.h"
+#include "os/sig/signal.h"
 #include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/string.h"

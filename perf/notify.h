@@ -13,7 +13,7 @@
 #ifndef PERF_NOTIFY_H
 #define PERF_NOTIFY_H
 
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* A new descriptor that can be waited on; -errno. */
 long notify_descriptor(bool cloexec);

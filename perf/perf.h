@@ -28,8 +28,8 @@
 #include "event/sample.h"
 #include "event/sideband.h"
 #include "event/space.h"
-#include "os/genuine.h"
-#include "os/thread.h"
+#include "os/session/genuine.h"
+#include "os/session/thread.h"
 
 struct ksiginfo;
 struct load_result;
@@ -226,9 +226,9 @@ void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, s
 void perf_protected(struct thread *t, const struct perf_protection *parts);
 
 /*
- * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/vma.h. They are
- * not inherited by fork, cannot grow, be cut, executed, emptied or duplicated, as natively. event/map.c knows them by
- * address. event_lock() ranks below vma_lock(): what is to be unmapped is told to event/ first.
+ * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/mm/vma.h. They
+ * are not inherited by fork, cannot grow, be cut, executed, emptied or duplicated, as natively. event/map.c knows them
+ * by address. event_lock() ranks below vma_lock(): what is to be unmapped is told to event/ first.
  */
 
 /* mmap(2) of a descriptor that is an event. */

@@ -1,11 +1,11 @@
 /* See sampling.h. */
 #include <asm/siginfo.h>
 #include "cpu/bank.h"
-#include "os/death.h"
 #include "os/guest_insn.h"
-#include "os/process.h"
-#include "os/signal.h"
-#include "os/sigtime.h"
+#include "os/session/death.h"
+#include "os/session/process.h"
+#include "os/sig/signal.h"
+#include "os/sig/sigtime.h"
 #include "perf/breakpoints.h"
 #include "perf/perf.h"
 #include "perf/sampling.h"

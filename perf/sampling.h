@@ -13,7 +13,7 @@
 #define PERF_SAMPLING_H
 
 #include "event/overflow.h"
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* What an overflow wants of the thread: SIGTRAP; in_call: when the system call under way is done. */
 void sampling_result(struct thread *t, const struct overflow_result *result, bool in_call);

@@ -1,7 +1,7 @@
 /*
  * Mappings, as the kernel's perf_event_mmap() would describe them; see perf.h.
  *
- * Extent and protection are the guest's (os/vma.h), the file is what the host's /proc/self/maps says, which names
+ * Extent and protection are the guest's (os/mm/vma.h), the file is what the host's /proc/self/maps says, which names
  * files, devices and inodes as the kernel's own records do. A file's generation and build id are read from the file.
  */
 #include <elf.h>
@@ -9,11 +9,11 @@
 #include <linux/fs.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include "os/apart.h"
-#include "os/load.h"
-#include "os/procmaps.h"
-#include "os/scratch.h"
-#include "os/sys_mm.h"
+#include "os/mm/procmaps.h"
+#include "os/mm/sys_mm.h"
+#include "os/session/apart.h"
+#include "os/session/scratch.h"
+#include "os/task/load.h"
 #include "perf/perf.h"
 #include "rt/string.h"
 #include "rt/sys.h"

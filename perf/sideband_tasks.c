@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "event/task.h"
-#include "os/apart.h"
-#include "os/pidns.h"
-#include "os/proc.h"
-#include "os/session.h"
-#include "os/vfile.h"
+#include "os/files/vfile.h"
+#include "os/session/apart.h"
+#include "os/session/pidns.h"
+#include "os/session/proc.h"
+#include "os/session/session.h"
 #include "perf/perf.h"
 #include "perf/sideband.h"
 #include "rt/fmt.h"

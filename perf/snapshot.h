@@ -10,7 +10,7 @@
 #define PERF_SNAPSHOT_H
 
 #include "event/sample.h"
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* *regs must live as long as *out. What was found is valid until the thread's next snapshot. */
 void snapshot_take(struct thread *t, const struct snapshot_regs *regs, struct snapshot *out);

@@ -6,8 +6,8 @@
 #include <linux/time.h>
 #include "event/host.h"
 #include "event/period.h"
-#include "os/process.h"
-#include "os/signal.h"
+#include "os/session/process.h"
+#include "os/sig/signal.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "perf/timer.h"

@@ -19,7 +19,7 @@
 #ifndef PERF_TIMER_H
 #define PERF_TIMER_H
 
-#include "os/thread.h"
+#include "os/session/thread.h"
 
 /* Before the guest goes on, if t->clock_state is CLOCK_PAUSED. May set t->clock_fired. */
 void timer_resume(struct thread *t);

@@ -1,6 +1,6 @@
 # Rules. One wildcard per room: a new .c or .S file is picked up without an edit here.
 
-ROOMS_RT := rt isa cpu dbt model event pmu show perf os
+ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/mm os/sig os/files os/task
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
 DEFS := -I. -I$(O)/gen -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 
@@ -34,7 +34,7 @@ HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(if $(SAN),-DPCL_NO_NOTES) $(WARN) $(DEFS
 # optimized and linked by itself first, $(NOTED_OBJ).
 NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-stack=0 --param asan-globals=0 \
 	--param asan-instrumentation-with-call-threshold=0
-NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session.c
+NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session/session.c
 
 GEN := $(O)/gen/isa_tables.h
 RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))

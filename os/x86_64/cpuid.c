@@ -4,7 +4,7 @@
 #include <asm-generic/errno-base.h>
 #include "dbt/code_memory.h"
 #include "isa/cpuid.h"
-#include "os/process.h"
+#include "os/session/process.h"
 #include "perf/perf.h"
 #include "rt/string.h"
 

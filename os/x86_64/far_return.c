@@ -4,7 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm/signal.h>
 #include "os/guest_insn.h"
-#include "os/signal.h"
+#include "os/sig/signal.h"
 #include "os/trap_flag.h"
 #include "perf/perf.h"
 #include "rt/guest.h"

@@ -4,8 +4,8 @@
 #include <asm/siginfo.h>
 #include <asm/signal.h>
 #include "os/guest_insn.h"
-#include "os/rseq.h"
-#include "os/signal.h"
+#include "os/sig/rseq.h"
+#include "os/sig/signal.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "event/space.h"
-#include "os/arena.h"
+#include "os/session/arena.h"
 
 #define DESCRIPTORS 40
 #define TABLES 8

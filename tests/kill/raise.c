@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "event/space.h"
-#include "os/arena.h"
+#include "os/session/arena.h"
 
 #define PERIOD 10007
 #define EVENTS 8 /* the session's first */

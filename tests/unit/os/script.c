@@ -1,6 +1,6 @@
 /* The first line of scripts: what Linux takes for interpreter and argument. */
 #include <errno.h>
-#include "os/script.c"
+#include "os/task/script.c"
 #include "tests/unit/unit.h"
 
 static void check_line(const char *text, int want, const char *interp, const char *arg)

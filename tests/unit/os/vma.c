@@ -1,9 +1,9 @@
 /* The guest's memory map: random changes against a table of single pages, and placement. */
 #include <stdlib.h>
 #include <sys/mman.h>
-#include "os/vma.c"
-#include "os/vma_place.c"
-#include "os/vma_reserved.c"
+#include "os/mm/vma.c"
+#include "os/mm/vma_place.c"
+#include "os/mm/vma_reserved.c"
 #include "tests/unit/unit.h"
 
 #define PAGES  64

@@ -1,0 +1,411 @@
+/*
+ * System calls that take a path, where it may be a virtual file: see vfile.h.
+ *
+ * Each handler asks lookup() before the host, which is one look at the path's first bytes for nearly all. A path
+ * relative to a served directory makes the host answer ENOTDIR, because the descriptor is a file to it: then
+ * lookup_below().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include "os/files/vfile.h"
+#include "os/mm/warm.h"
+#include "os/syscall.h"
+#include "perf/perf.h"
+#include "pmu/tracefs.h"
+#include "rt/guest.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define BLOCK 4096
+#define NAME_LEN 255
+
+static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	char dir[ARENA_PATH];
+	bool relative = vfile_proc_dir((s32)dirfd, path, dir);
+
+	return !vfile_find(t, relative ? dir : NULL, path, v) && v->kind != VFILE_NONE;
+}
+
+/* True if v was found and is not simply the host's. */
+static bool lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	return unlikely(vfile_interesting(path)) && lookup_slowly(t, dirfd, path, v);
+}
+
+/* After ENOTDIR. The file may be the host's, as ".." can lead there: v->path is then its absolute path. */
+static bool __attribute__((noinline)) lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	char dir[ARENA_PATH];
+
+	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !vfile_find(t, dir, path, v);
+}
+
+static bool __attribute__((noinline))
+find(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
+{
+	if (lookup(t, dirfd, path, v))
+		return true;
+	*ret = syscall_pass(t, a);
+	return unlikely(*ret == -ENOTDIR) && lookup_below(t, dirfd, path, v);
+}
+
+static long open_virtual(struct thread *t, const struct vfile *v, u64 flags, u64 mode)
+{
+	switch (v->kind) {
+	case VFILE_ABSENT:
+		return -ENOENT;
+	case VFILE_EXE:
+		if ((flags & O_NOFOLLOW) && !(flags & O_PATH))
+			return -ELOOP;
+		/* fallthrough */
+	case VFILE_NONE:
+		return thread_syscall(t, __NR_openat, AT_FDCWD, (u64)v->path, flags, mode, 0, 0);
+	default:
+		return vfile_open(t, v, (u32)flags);
+	}
+}
+
+static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 flags, u64 mode)
+{
+	struct vfile v;
+	long ret;
+
+	if (find(t, a, dirfd, path, &v, &ret))
+		ret = open_virtual(t, &v, flags, mode);
+	warm_opened(ret, flags);
+	return ret;
+}
+
+long sys_open(struct thread *t, const u64 *a)
+{
+	return open_at(t, a, AT_FDCWD, a[0], a[1], a[2]);
+}
+
+long sys_creat(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	warm_opened(ret, O_WRONLY);
+	return ret;
+}
+
+long sys_openat(struct thread *t, const u64 *a)
+{
+	return open_at(t, a, a[0], a[1], a[2], a[3]);
+}
+
+long sys_openat2(struct thread *t, const u64 *a)
+{
+	struct open_how how;
+
+	if (a[3] < sizeof(how) || guest_read(&how, a[2], sizeof(how)))
+		return syscall_pass(t, a);
+	return open_at(t, a, a[0], a[1], how.flags, how.mode);
+}
+
+/* The answer for a path that is served: a number, or PASS: the host's own answer is right. */
+#define PASS 1
+
+static u32 type_and_mode(const struct vfile *v)
+{
+	return v->kind == VFILE_DIR ? S_IFDIR | 0755 : S_IFREG | v->mode;
+}
+
+static long stat_served(const struct vfile *v, gva to)
+{
+	struct stat st = {
+		.st_mode = type_and_mode(v),
+		.st_nlink = v->kind == VFILE_DIR ? 2 : 1,
+		.st_size = v->kind == VFILE_DIR ? 0 : BLOCK,
+		.st_blksize = BLOCK,
+		.st_ino = vfile_inode(v->path),
+	};
+
+	return guest_write(to, &st, sizeof(st));
+}
+
+static long statx_served(const struct vfile *v, gva to)
+{
+	struct statx st = {
+		.stx_mask = STATX_BASIC_STATS,
+		.stx_mode = (u16)type_and_mode(v),
+		.stx_nlink = v->kind == VFILE_DIR ? 2 : 1,
+		.stx_size = v->kind == VFILE_DIR ? 0 : BLOCK,
+		.stx_blksize = BLOCK,
+		.stx_ino = vfile_inode(v->path),
+	};
+
+	return guest_write(to, &st, sizeof(st));
+}
+
+static bool served(const struct vfile *v)
+{
+	return v->kind == VFILE_FILE || v->kind == VFILE_DIR;
+}
+
+static long stat_virtual(struct thread *t, const struct vfile *v, gva to, bool follow)
+{
+	if (v->kind == VFILE_ABSENT)
+		return -ENOENT;
+	if (served(v))
+		return stat_served(v, to);
+	if (v->kind == VFILE_NONE || (v->kind == VFILE_EXE && follow))
+		return thread_syscall(t, __NR_newfstatat, AT_FDCWD, (u64)v->path, to, follow ? 0 : AT_SYMLINK_NOFOLLOW,
+				      0, 0);
+	return PASS;
+}
+
+/* A served directory's descriptor looks like the file that it is; the guest is to see a directory. */
+static long __attribute__((noinline)) correct_stat(s32 fd, gva to)
+{
+	struct vfile v = {.kind = VFILE_DIR};
+	u32 mode;
+
+	if (guest_read(&mode, to + offsetof(struct stat, st_mode), sizeof(mode)) || likely(mode != VFILE_DIR_MARK))
+		return 0;
+	return vfile_dir_path(fd, v.path) ? stat_served(&v, to) : 0;
+}
+
+static long __attribute__((noinline)) correct_statx(s32 fd, gva to)
+{
+	struct vfile v = {.kind = VFILE_DIR};
+	u16 mode;
+
+	if (guest_read(&mode, to + offsetof(struct statx, stx_mode), sizeof(mode)) ||
+	    likely(mode != (u16)VFILE_DIR_MARK))
+		return 0;
+	return vfile_dir_path(fd, v.path) ? statx_served(&v, to) : 0;
+}
+
+static long stat_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva to, bool follow)
+{
+	struct vfile v;
+	long ret;
+
+	if (!find(t, a, dirfd, path, &v, &ret))
+		return ret;
+	ret = stat_virtual(t, &v, to, follow);
+	return ret == PASS ? syscall_pass(t, a) : ret;
+}
+
+long sys_stat(struct thread *t, const u64 *a)
+{
+	return stat_path(t, a, AT_FDCWD, a[0], a[1], true);
+}
+
+long sys_lstat(struct thread *t, const u64 *a)
+{
+	return stat_path(t, a, AT_FDCWD, a[0], a[1], false);
+}
+
+long sys_fstat(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	return ret ? ret : correct_stat((s32)a[0], a[1]);
+}
+
+long sys_newfstatat(struct thread *t, const u64 *a)
+{
+	long ret = stat_path(t, a, a[0], a[1], a[2], !(a[3] & AT_SYMLINK_NOFOLLOW));
+
+	return ret || !(a[3] & AT_EMPTY_PATH) ? ret : correct_stat((s32)a[0], a[2]);
+}
+
+long sys_statx(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+	long ret;
+
+	if (!find(t, a, a[0], a[1], &v, &ret))
+		return ret || !(a[2] & AT_EMPTY_PATH) ? ret : correct_statx((s32)a[0], a[4]);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	if (served(&v))
+		return statx_served(&v, a[4]);
+	if (v.kind == VFILE_NONE || (v.kind == VFILE_EXE && !(a[2] & AT_SYMLINK_NOFOLLOW)))
+		return thread_syscall(t, __NR_statx, AT_FDCWD, (u64)v.path, a[2], a[3], a[4], 0);
+	return syscall_pass(t, a);
+}
+
+/* Whether the caller may; the files of the session belong to root. */
+static long access_served(const struct vfile *v, u64 what)
+{
+	u32 mode = type_and_mode(v);
+	bool root = sys0(__NR_geteuid) == 0;
+
+	if (what & ~7ul)
+		return -EINVAL;
+	if ((what & 2) && !(root && (mode & 0222)))
+		return -EACCES;
+	return (what & 1) && !(mode & 0111) ? -EACCES : 0;
+}
+
+static long access_path(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 what, u64 flags)
+{
+	struct vfile v;
+	long ret;
+
+	if (!find(t, a, dirfd, path, &v, &ret))
+		return ret;
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	if (served(&v))
+		return access_served(&v, what);
+	if (v.kind == VFILE_NONE || v.kind == VFILE_EXE)
+		return thread_syscall(t, __NR_faccessat2, AT_FDCWD, (u64)v.path, what, flags, 0, 0);
+	return syscall_pass(t, a);
+}
+
+long sys_access(struct thread *t, const u64 *a)
+{
+	return access_path(t, a, AT_FDCWD, a[0], a[1], 0);
+}
+
+long sys_faccessat(struct thread *t, const u64 *a)
+{
+	return access_path(t, a, a[0], a[1], a[2], 0);
+}
+
+long sys_faccessat2(struct thread *t, const u64 *a)
+{
+	return access_path(t, a, a[0], a[1], a[2], a[3]);
+}
+
+static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva to, u64 size)
+{
+	struct vfile v;
+	long ret;
+	u64 len;
+
+	if (!find(t, a, dirfd, path, &v, &ret))
+		return ret;
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	if (v.kind == VFILE_NONE)
+		return thread_syscall(t, __NR_readlinkat, AT_FDCWD, (u64)v.path, to, size, 0, 0);
+	if (v.kind != VFILE_EXE || (s32)size <= 0)
+		return -EINVAL;
+	len = MIN(strlen(v.path), size);
+	return guest_write(to, v.path, len) ? -EFAULT : (long)len;
+}
+
+long sys_readlink(struct thread *t, const u64 *a)
+{
+	return readlink_path(t, a, AT_FDCWD, a[0], a[1], a[2]);
+}
+
+long sys_readlinkat(struct thread *t, const u64 *a)
+{
+	return readlink_path(t, a, a[0], a[1], a[2], a[3]);
+}
+
+/* Paths relative to it would lead to the host's tracefs. */
+long sys_chdir(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+
+	if (!lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path))
+		return syscall_pass(t, a);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return v.kind == VFILE_DIR ? refuse(EACCES, "the session's tracefs cannot be the working directory") : -ENOTDIR;
+}
+
+/* Which file system a served file seems to be of. */
+static long magic_of(const struct vfile *v)
+{
+	if (tracefs_has(v->path))
+		return TRACEFS_MAGIC;
+	return strncmp(v->path, "/proc/", 6) ? SYSFS_MAGIC : PROC_SUPER_MAGIC;
+}
+
+static long statfs_served(const struct vfile *v, gva to)
+{
+	struct statfs fs = {
+		.f_type = magic_of(v),
+		.f_bsize = BLOCK,
+		.f_frsize = BLOCK,
+		.f_namelen = NAME_LEN,
+	};
+
+	return guest_write(to, &fs, sizeof(fs));
+}
+
+long sys_statfs(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+
+	if (!lookup(t, AT_FDCWD, a[0], &v))
+		return syscall_pass(t, a);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return served(&v) ? statfs_served(&v, a[1]) : syscall_pass(t, a);
+}
+
+long sys_fstatfs(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	struct vfile v;
+	u64 type;
+
+	if (ret || guest_read(&type, a[1] + offsetof(struct statfs, f_type), sizeof(type)) || type != TMPFS_MAGIC)
+		return ret;
+	return vfile_dir_path((s32)a[0], v.path) ? statfs_served(&v, a[1]) : 0;
+}
+
+/* Extended attributes: served files have none. */
+static long xattr_path(struct thread *t, const u64 *a, long none)
+{
+	struct vfile v;
+
+	if (!lookup(t, AT_FDCWD, a[0], &v))
+		return syscall_pass(t, a);
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return served(&v) ? none : syscall_pass(t, a);
+}
+
+long sys_getxattr(struct thread *t, const u64 *a)
+{
+	return xattr_path(t, a, -ENODATA);
+}
+
+long sys_lgetxattr(struct thread *t, const u64 *a)
+{
+	return xattr_path(t, a, -ENODATA);
+}
+
+long sys_listxattr(struct thread *t, const u64 *a)
+{
+	return xattr_path(t, a, 0);
+}
+
+long sys_llistxattr(struct thread *t, const u64 *a)
+{
+	return xattr_path(t, a, 0);
+}
+
+long sys_mkdir(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		perf_mkdir(t, AT_FDCWD, a[0]);
+	return ret;
+}
+
+long sys_mkdirat(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		perf_mkdir(t, (s32)a[0], a[1]);
+	return ret;
+}

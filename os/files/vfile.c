@@ -1,0 +1,268 @@
+/* Which paths are virtual files: see vfile.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "os/files/vfile.h"
+#include "os/session/pidns.h"
+#include "os/session/proc.h"
+#include "os/session/session.h"
+#include "pmu/tracefs.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define DEVICES "/sys/bus/event_source/devices"
+
+static char exe_path[ARENA_PATH]; /* of this process; set before the guest runs */
+
+void vfile_set_exe(const char *path)
+{
+	rt_snprintf(exe_path, sizeof(exe_path), "%s", path);
+}
+
+bool vfile_interesting(gva path)
+{
+	char head[8]; /* of "/proc/..." or "/sys/...", or all of a short name */
+
+	if (guest_read(head, path, 2))
+		return false;
+	if (likely(head[0] != '/' && head[0] != 'e' && head[0] != 'm' && head[0] != 's'))
+		return false;
+	if (head[0] == '/' && head[1] != 'p' && head[1] != 's')
+		return head[1] == '/' || head[1] == '.'; /* written in an unusual way */
+	memset(head, 0, sizeof(head));
+	guest_read_str(head, path, sizeof(head));
+	if (head[0] == '/')
+		return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5);
+	return !strcmp(head, "exe") || !strcmp(head, "maps") || !strcmp(head, "smaps");
+}
+
+bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
+{
+	char first, link[32];
+	long n;
+
+	if (guest_read(&first, path, 1) || first == '/')
+		return false;
+	if (dirfd == AT_FDCWD)
+		rt_snprintf(link, sizeof(link), "self/cwd");
+	else
+		rt_snprintf(link, sizeof(link), "self/fd/%d", dirfd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, dir, ARENA_PATH - 1);
+	dir[n > 0 ? n : 0] = 0;
+	return !strncmp(dir, "/proc/", 6);
+}
+
+/* Makes an absolute path shorter lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our
+ * paths goes up. */
+static void normalise(char *path)
+{
+	char *out = path, *in = path;
+
+	while (*in) {
+		char *end;
+		size_t len;
+
+		while (*in == '/')
+			in++;
+		end = strchr(in, '/');
+		len = end ? (size_t)(end - in) : strlen(in);
+		if (len == 2 && in[0] == '.' && in[1] == '.') {
+			while (out > path && *--out != '/')
+				;
+		} else if (len && !(len == 1 && *in == '.')) {
+			*out++ = '/';
+			memmove(out, in, len);
+			out += len;
+		}
+		in += len;
+	}
+	*out = 0;
+	if (out == path) {
+		path[0] = '/';
+		path[1] = 0;
+	}
+}
+
+/* Takes a part "text" or "text/" off the front of a path. */
+static bool take(const char **path, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(*path, text, len) || ((*path)[len] && (*path)[len] != '/'))
+		return false;
+	*path += len + ((*path)[len] == '/');
+	return true;
+}
+
+static bool take_number(const char **path, s32 *out)
+{
+	const char *p = *path;
+	u64 value = 0;
+
+	while (*p >= '0' && *p <= '9' && value < 0x7fffffff)
+		value = value * 10 + *p++ - '0';
+	if (p == *path || (*p && *p != '/'))
+		return false;
+	*path = p + (*p == '/');
+	*out = (s32)value;
+	return true;
+}
+
+u32 vfile_proc_pidns(const struct thread *t)
+{
+	struct stat guests, launchers;
+
+	if (likely(!t->task->depth))
+		return 0;
+	if (sys4(__NR_newfstatat, AT_FDCWD, "/proc", &guests, 0) ||
+	    sys4(__NR_newfstatat, proc_dir(), "", &launchers, AT_EMPTY_PATH))
+		return pidns_of(t->task);
+	return guests.st_dev == launchers.st_dev ? 0 : pidns_of(t->task);
+}
+
+/* The slot of the process that a thread id belongs to, NULL: not of the session. */
+static struct task *process_task(u32 pidns, s32 tid)
+{
+	u32 slot = session_find_tid(pidns, tid);
+	struct task *task = slot ? session_task(slot) : NULL;
+
+	if (task && task->pid != task->tid) {
+		slot = session_find_tid(0, task->pid);
+		task = slot ? session_task(slot) : task;
+	}
+	return task;
+}
+
+static void find_exe(struct vfile *v, bool own, const struct task *task)
+{
+
+	if (own) {
+		v->kind = exe_path[0] ? VFILE_EXE : VFILE_NONE;
+		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
+		return;
+	}
+	if (!task || !task->exe[0])
+		return;
+	v->kind = VFILE_EXE;
+	memcpy(v->path, task->exe, MIN(sizeof(v->path), sizeof(task->exe)));
+	v->path[sizeof(v->path) - 1] = 0;
+}
+
+/* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */
+static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
+{
+	s32 own_pid = t->host_pid,
+	    own_tid = t->host_tid; /* what execve("/proc/PID/exe") executes is not for others to say */
+
+	if (unlikely(pidns))
+		pidns_ids(t->task, pidns, &own_pid, &own_tid);
+	if (*pid != own_pid && *pid != own_tid)
+		return false;
+	*pid = *pid == own_pid ? t->group->pid : t->tid;
+	return true;
+}
+
+/* What is below /proc. */
+static void find_proc(struct thread *t, const char *p, struct vfile *v)
+{
+	s32 pid = 0, tid, fd;
+	struct task *other;
+	bool own = true;
+	u32 pidns;
+
+	if (!take(&p, "self") && !take(&p, "thread-self") && !take_number(&p, &pid)) {
+		if (pmu_sysfs_find(v->path, &v->mode) == PMU_NODE_FILE)
+			v->kind = VFILE_FILE;
+		return;
+	}
+	if (take(&p, "task") && !take_number(&p, &tid))
+		return;
+	pidns = vfile_proc_pidns(t);
+	if (pid)
+		own = is_own(t, pidns, &pid);
+	else
+		pid = t->group->pid;
+	other = own ? NULL : process_task(pidns, pid);
+	v->pid = own ? pid : 0;
+	if (!strcmp(p, "exe"))
+		find_exe(v, own, other);
+	else if (!strcmp(p, "status"))
+		v->kind = own ? VFILE_STATUS : VFILE_NONE;
+	else if (!strcmp(p, "maps"))
+		v->kind = own || other ? VFILE_MAPS : VFILE_NONE;
+	else if (!strcmp(p, "smaps"))
+		v->kind = own || other ? VFILE_SMAPS : VFILE_NONE;
+	else if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) &&
+		 (own || other))
+		v->kind = VFILE_ABSENT;
+}
+
+static void find_sys(struct vfile *v)
+{
+	enum pmu_node node = pmu_sysfs_find(v->path, &v->mode);
+	const char *p = v->path;
+
+	if (node == PMU_NODE_NONE)
+		node = tracefs_find(v->path);
+	if (node != PMU_NODE_NONE)
+		v->kind = node == PMU_NODE_DIR ? VFILE_DIR : VFILE_FILE;
+	else if (take(&p, DEVICES) || tracefs_has(v->path))
+		v->kind = VFILE_ABSENT;
+}
+
+static void find_normalised(struct thread *t, struct vfile *v)
+{
+	const char *p = v->path;
+
+	v->kind = VFILE_NONE;
+	if (take(&p, "/proc"))
+		find_proc(t, p, v);
+	else if (take(&p, "/sys"))
+		find_sys(v);
+}
+
+int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
+{
+	size_t at = 0;
+	long len;
+
+	if (dir) {
+		at = strlen(dir);
+		memcpy(out->path, dir, at);
+		out->path[at++] = '/';
+	}
+	len = guest_read_str(out->path + at, path, sizeof(out->path) - at);
+	if (len < 0)
+		return (int)len;
+	out->kind = VFILE_NONE;
+	if (dir ? !len || out->path[at] == '/' : out->path[0] != '/')
+		return 0;
+	normalise(out->path);
+	find_normalised(t, out);
+	return 0;
+}
+
+void vfile_find_path(struct thread *t, const char *path, struct vfile *out)
+{
+	rt_snprintf(out->path, sizeof(out->path), "%s", path);
+	out->kind = VFILE_NONE;
+	if (path[0] != '/')
+		return;
+	normalise(out->path);
+	find_normalised(t, out);
+}
+
+bool vfile_follow_exe(struct thread *t, char *path)
+{
+	struct vfile v;
+
+	if (strncmp(path, "/proc/", 6))
+		return false;
+	vfile_find_path(t, path, &v);
+	if (v.kind != VFILE_EXE)
+		return false;
+	memcpy(path, v.path, strlen(v.path) + 1);
+	return true;
+}

@@ -1,0 +1,106 @@
+/*
+ * Files that the guest must not see as they are on the host: what shows pcl instead of the guest, and what describes a
+ * PMU that the host does not have.
+ *
+ *   /proc/PID/exe                            the guest's program, for every process of the session
+ *   /proc/PID/maps, smaps                    the guest's memory as it asked for it, for the reader's own process; of
+ *                                            others only pcl's own mappings are left out
+ *   /proc/PID/status                         signal sets as the guest has them, for the reader's own process
+ *   /proc/PID/fd, fdinfo                     without pcl's own descriptors
+ *   /sys/bus/event_source/devices, /proc/sys/kernel/perf_event_*    see pmu/sysfs.h
+ *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h
+ *
+ * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps"
+ * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that
+ * lead there.
+ *
+ * A served file is a memfd with its contents as they were at open, opened again read-only (os/session/apart.h); one
+ * that is opened for writing is sealed against it, so that the kernel answers EPERM and vfile_write() takes its turn. A
+ * served directory is a memfd, too: first a page that says so, then the entries as getdents64 returns them. The
+ * kernel's file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help.
+ * Descriptors are only looked at when the kernel has answered ENOTDIR, or fstat shows the mark.
+ *
+ *   os/files/vfile.c         which paths are served
+ *   os/files/vfile_open.c    served files and directories as descriptors
+ *   os/files/vfile_maps.c    the text of maps and smaps
+ *   os/files/vfile_status.c  the text of status
+ *   os/files/sys_path.c      the system calls that take a path, and fstat
+ *   os/files/sys_dir.c       getdents64
+ */
+#ifndef OS_VFILE_H
+#define OS_VFILE_H
+
+#include "os/session/process.h"
+#include "rt/log.h"
+
+/* True if fd is one of pcl's own descriptors: for the guest it is not open. */
+static inline bool vfile_fd_hidden(int fd)
+{
+	return (u32)fd - (u32)the_process.runtime_fd < SESSION_FDS || (fd == log_fd && fd > 2);
+}
+
+enum vfile_kind {
+	VFILE_NONE,   /* the host's */
+	VFILE_ABSENT, /* the host's, but the guest must not see it: ENOENT */
+	VFILE_EXE,    /* symbolic link to a program */
+	VFILE_MAPS,
+	VFILE_SMAPS,
+	VFILE_STATUS, /* of the reader's own process */
+	VFILE_FILE,   /* text that describes the PMU or a setting */
+	VFILE_DIR,
+};
+
+struct vfile {
+	enum vfile_kind kind;
+	u32 mode;	       /* permission bits, of FILE and DIR */
+	s32 pid;	       /* of MAPS, SMAPS and STATUS; 0: another process */
+	char path[ARENA_PATH]; /* normalised; of EXE: the program */
+};
+
+/* Quick look at a path in guest memory: false if it cannot be one of ours. */
+bool vfile_interesting(gva path);
+/*
+ * For a path of interest that is relative to dirfd or the current directory: true if that is in /proc, and its path
+ * (ARENA_PATH bytes).
+ */
+bool vfile_proc_dir(s32 dirfd, gva path, char *dir);
+/*
+ * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
+ * -errno if it cannot be read. Takes at most ARENA_PATH bytes.
+ */
+int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out);
+/* The same for a path in our memory. */
+void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
+
+/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by its program's: true. */
+bool vfile_follow_exe(struct thread *t, char *path);
+
+/* Which pid namespace /proc in the guest's tree is of (os/session/pidns.h): the launcher's or the caller's own. */
+u32 vfile_proc_pidns(const struct thread *t);
+
+/* The program of this process, as /proc/self/exe shows it. */
+void vfile_set_exe(const char *path);
+
+/* Opens FILE, DIR, MAPS, SMAPS: a descriptor or -errno. */
+long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
+
+/* After write(2) has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
+long vfile_write(int fd, gva buf, u64 size);
+
+/* The inode number of a served file. */
+u64 vfile_inode(const char *path);
+
+/* If fd is a served directory: true, and its path (ARENA_PATH bytes). */
+bool vfile_dir_path(int fd, char *path);
+/* getdents64 on a served directory. -ENOTDIR: it is none. */
+long vfile_dir_read(int fd, gva buf, u64 size);
+/* Permission bits and type that mark a served directory's descriptor in fstat. */
+#define VFILE_DIR_MARK (0100000 | 01755)
+
+/* Writes the guest's view of /proc/PID/maps or smaps to fd: 0 or -errno. */
+int vfile_write_maps(struct thread *t, const struct vfile *v, int fd);
+
+/* The same for /proc/PID/status. */
+int vfile_write_status(struct thread *t, const struct vfile *v, int fd);
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * Served files and directories as descriptors: see vfile.h.
+ *
+ * A served directory's memfd: a page beginning with struct dir_head, then linux_dirent64 records; the d_off of each is
+ * the file offset of the next, so that seekdir(3) works. Offset 0, where rewinddir(3) goes, means the first record.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include "os/files/vfile.h"
+#include "os/session/apart.h"
+#include "os/session/proc.h"
+#include "pmu/tracefs.h"
+#include "rt/fmt.h"
+#include "rt/guest.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define DIR_MAGIC    "pcl: a directory that only the guest sees"
+#define DIR_PATH_MAX 512
+#define DIR_START    PAGE_SIZE
+#define TYPE_DIR     4 /* DT_DIR */
+#define TYPE_FILE    8 /* DT_REG */
+
+struct dir_head {
+	char magic[sizeof(DIR_MAGIC)];
+	char path[DIR_PATH_MAX];
+};
+
+struct dirent64 {
+	u64 ino;
+	s64 off;
+	u16 reclen;
+	u8 type;
+	char name[256];
+} __attribute__((packed));
+
+#define DIRENT_HEAD offsetof(struct dirent64, name)
+
+static long write_all(int fd, const void *buf, u64 n)
+{
+	long ret = sys3(__NR_write, fd, buf, n);
+
+	return ret == (long)n ? 0 : ret < 0 ? ret : -EIO;
+}
+
+/* FNV-1a. */
+u64 vfile_inode(const char *path)
+{
+	u32 hash = 2166136261u;
+
+	while (*path)
+		hash = (hash ^ (u8)*path++) * 16777619u;
+	return hash;
+}
+
+static long write_entry(int fd, u64 *at, const char *dir, const char *name, u8 type)
+{
+	char path[ARENA_PATH];
+	struct dirent64 d = {.type = type};
+	size_t len = MIN(strlen(name), sizeof(d.name) - 8);
+
+	rt_snprintf(path, sizeof(path), "%s/%s", dir, name);
+	d.ino = vfile_inode(path);
+	d.reclen = (u16)ALIGN_UP(DIRENT_HEAD + len + 1, 8);
+	*at += d.reclen;
+	d.off = (s64)*at;
+	memcpy(d.name, name, len);
+	return write_all(fd, &d, d.reclen);
+}
+
+static enum pmu_node entry(const char *dir, u32 index, char name[TRACEFS_NAME])
+{
+	enum pmu_node node;
+	const char *other;
+
+	if (tracefs_has(dir))
+		return tracefs_entry(dir, index, name);
+	node = pmu_sysfs_entry(dir, index, &other);
+	if (node != PMU_NODE_NONE)
+		rt_snprintf(name, TRACEFS_NAME, "%s", other);
+	return node;
+}
+
+static long write_dir(const struct vfile *v, int fd)
+{
+	struct dir_head head = {.magic = DIR_MAGIC};
+	char name[TRACEFS_NAME];
+	u64 at = DIR_START;
+	enum pmu_node node;
+	long ret;
+
+	if (strlen(v->path) >= sizeof(head.path))
+		return -ENAMETOOLONG;
+	memcpy(head.path, v->path, strlen(v->path) + 1);
+	ret = write_all(fd, &head, sizeof(head));
+	if (!ret)
+		ret = sys3(__NR_lseek, fd, DIR_START, 0) < 0 ? -EIO : 0;
+	if (!ret)
+		ret = write_entry(fd, &at, v->path, ".", TYPE_DIR);
+	if (!ret)
+		ret = write_entry(fd, &at, v->path, "..", TYPE_DIR);
+	for (u32 i = 0; !ret && (node = entry(v->path, i, name)) != PMU_NODE_NONE; i++)
+		ret = write_entry(fd, &at, v->path, name, node == PMU_NODE_DIR ? TYPE_DIR : TYPE_FILE);
+	return ret ? ret : sys2(__NR_fchmod, fd, VFILE_DIR_MARK & 07777);
+}
+
+static long write_file(const struct vfile *v, int fd)
+{
+	char text[PMU_SYSFS_TEXT > TRACEFS_TEXT ? PMU_SYSFS_TEXT : TRACEFS_TEXT];
+	long n;
+
+	if (tracefs_has(v->path))
+		n = tracefs_read(v->path, text, sizeof(text));
+	else
+		n = pmu_sysfs_read(v->path, text, sizeof(text));
+	if (n < 0)
+		return n;
+	n = write_all(fd, text, (u64)n);
+	return n ? n : sys2(__NR_fchmod, fd, v->mode);
+}
+
+static long fill(struct thread *t, const struct vfile *v, int fd)
+{
+	switch (v->kind) {
+	case VFILE_DIR:
+		return write_dir(v, fd);
+	case VFILE_FILE:
+		return write_file(v, fd);
+	case VFILE_STATUS:
+		return vfile_write_status(t, v, fd);
+	default:
+		return vfile_write_maps(t, v, fd);
+	}
+}
+
+/*
+ * In a table that nobody shares: the memfd as a descriptor that cannot write, with the position at the beginning;
+ * itself if there is no /proc.
+ */
+static long read_only(int fd, u32 flags)
+{
+	char link[32];
+	long ret;
+
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | (flags & (O_CLOEXEC | O_NONBLOCK)), 0);
+	if (ret < 0) {
+		sys3(__NR_lseek, fd, 0, 0);
+		return fd;
+	}
+	/* The lower number is the one that open(2) would have given. */
+	if (sys3(__NR_dup3, ret, fd, flags & O_CLOEXEC) != fd)
+		return ret;
+	sys1(__NR_close, ret);
+	return fd;
+}
+
+static bool may_write(const struct vfile *v)
+{
+	return v->kind == VFILE_FILE && (v->mode & 0222) && sys0(__NR_geteuid) == 0;
+}
+
+/* Writing gives EPERM: vfile_write() is called then. */
+static long sealed(int fd)
+{
+	sys3(__NR_lseek, fd, 0, 0);
+	sys3(__NR_fcntl, fd, F_ADD_SEALS, F_SEAL_WRITE);
+	return fd;
+}
+
+/* A file to be made. */
+struct making {
+	struct thread *t;
+	const struct vfile *v;
+	u32 flags;
+};
+
+static bool is_writing(const struct making *m)
+{
+	return (m->flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* The memfd with its contents, or -errno. */
+static long make(void *arg)
+{
+	const struct making *m = arg;
+	long fd = sys2(__NR_memfd_create, m->v->path,
+		       (m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (is_writing(m) ? MFD_ALLOW_SEALING : 0)), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = fill(m->t, m->v, (int)fd);
+	if (!ret)
+		return is_writing(m) ? sealed((int)fd) : fd;
+	sys1(__NR_close, fd);
+	return ret;
+}
+
+long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
+{
+	struct making m = {t, v, flags};
+	long fd;
+
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return -EEXIST;
+	if (v->kind == VFILE_DIR ? (flags & (O_ACCMODE | O_CREAT)) : (flags & O_DIRECTORY))
+		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
+	if (is_writing(&m) && !may_write(v))
+		return refuse(EACCES, "only root may write this, and not every such file");
+	fd = apart_open(make, &m, flags & (O_ACCMODE | O_CLOEXEC | O_NONBLOCK));
+	if (fd != -ENOSYS)
+		return fd;
+	fd = make(&m);
+	return fd < 0 || is_writing(&m) ? fd : read_only((int)fd, flags);
+}
+
+long vfile_write(int fd, gva buf, u64 size)
+{
+	static const char prefix[] = "/memfd:";
+	char link[32], path[DIR_PATH_MAX], text[PMU_SYSFS_TEXT], *end;
+	long n;
+
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, sizeof(path) - 1);
+	if (n <= (long)sizeof(prefix) || memcmp(path, prefix, sizeof(prefix) - 1))
+		return -EPERM;
+	path[n] = 0;
+	end = strrchr(path, ' '); /* " (deleted)" */
+	if (end)
+		*end = 0;
+	if (pmu_sysfs_find(path + sizeof(prefix) - 1, NULL) != PMU_NODE_FILE)
+		return -EPERM;
+	n = (long)MIN(size, sizeof(text));
+	return guest_read(text, buf, (u64)n) ? -EFAULT : pmu_sysfs_write(path + sizeof(prefix) - 1, text, (u64)n);
+}
+
+bool vfile_dir_path(int fd, char *path)
+{
+	struct dir_head head;
+
+	if (sys4(__NR_pread64, fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.magic, DIR_MAGIC, sizeof(DIR_MAGIC)))
+		return false;
+	memcpy(path, head.path, sizeof(head.path));
+	return true;
+}
+
+long vfile_dir_read(int fd, gva buf, u64 size)
+{
+	char path[DIR_PATH_MAX];
+	u64 pos, used = 0;
+	struct dirent64 d;
+
+	if (!vfile_dir_path(fd, path))
+		return -ENOTDIR;
+	pos = MAX((u64)sys3(__NR_lseek, fd, 0, 1), DIR_START);
+	while (sys4(__NR_pread64, fd, &d, sizeof(d), pos) >= (long)DIRENT_HEAD) {
+		if (used + d.reclen > size) {
+			if (!used)
+				return -EINVAL;
+			break;
+		}
+		if (guest_write(buf + used, &d, d.reclen))
+			return -EFAULT;
+		used += d.reclen;
+		pos += d.reclen;
+	}
+	sys3(__NR_lseek, fd, pos, 0);
+	return (long)used;
+}

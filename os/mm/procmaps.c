@@ -1,0 +1,107 @@
+/* Reader of /proc/PID/maps; see procmaps.h. */
+#include <fcntl.h>
+#include "os/mm/procmaps.h"
+#include "os/session/proc.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+int procmaps_open(struct procmaps *pm, const char *path, char *buffer)
+{
+	long fd = sys4(__NR_openat, proc_dir(), path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	*pm = (struct procmaps){.fd = fd, .buffer = buffer};
+	return 0;
+}
+
+void procmaps_close(struct procmaps *pm)
+{
+	sys1(__NR_close, pm->fd);
+}
+
+/* The next line, terminated in place of its newline; NULL at the end. */
+static char *next_line(struct procmaps *pm)
+{
+	for (;;) {
+		char *line = pm->buffer + pm->at;
+		char *newline = memchr(line, '\n', pm->filled - pm->at);
+		long got;
+
+		if (newline) {
+			*newline = 0;
+			pm->at = newline + 1 - pm->buffer;
+			return line;
+		}
+		memmove(pm->buffer, line, pm->filled - pm->at);
+		pm->filled -= pm->at;
+		pm->at = 0;
+		got = sys3(__NR_read, pm->fd, pm->buffer + pm->filled, PROCMAPS_BUFFER - pm->filled);
+		if (got <= 0)
+			return NULL;
+		pm->filled += got;
+	}
+}
+
+static u64 parse_hex(const char **s)
+{
+	u64 value = 0;
+
+	for (;; (*s)++) {
+		char c = **s;
+
+		if (c >= '0' && c <= '9')
+			value = value * 16 + c - '0';
+		else if (c >= 'a' && c <= 'f')
+			value = value * 16 + c - 'a' + 10;
+		else
+			return value;
+	}
+}
+
+/* "55d0c000-55d0d000 r-xp 00001000 fe:00 332383      /usr/bin/true" */
+static bool parse_line(const char *s, struct procmaps_line *line)
+{
+	line->start = parse_hex(&s);
+	if (*s++ != '-')
+		return false;
+	line->end = parse_hex(&s);
+	if (*s++ != ' ' || strnlen(s, 5) < 5)
+		return false;
+	memcpy(line->perms, s, 4);
+	line->perms[4] = 0;
+	s += 5;
+	line->offset = parse_hex(&s);
+	if (*s++ != ' ')
+		return false;
+	line->id = s;
+	s = strchr(s, ' ');
+	if (!s)
+		return false;
+	for (s++; *s >= '0' && *s <= '9'; s++)
+		;
+	line->id_len = s - line->id;
+	while (*s == ' ')
+		s++;
+	line->name = s;
+	return true;
+}
+
+enum procmaps_what procmaps_next_any(struct procmaps *pm, struct procmaps_line *line, const char **other)
+{
+	*other = next_line(pm);
+	if (!*other)
+		return PROCMAPS_END;
+	return parse_line(*other, line) ? PROCMAPS_MAPPING : PROCMAPS_OTHER;
+}
+
+bool procmaps_next(struct procmaps *pm, struct procmaps_line *line)
+{
+	enum procmaps_what what;
+	const char *other;
+
+	do
+		what = procmaps_next_any(pm, line, &other);
+	while (what == PROCMAPS_OTHER);
+	return what == PROCMAPS_MAPPING;
+}

@@ -1,0 +1,34 @@
+/*
+ * The guest's address space as other modules of os/ change it. The system calls: os/mm/sys_mm.c, os/mm/sys_mm_range.c.
+ */
+#ifndef OS_SYS_MM_H
+#define OS_SYS_MM_H
+
+#include "abi/types.h"
+#include "os/mm/vma.h"
+
+/* Where a new program's brk area begins. */
+void mm_set_brk(gva start);
+
+/* One mapping as mmap(2) is asked for it. */
+struct mm_map {
+	gva addr;
+	u64 len;
+	int prot, flags, fd;
+	u64 offset;
+	u32 kind; /* enum vma_kind */
+};
+
+/*
+ * Maps for the guest by the rules of mmap(2), with pcl's own memory as forbidden ground: the address or -errno. Used
+ * for the guest's own calls and for ring buffers (fd: the arena's).
+ */
+long mm_map(const struct mm_map *m);
+
+/* munmap(2) of [start, end), in whole pages: 0 or -errno. */
+long mm_unmap(gva start, gva end);
+
+/* The new image locks what it maps from now on (mlockall with MCL_FUTURE); flags of mlockall(2), 0: none. */
+extern u32 mm_lock_future;
+
+#endif

@@ -1,0 +1,279 @@
+/* See warm.h. */
+#include "os/mm/warm.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include "os/mm/vma.h"
+#include "os/session/proc.h"
+#include "os/session/process.h"
+#include "os/session/scratch.h"
+#include "rt/fmt.h"
+#include "rt/hash.h"
+#include "rt/layout.h"
+#include "rt/stats.h"
+#include "rt/sys.h"
+
+#define CLOCK_REALTIME_COARSE_ 5
+/* A file that changed so recently may change again at the same time, as far as its times tell. */
+#define SETTLED_NS 2000000000l
+#define VDSO_MAX 0x10000ul
+/*
+ * What a process must have translated to be worth an image: so many blocks, and such a part of those that it began
+ * with.
+ */
+#define NEW_MIN 128u
+#define NEW_PART 16u
+/* Of an entry in /proc/PID/pagemap */
+#define PAGE_PRESENT (1ul << 63)
+#define PAGE_SWAPPED (1ul << 62)
+#define PAGE_OF_FILE (1ul << 61)
+
+static struct warm_key key; /* of the program */
+static bool wanted;	    /* there is one */
+
+/* What was mapped, with the number of its mapping in the memory map. Under vma_lock(). */
+static struct mapped {
+	struct warm_region region;
+	u64 id;
+} mapped[WARM_REGIONS];
+static u32 nmapped;
+
+/* Also where a filter may kill for a call that the guest does not make itself. */
+static bool enabled(void)
+{
+	const struct session_config *c = &the_process.config;
+
+	return c->warm_settings && !__atomic_load_n(&arena()->images_off, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&c->filtered, __ATOMIC_RELAXED);
+}
+
+static u64 ns_of(const struct timespec *ts)
+{
+	return (u64)ts->tv_sec * 1000000000ul + (u64)ts->tv_nsec;
+}
+
+static bool identify(int fd, struct warm_file *out)
+{
+	struct stat st;
+	struct timespec now;
+	char head[PAGE_SIZE];
+	long n;
+
+	if (sys2(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode) || sys2(__NR_clock_gettime, CLOCK_REALTIME_COARSE_, &now))
+		return false;
+	if ((s64)(ns_of(&now) - MAX(ns_of(&st.st_ctim), ns_of(&st.st_mtim))) < SETTLED_NS)
+		return false;
+	n = sys4(__NR_pread64, fd, head, sizeof(head), 0);
+	if (n <= 0)
+		return false;
+	*out = (struct warm_file){
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = (u64)st.st_size,
+		.mtime = ns_of(&st.st_mtim),
+		.ctime = ns_of(&st.st_ctim),
+		.head = hash_of(head, (size_t)n, 0),
+	};
+	return true;
+}
+
+bool warm_identify(int fd, struct warm_file *out)
+{
+	return wanted && enabled() && identify(fd, out);
+}
+
+/* The runtime's first segment is its headers and its build id, which is made from all of it. */
+static void take_build(u64 *build)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)LAYOUT_BASE;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(LAYOUT_BASE + eh->e_phoff);
+
+	build[0] = hash_of(eh, ph->p_filesz, 0);
+	build[1] = hash_of(eh, ph->p_filesz, 1);
+	build[2] = ph->p_filesz;
+}
+
+void warm_begin(int fd)
+{
+	if (!enabled() || !identify(fd, &key.program))
+		return;
+	take_build(key.build);
+	key.settings = the_process.config.warm_settings;
+	wanted = true;
+	warm_file_load(&key);
+	if (dbt_warm_header())
+		stat_inc(images_used);
+}
+
+/* As a place for a mapping at start: the one that was there, or a new one. NULL: there are too many. */
+static struct mapped *place_for(gva start)
+{
+	for (u32 i = 0; i < nmapped; i++)
+		if (mapped[i].region.start == start)
+			return &mapped[i];
+	return nmapped < WARM_REGIONS ? &mapped[nmapped++] : NULL;
+}
+
+static void add_locked(const struct warm_region *region)
+{
+	const struct warm_header *h = dbt_warm_header();
+	struct mapped *m = place_for(region->start);
+	struct vma vma;
+
+	if (!m || vma_lookup(region->start, &vma))
+		return;
+	*m = (struct mapped){*region, vma.id};
+	for (u32 i = 0; h && i < h->nregions; i++)
+		if (!memcmp(&h->region[i], region, sizeof(*region)))
+			dbt_warm_activate(i);
+}
+
+void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *file)
+{
+	struct warm_region region = {.start = start, .end = end, .offset = offset, .file = *file};
+
+	add_locked(&region);
+}
+
+void warm_vdso_locked(gva start, gva end)
+{
+	struct warm_region region = {.start = start, .end = end, .file.size = end - start};
+
+	if (!wanted || end - start > VDSO_MAX)
+		return;
+	region.file.head = hash_of((const void *)start, end - start, 0);
+	add_locked(&region);
+}
+
+static bool ends_in_mem(const char *path, long len)
+{
+	return len > 4 && !memcmp(path + len - 4, "/mem", 4);
+}
+
+/* Whose it is is not asked: nobody's code is of an image then, if it begins later; and own code is not any more. */
+void warm_opened_for_writing(long fd)
+{
+	char link[32], path[64];
+	struct statfs fs;
+	struct stat st;
+
+	if (sys2(__NR_fstat, fd, &st) || st.st_mode != (S_IFREG | 0600) || st.st_size || st.st_blocks)
+		return;
+	if (sys2(__NR_fstatfs, fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
+		return;
+	rt_snprintf(link, sizeof(link), "self/fd/%ld", fd);
+	if (!ends_in_mem(path, sys4(__NR_readlinkat, proc_dir(), link, path, sizeof(path))))
+		return;
+	__atomic_store_n(&arena()->images_off, 1, __ATOMIC_RELAXED);
+	if (dbt_warm_header())
+		dbt_warm_give_up();
+}
+
+/* ---- saving ---- */
+
+/* What the kernel says of each page of the regions that are still as they were mapped. */
+struct saving {
+	struct warm_region region[WARM_REGIONS];
+	u64 *pages[WARM_REGIONS];
+	u32 n;
+};
+
+static bool still_mapped(const struct mapped *m)
+{
+	const struct warm_region *r = &m->region;
+	struct vma vma;
+
+	if (vma_lookup(r->start, &vma) || vma.id != m->id || vma.start > r->start || vma.end < r->end)
+		return false;
+	return (vma.prot & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(vma.flags & VMA_SHARED) &&
+	       (!r->file.ino || vma.offset + (r->start - vma.start) == r->offset);
+}
+
+static u64 pages_size(const struct warm_region *r)
+{
+	return (r->end - r->start) / PAGE_SIZE * sizeof(u64);
+}
+
+static bool read_pages(struct saving *s, int pagemap)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		const struct warm_region *r = &s->region[i];
+		u64 size = pages_size(r), at = r->start / PAGE_SIZE * sizeof(u64);
+
+		if (!r->file.ino)
+			continue;
+		s->pages[i] = scratch_alloc(size);
+		if (!s->pages[i] || sys4(__NR_pread64, pagemap, s->pages[i], size, at) != (long)size)
+			return false;
+	}
+	return true;
+}
+
+/* Nobody has written to it, a debugger included: then it would be private memory. */
+static bool is_clean(u64 page, u32 region, void *arg)
+{
+	const struct saving *s = arg;
+	const struct warm_region *r = &s->region[region];
+	u64 entry;
+
+	if (!r->file.ino)
+		return true; /* the vDSO, whose content is known */
+	entry = s->pages[region][(page - r->start) / PAGE_SIZE];
+	return !(entry & PAGE_SWAPPED) && (!(entry & PAGE_PRESENT) || (entry & PAGE_OF_FILE));
+}
+
+static void find_regions(struct saving *s)
+{
+	vma_lock();
+	for (u32 i = 0; i < nmapped; i++)
+		if (still_mapped(&mapped[i]))
+			s->region[s->n++] = mapped[i].region;
+	vma_unlock();
+}
+
+static void save(struct saving *s)
+{
+	long pagemap = sys4(__NR_openat, proc_dir(), "self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	struct warm_header *h = NULL;
+
+	if (pagemap < 0)
+		return;
+	find_regions(s);
+	if (read_pages(s, (int)pagemap))
+		h = dbt_warm_make(s->region, s->n, is_clean, s);
+	sys1(__NR_close, pagemap);
+	if (!h)
+		return;
+	h->key = key;
+	warm_file_write(h);
+}
+
+bool warm_wants_save(struct thread *t)
+{
+	u32 before, new;
+
+	if (!wanted || !enabled() || t->group->nr_threads != 1 || t->proc->threads != t || t->next)
+		return false;
+	new = dbt_warm_new(&before);
+	return new >= NEW_MIN && new >= before / NEW_PART;
+}
+
+void warm_save(struct thread *t)
+{
+	struct saving *s;
+
+	if (!warm_wants_save(t))
+		return;
+	s = scratch_alloc(sizeof(*s));
+	if (!s)
+		return;
+	save(s);
+	for (u32 i = 0; i < s->n; i++)
+		if (s->pages[i])
+			scratch_free(s->pages[i], pages_size(&s->region[i]));
+	scratch_free(s, sizeof(*s));
+}

@@ -1,0 +1,54 @@
+/*
+ * Warm starts: which image of translations is mapped and trusted, and when one is written. See doc/warm-start.md
+ * and dbt/warm.h.
+ *
+ * Images are files of the session's cache directory (CACHE_FD), which the launcher has opened. Whatever is wrong
+ * with one, or with the directory, the program starts without: nothing here is ever an error that the guest could
+ * notice.
+ *
+ *   os/mm/warm.c	     what the guest has mapped, and the life of an image in a process
+ *   os/mm/warm_file.c  files: names, who may have written them, checksums, how many there are
+ */
+#ifndef OS_WARM_H
+#define OS_WARM_H
+
+#include "dbt/warm.h"
+#include "os/session/process.h"
+
+/* A new program, open as fd, is about to be mapped: its image. Nobody shares the table of descriptors. */
+void warm_begin(int fd);
+
+/* A file that the guest maps part of, to execute it. False: it is not known well enough, or nobody wants to know. */
+bool warm_identify(int fd, struct warm_file *out);
+
+/* It is mapped now (with PROT_EXEC, privately, not to be written), or the vDSO. Under vma_lock(). */
+void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *file);
+void warm_vdso_locked(gva start, gva end);
+
+/*
+ * The guest has opened fd (or -errno), with these flags of open(2). Through /proc/PID/mem code can be written that its
+ * mapping forbids to write, which nobody would notice.
+ */
+void warm_opened_for_writing(long fd);
+static inline void warm_opened(long fd, u64 flags)
+{
+	if (unlikely(flags & 3) && fd >= 0 && the_process.config.warm_settings)
+		warm_opened_for_writing(fd);
+}
+
+/*
+ * The program ends, or executes another one: writes an image if it is worth it. Nobody shares the table of
+ * descriptors.
+ */
+void warm_save(struct thread *t);
+/* It may be worth it. */
+bool warm_wants_save(struct thread *t);
+
+/* os/mm/warm_file.c */
+
+/* Maps the image of that key at dbt_warm_place(), and has it loaded. */
+void warm_file_load(const struct warm_key *key);
+/* Writes one, unless another process has written one meanwhile that has half of what is new in it. */
+void warm_file_write(struct warm_header *header);
+
+#endif

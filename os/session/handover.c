@@ -1,0 +1,53 @@
+/* See handover.h. */
+#include "os/session/handover.h"
+
+#include <asm/errno.h>
+#include "rt/string.h"
+
+struct handover handover;
+
+static bool take_hex(const char **s, u64 *out)
+{
+	const char *p = *s;
+
+	for (*out = 0; *p && *p != ' '; p++) {
+		if ((*p < '0' || *p > '9') && (*p < 'a' || *p > 'f'))
+			return false;
+		*out = *out << 4 | (u64)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+	}
+	if (p == *s || *p != ' ')
+		return false;
+	*s = p + 1;
+	return true;
+}
+
+int handover_take(char *string)
+{
+	struct handover *h = &handover;
+	const char *s = string;
+	u32 word[HANDOVER_WORDS];
+	u64 n[4], value;
+	size_t len;
+
+	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
+		if (!take_hex(&s, &n[i]))
+			return -EINVAL;
+	if (!take_hex(&s, &h->sigmask) || !take_hex(&s, &h->sigign))
+		return -EINVAL;
+	for (u32 i = 0; i < HANDOVER_WORDS; i++) {
+		if (!take_hex(&s, &value))
+			return -EINVAL;
+		word[i] = (u32)value;
+	}
+	if (strlen(s) >= sizeof(h->name))
+		return -EINVAL;
+	memcpy(&h->config, word, sizeof(word));
+	h->slot = (u32)n[0];
+	h->fd = (u32)n[1];
+	h->nr = (u32)n[2];
+	h->ss_flags = (u32)n[3];
+	len = strlen(s) + 1;
+	memcpy(h->name, s, len);
+	memset(string, 0, (size_t)(s - string) + len);
+	return 0;
+}

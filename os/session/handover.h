@@ -1,0 +1,46 @@
+/*
+ * What an execve of the guest's hands over to the new image of the runtime: as one more string, the last, of the
+ * environment that the kernel copies there. So nobody but the two images sees it. The new one takes it out of what the
+ * guest gets.
+ */
+#ifndef OS_HANDOVER_H
+#define OS_HANDOVER_H
+
+#include "abi/types.h"
+#include "os/session/arena.h"
+#include "rt/fmt.h"
+#include "rt/string.h"
+
+struct handover {
+	u32 slot;	/* of the task */
+	u32 fd;		/* 1 + descriptor of the opened program; 0: the launcher's, open `name` */
+	u32 nr;		/* the system call; 0: the launcher's */
+	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
+	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/sig/signal.h */
+	struct session_config config;
+	char name[ARENA_PATH]; /* AT_EXECFN as the guest is to see it */
+};
+
+#define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
+#define HANDOVER_MAX (ARENA_PATH + 80 + HANDOVER_WORDS * 9)
+
+/* As a string, which has room for HANDOVER_MAX bytes: the numbers in the order of the structure, and the name. */
+static inline void handover_make(char *out, const struct handover *h, const char *name)
+{
+	u32 word[HANDOVER_WORDS];
+	size_t len = rt_append(out, HANDOVER_MAX, 0, "%x %x %x %x %lx %lx ", h->slot, h->fd, h->nr, h->ss_flags,
+			       h->sigmask, h->sigign);
+
+	memcpy(word, &h->config, sizeof(word));
+	for (u32 i = 0; i < HANDOVER_WORDS; i++)
+		len = rt_append(out, HANDOVER_MAX, len, "%x ", word[i]);
+	rt_append(out, HANDOVER_MAX, len, "%s", name);
+}
+
+/* This image's; name[] and the rest are the runtime's own copy. */
+extern struct handover handover;
+
+/* 0, or -EINVAL: it is no such string. Overwrites the string with zeroes. */
+int handover_take(char *string);
+
+#endif

@@ -1,0 +1,312 @@
+/*
+ * Threads of one memory: their areas, the lists that hold them, their ends, and bringing the others to a halt.
+ *
+ * An area is never unmapped: the thread that ends still runs on it until the kernel has let go of it. It is used again
+ * once its kernel thread is gone, oldest first.
+ */
+#include <asm/errno.h>
+#include <linux/mman.h>
+#include <linux/futex.h>
+#include "dbt/dbt.h"
+#include "event/space.h"
+#include "event/task.h"
+#include "os/mm/warm.h"
+#include "os/session/apart.h"
+#include "os/session/clock.h"
+#include "os/session/pidns.h"
+#include "os/session/process.h"
+#include "os/session/session.h"
+#include "os/sig/signal.h"
+#include "os/syscall.h"
+#include "perf/perf.h"
+#include "rt/log.h"
+#include "rt/map.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* The upper half of the region is for process_page_alloc(). */
+#define PAGES_START	(LAYOUT_THREADS + (LAYOUT_DBT - LAYOUT_THREADS) / 2)
+#define PAGES_CHUNK	16u /* pages mapped at a time */
+#define EXITED_LOOKS	4   /* exited areas looked at before a new one is made */
+#define QUIESCE_NS	50000000ul
+#define QUIESCE_STEP_NS 200000ul
+
+struct process the_process WRITTEN_BY_FORK;
+
+void thread_leave(s32 status) __attribute__((noreturn)); /* os/x86_64/start.S */
+
+static bool map_at(u64 at, u64 len)
+{
+	return !sys_is_error(
+		rt_map_at(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+void *process_page_alloc(struct process *p)
+{
+	void *page = NULL;
+
+	lock_acquire(&p->threads_lock);
+	if (p->free_pages) {
+		page = p->free_pages;
+		p->free_pages = *(void **)page;
+		memset(page, 0, PAGE_SIZE);
+	} else if (p->pages % PAGES_CHUNK || map_at(PAGES_START + p->pages * PAGE_SIZE, PAGES_CHUNK * PAGE_SIZE)) {
+		page = (void *)(PAGES_START + p->pages++ * PAGE_SIZE);
+	}
+	lock_release(&p->threads_lock);
+	return page;
+}
+
+void process_page_free(struct process *p, void *page)
+{
+	lock_acquire(&p->threads_lock);
+	*(void **)page = p->free_pages;
+	p->free_pages = page;
+	lock_release(&p->threads_lock);
+}
+
+static struct thread *new_area(struct process *p)
+{
+	u64 area;
+
+	lock_acquire(&p->threads_lock);
+	area = LAYOUT_THREADS + p->areas++ * THREAD_AREA;
+	lock_release(&p->threads_lock);
+	if (area + THREAD_AREA > PAGES_START || !map_at(area + THREAD_RT_STACK, THREAD_RT_TOP - THREAD_RT_STACK) ||
+	    !map_at(area + THREAD_ALT_STACK, THREAD_BANK - THREAD_ALT_STACK))
+		return NULL;
+	return (struct thread *)(area + THREAD_STRUCT);
+}
+
+/* An area whose thread has left the kernel, or that of a vfork child that its parent gave back (tid 0). */
+static struct thread *reuse_area(struct process *p)
+{
+	struct thread **link, *t;
+	int looks = 0;
+
+	lock_acquire(&p->threads_lock);
+	for (link = &p->exited; (t = *link) && looks < EXITED_LOOKS; link = &t->next, looks++) {
+		if (t->tid && pidns_exists(t->host_pid, t->host_tid))
+			continue;
+		*link = t->next;
+		if (p->exited_tail == &t->next)
+			p->exited_tail = link;
+		break;
+	}
+	if (looks == EXITED_LOOKS)
+		t = NULL;
+	lock_release(&p->threads_lock);
+	return t;
+}
+
+int thread_map_bank(struct thread *t, const struct task *task)
+{
+	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, the_process.runtime_fd + ARENA_FD, (u64)&task->bank - LAYOUT_ARENA);
+
+	return sys_is_error(ret) ? (int)ret : 0;
+}
+
+struct section *section_self(void)
+{
+	return &thread_own()->section;
+}
+
+struct stats *stats_self(void)
+{
+	const struct thread *t = thread_current();
+
+	return t ? t->stats : NULL;
+}
+
+void thread_use_slot(struct thread *t, u32 slot)
+{
+	t->stats = &arena()->task_stats[slot];
+	t->section = (struct section){
+		.journal = section_journal(slot),
+		.number = slot,
+		.bias_number = signal_barrier_reaches() ? slot : 0,
+		/*
+		 * A number that was used is not used again, by the task's earlier images neither: see
+		 * os/session/facts.h and struct event_polled.
+		 */
+		.serial = t->section.serial ? t->section.serial : host_clock_mono(),
+		.stack_top = thread_area(t) + THREAD_RT_TOP,
+		.kept_stack = (char *)thread_area(t) + THREAD_KEPT,
+	};
+}
+
+struct thread *thread_alloc(struct process *proc)
+{
+	struct thread *t = reuse_area(proc);
+
+	if (!t)
+		t = new_area(proc);
+	if (!t)
+		return NULL;
+	_Static_assert(THREAD_STRUCT + sizeof(*t) + sizeof(struct cpu) <= THREAD_BANK,
+		       "struct thread, struct cpu, bank");
+	memset(t, 0, sizeof(*t));
+	t->proc = proc;
+	return t;
+}
+
+void thread_list_add(struct thread *t)
+{
+	struct process *p = t->proc;
+
+	lock_acquire(&p->threads_lock);
+	t->state = THREAD_RUNNING;
+	t->next = p->threads;
+	p->threads = t;
+	lock_release(&p->threads_lock);
+}
+
+void thread_list_retire(struct thread *t, s32 tid)
+{
+	struct process *p = t->proc;
+	struct thread **link;
+
+	lock_acquire(&p->threads_lock);
+	for (link = &p->threads; *link && *link != t; link = &(*link)->next)
+		;
+	if (*link)
+		*link = t->next;
+	t->state = THREAD_EXITED;
+	t->tid = tid;
+	t->next = NULL;
+	if (!p->exited)
+		p->exited_tail = &p->exited;
+	*p->exited_tail = t;
+	p->exited_tail = &t->next;
+	lock_release(&p->threads_lock);
+}
+
+void thread_list_keep_only(struct thread *t)
+{
+	struct process *p = t->proc;
+	struct thread *other, *next;
+
+	lock_init(&p->threads_lock, RANK_THREADS);
+	for (other = p->threads; other; other = next) {
+		next = other->next;
+		if (other != t)
+			thread_list_retire(other, 0);
+	}
+	for (other = p->exited; other; other = other->next)
+		other->tid = 0;
+}
+
+bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
+{
+	struct thread *t;
+	bool found = false;
+
+	lock_acquire(&the_process.threads_lock);
+	for (t = the_process.threads; t && !found; t = t->next)
+		found = t->cpu && !t->executing && test(t->cpu, arg);
+	lock_release(&the_process.threads_lock);
+	return found;
+}
+
+struct refusal *refuse_slot(void)
+{
+	struct thread *t = thread_current();
+
+	return t ? &t->refusal : NULL;
+}
+
+/* Whether a sibling executes guest code that counts. Barrier A of host_kick() on the quiesce side. */
+static bool any_counting_in_cache(struct thread *self, bool kick)
+{
+	struct thread *t;
+	bool found = false;
+
+	lock_acquire(&self->proc->threads_lock);
+	for (t = self->proc->threads; t; t = t->next) {
+		if (t == self || t->group != self->group || !__atomic_load_n(&t->task->in_cache, __ATOMIC_ACQUIRE))
+			continue;
+		if (!t->cpu->variant && !cpu_bank(t->cpu)->want)
+			continue;
+		found = true;
+		if (kick)
+			host_kick(t->cpu->slot);
+	}
+	lock_release(&self->proc->threads_lock);
+	return found;
+}
+
+void group_quiesce(struct thread *self)
+{
+	u64 step[2] = {0, QUIESCE_STEP_NS};
+	u64 end;
+
+	if (__atomic_load_n(&self->group->nr_threads, __ATOMIC_RELAXED) <= 1 || !event_space->opened)
+		return;
+	__atomic_store_n(&self->group->quiesce, 1, __ATOMIC_SEQ_CST);
+	if (!any_counting_in_cache(self, true))
+		return;
+	end = host_clock_mono() + QUIESCE_NS;
+	while (any_counting_in_cache(self, false) && host_clock_mono() < end)
+		sys2(__NR_nanosleep, step, 0);
+}
+
+void group_resume(struct thread *self)
+{
+	if (!self->group->quiesce)
+		return;
+	__atomic_store_n(&self->group->quiesce, 0, __ATOMIC_SEQ_CST);
+	sys3(__NR_futex, &self->group->quiesce, FUTEX_WAKE_PRIVATE, 0x7fffffff);
+}
+
+void group_wait(struct thread *t)
+{
+	while (__atomic_load_n(&t->group->quiesce, __ATOMIC_SEQ_CST))
+		sys4(__NR_futex, &t->group->quiesce, FUTEX_WAIT_PRIVATE, 1, 0);
+}
+
+static void group_put(struct thread *t)
+{
+	if (__atomic_sub_fetch(&t->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		process_page_free(t->proc, t->group);
+}
+
+/* From strict mode it goes as if it were killed: those who wait for it find it gone, with its counts. */
+void thread_exit(struct thread *t, int status)
+{
+	if (unlikely(t->strict))
+		thread_leave(status);
+	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
+	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
+	if (event_task_measured(t->cpu->slot))
+		apart_leave();
+	session_task_end(t->task);
+	signal_host_mask(~0ul);
+	perf_thread_ends(t);
+	sighand_put(t, t->sighand);
+	group_put(t);
+	thread_list_retire(t, t->tid);
+	thread_leave(status);
+}
+
+void thread_exit_group(struct thread *t, int status)
+{
+	signal_end_begins(t);
+	group_quiesce(t);
+	if (event_space->opened || warm_wants_save(t))
+		apart_leave();
+	warm_save(t);
+	session_group_end(t->task);
+	for (;;)
+		sys1(__NR_exit_group, status);
+}
+
+long sys_exit(struct thread *t, const u64 *a)
+{
+	thread_exit(t, (int)a[0]);
+}
+
+long sys_exit_group(struct thread *t, const u64 *a)
+{
+	thread_exit_group(t, (int)a[0]);
+}

@@ -1,0 +1,240 @@
+/*
+ * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n *
+ * THREAD_AREA.
+ *
+ *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct cpu][bank]
+ *
+ * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
+ * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
+ * except where a field says otherwise.
+ */
+#ifndef OS_THREAD_H
+#define OS_THREAD_H
+
+#include "abi/types.h"
+#include "cpu/cpu.h"
+#include "os/session/arena.h"
+#include "os/session/facts.h"
+#include "os/sig/rseq.h"
+#include "rt/layout.h"
+#include "rt/refuse.h"
+#include "rt/section.h"
+
+#define THREAD_AREA 0x80000ul
+#define THREAD_RT_STACK 0x1000ul  /* offsets in the area */
+#define THREAD_RT_TOP 0x21000ul
+#define THREAD_ALT_STACK 0x22000ul
+#define THREAD_ALT_TOP 0x33000ul
+#define THREAD_KEPT 0x33000ul	  /* SECTION_STACK bytes: the runtime stack as it was when a section began */
+#define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
+#define THREAD_XSAVE_SIZE 0x4000ul
+#define THREAD_STRUCT 0x3f000ul
+/* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
+#define THREAD_BANK 0x43000ul
+
+struct sighand; /* os/sig/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
+struct process; /* os/session/process.h: what threads with the same memory share */
+struct breakpoints; /* perf/breakpoints.c */
+struct sampler; /* perf/snapshot.c */
+struct group;	/* os/session/process.h: what the threads of one thread group share */
+
+/* The result of a system call that must not seem to have happened: the thread goes back to its syscall instruction. */
+#define SYSCALL_AGAIN (-513)
+
+enum thread_state { THREAD_FREE, THREAD_RUNNING, THREAD_EXITED /* gone from the kernel once its tid is */ };
+
+enum clock_state { CLOCK_OFF, CLOCK_RUNNING, CLOCK_PAUSED };
+
+/* A clock limit may have been reached: by the guest's instructions, or while the kernel served a system call. */
+enum clock_fired { CLOCK_NOT_FIRED, CLOCK_FIRED, CLOCK_FIRED_IN_CALL };
+
+/* A signal that was taken from the kernel and is not delivered yet. */
+struct taken_signal {
+	s32 signo; /* 0: none */
+	u8 info[128];
+};
+
+/* What cpuid says of a leaf, on one CPU. */
+struct known_leaf {
+	u32 leaf, cpu; /* leaf 0: nothing is known */
+	u32 r[4];
+};
+
+#define KNOWN_LEAVES 16u
+
+/* A system call that was served. */
+struct thread_call {
+	u64 nr, args[3];
+	s64 ret; /* 0 while it is */
+};
+
+#define THREAD_CALLS 16u /* a power of 2 */
+
+struct thread {
+	struct cpu *cpu;      /* == thread_cpu(); NULL: it has no task slot yet */
+	struct task *task;    /* its slot in the arena */
+	struct sighand *sighand;
+	struct process *proc;
+	struct group *group;
+	s32 pid, tid;		/* in its own pid namespace */
+	s32 host_pid, host_tid; /* in the launcher's, see os/session/pidns.h */
+	u64 clone_flags;      /* that it was made with */
+	u32 state;	      /* enum thread_state; under proc->threads_lock */
+	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
+
+	/* Signals; see os/sig/signal.c. */
+	u64 sigmask;	      /* the guest's blocked set; the host's is this without SIG_NEVER_BLOCKED */
+	u64 call_mask;	      /* the guest's set while a pselect6, ppoll, sigsuspend, ... waits */
+	u32 call_mask_on;
+	u32 attention;	      /* a signal may be deliverable: the loop looks before it goes on, the window aborts */
+	struct {
+		u64 sp, size;
+		u32 flags;
+	} altstack;	      /* the guest's */
+	struct taken_signal fault;   /* raised by the instruction at cpu->rip */
+	struct taken_signal pending; /* asynchronous; the host mask blocks all others until it is delivered */
+	/* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
+	struct taken_signal held[8];
+	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
+	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
+	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
+	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
+	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
+	struct known_leaf known_leaf[KNOWN_LEAVES]; /* see os/x86_64/cpuid.c */
+	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
+
+	/* The handler of a signal of events that it is in, see os/sig/sigtime.h; the outermost. */
+	struct {
+		u32 cause;	  /* the task that is charged, 0: it is in none */
+		u64 begin, since; /* task clock and perf clock when its delivery began */
+		/*
+		 * the stack pointer that it began with, and the lowest of that stack; frame 0: not entered yet, or left
+		 */
+		u64 frame, stack;
+	} sigtime;
+
+	/* The system call being served. */
+	u64 nr, args[6];
+	struct refusal refusal;
+	u64 again_rax;	      /* with SYSCALL_AGAIN: rax that the guest is to see at its syscall instruction */
+	u32 again_entered;    /* with SYSCALL_AGAIN: the kernel was entered, the instruction counts */
+	u32 kicked;	      /* the call ended with EINTR only because of host_kick() */
+	u32 regs_replaced;    /* the handler has set all registers (rt_sigreturn): leave rax, rcx and r11 alone */
+	struct {
+		u64 voluntary, involuntary; /* the host's counts when they were looked at last */
+		u64 recorded;	    /* when that was: perf clock */
+		u32 known;
+	} switches;	      /* see perf_switches() */
+	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
+	struct stats *stats;  /* in the arena */
+	struct section section; /* its critical sections of the session's memory */
+	struct thread_call call[THREAD_CALLS]; /* a ring, the next is calls_done % THREAD_CALLS: see os/dump.h */
+	u32 calls_done;
+	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
+	u32 is_apart;	      /* the code that runs is a helper thread's, see os/session/apart.h */
+	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */
+	s32 left_fd;	      /* the first of pcl's own in the table that it has then */
+	struct facts facts;   /* see os/session/facts.h */
+
+	struct rseq_state rseq; /* see os/sig/rseq.h */
+
+	/* Sampling; see perf/sampling.h and perf/timer.h. */
+	struct breakpoints *breakpoints; /* NULL: none */
+	struct sampler *sampler; /* buffers, NULL until they are needed */
+	struct cpu_call *calls;	 /* == cpu->calls */
+	s32 timer[2];	      /* 1 + ids of the clock timers, 0: none; [1] is the coarse one */
+	u32 clock_coarse;     /* which one is in use */
+	u32 clock_state;      /* enum clock_state */
+	u32 clock_fired;      /* enum clock_fired */
+	struct {
+		u64 rip, rsp;
+	/* the system call whose entry perf/tracepoints.c has told, and that was not made; rip 0: none */
+	} put_off;
+	u32 serving;	      /* the guest's call `nr` is being served */
+	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
+	/* death_of_holders_slowly(): when it looks again, 0: never looked; and the time between */
+	u64 holders_next;
+	s64 holders_slice;
+	/* in seccomp's strict mode: read, write, rt_sigreturn and exit are all that it may call */
+	u32 strict;
+	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
+	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
+	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
+};
+
+/* The thread whose runtime or alternate stack this code runs on; NULL on the stack that the kernel made for exec. */
+static inline struct thread *thread_current(void)
+{
+	u64 sp;
+
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+	if (sp < LAYOUT_THREADS || sp >= LAYOUT_DBT)
+		return NULL;
+	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
+}
+
+/* The same on one of those stacks for sure. */
+static inline struct thread *thread_own(void)
+{
+	u64 sp;
+
+	__asm__("mov %%rsp, %0" : "=r"(sp));
+	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
+}
+
+static inline u64 thread_area(const struct thread *t)
+{
+	return ALIGN_DOWN((u64)t, THREAD_AREA);
+}
+
+static inline struct cpu *thread_cpu(const struct thread *t)
+{
+	return (struct cpu *)(thread_area(t) + THREAD_BANK) - 1;
+}
+
+/*
+ * Executes a system call for the guest. Every call that may block, or whose effect must not happen after a signal was
+ * taken, goes through here: returns the kernel's result, or SYSCALL_AGAIN if a signal has to be delivered
+ * first (pass it on). Memory that the translator protects does not give EFAULT.
+ */
+long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5);
+
+/* Makes the kernel's blocked set that of the guest's, and the guest's `mask`. 0 or SYSCALL_AGAIN. */
+long thread_set_mask(struct thread *t, u64 mask);
+
+/* Ends the calling guest thread with everything that belongs to it; the whole process if it is the last one. */
+void thread_exit(struct thread *t, int status) __attribute__((noreturn));
+void thread_exit_group(struct thread *t, int status) __attribute__((noreturn));
+
+/*
+ * Makes all other threads of the group leave translated code at a boundary and wait, for at most about 50 ms, so that
+ * their counts are final before the kernel ends them. Does nothing unless something is counted. resume undoes it.
+ */
+void group_quiesce(struct thread *t);
+void group_resume(struct thread *t);
+
+/* Where threads wait between quiesce and resume. */
+void group_wait(struct thread *t);
+
+/*
+ * Maps the task's bank behind the thread's struct cpu, in place of another task's or of none. 0 or -errno. In the child
+ * of a fork, before anything is counted: what is there is its parent's.
+ */
+int thread_map_bank(struct thread *t, const struct task *task);
+
+/*
+ * From here on the thread's sections are those of task slot `slot`. Its handlers are installed, and SIG_KICK is not
+ * blocked.
+ */
+void thread_use_slot(struct thread *t, u32 slot);
+
+/* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
+struct thread *thread_alloc(struct process *proc);
+/* Enters it into the list of running threads. */
+void thread_list_add(struct thread *t);
+/* Its area may be used again once kernel thread `tid` is gone; 0: at once. */
+void thread_list_retire(struct thread *t, s32 tid);
+/* After fork in the child: all others do not exist here. */
+void thread_list_keep_only(struct thread *t);
+
+#endif

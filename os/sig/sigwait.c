@@ -1,0 +1,148 @@
+/*
+ * System calls that wait under a temporary signal mask. The kernel takes the mask, so that waiting and unblocking are
+ * one step; it gets a copy without SIG_NEVER_BLOCKED in runtime memory.
+ *
+ * A signal that ends such a call is delivered under the temporary mask, and its frame holds the mask of before
+ * (t->call_mask, os/sig/sigdeliver.c).
+ */
+#include "os/sig/sigwait.h"
+
+#include <asm/errno.h>
+#include "event/space.h"
+#include "os/sig/signal.h"
+#include "os/syscall.h"
+#include "perf/perf.h"
+#include "rt/guest.h"
+#include "rt/sys.h"
+
+/* A taken signal that the kernel could not be told is blocked, and that `mask` lets through. */
+static bool held_deliverable(const struct thread *t, u64 mask)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t->held); i++)
+		if (t->held[i].signo && !(mask & SIG_BIT(t->held[i].signo)))
+			return true;
+	return false;
+}
+
+long sigwait_call(struct thread *t, u64 mask, u64 nr, const u64 *a)
+{
+	long ret;
+
+	t->call_mask = mask & ~SIG_UNBLOCKABLE;
+	t->call_mask_on = 1;
+	if (held_deliverable(t, mask)) {
+		t->attention = 1;
+		return -EINTR;
+	}
+	ret = thread_syscall(t, (long)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (ret != -EINTR || !t->attention)
+		t->call_mask_on = 0;
+	return ret;
+}
+
+long sigwait_some(struct thread *t, const u64 *mask, u64 nr, const u64 *a)
+{
+	return mask ? sigwait_call(t, *mask, nr, a) : thread_syscall(t, (long)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* The call with the pointer to its mask in argument number `arg` and the mask's size in the next. */
+static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
+{
+	u64 args[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, mask;
+
+	if (!a[arg])
+		return syscall_pass(t, a);
+	if (a[arg + 1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, a[arg], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	args[arg] = (u64)&t->scratch[0];
+	return sigwait_call(t, mask, t->nr, args);
+}
+
+long sys_rt_sigsuspend(struct thread *t, const u64 *a)
+{
+	u64 args[6] = {(u64)&t->scratch[0], 8}, mask;
+
+	if (a[1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, a[0], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	return sigwait_call(t, mask, __NR_rt_sigsuspend, args);
+}
+
+long sigwait_ppoll(struct thread *t, const u64 *a)
+{
+	return call_with_mask(t, a, 3);
+}
+
+long sigwait_epoll_pwait(struct thread *t, const u64 *a)
+{
+	return call_with_mask(t, a, 4);
+}
+
+/* The sixth argument points to the pair of mask and size. */
+long sigwait_pselect6(struct thread *t, const u64 *a)
+{
+	u64 args[6] = {a[0], a[1], a[2], a[3], a[4], 0}, pair[2], mask;
+
+	if (!a[5])
+		return syscall_pass(t, a);
+	if (guest_read(pair, a[5], sizeof(pair)))
+		return -EFAULT;
+	if (!pair[0])
+		return syscall_pass(t, a);
+	if (pair[1] != 8)
+		return -EINVAL;
+	if (guest_read(&mask, pair[0], 8))
+		return -EFAULT;
+	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
+	t->scratch[1] = (u64)&t->scratch[0];
+	t->scratch[2] = 8;
+	args[5] = (u64)&t->scratch[1];
+	return sigwait_call(t, mask, t->nr, args);
+}
+
+/* A signal that the kernel gave is taken here as one that is delivered would be. */
+static void note_taken(struct thread *t, s32 signo, gva info)
+{
+	struct taken_signal sig = {signo, {0}};
+
+	if (!info || guest_read(sig.info, info, sizeof(sig.info)))
+		return;
+	perf_signal_taken(t, &sig);
+	guest_write(info, sig.info, sizeof(sig.info));
+}
+
+/* Signals that the runtime holds for the guest are waited for here; all others are the kernel's. */
+long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
+{
+	struct taken_signal *h;
+	unsigned int i;
+	int signo;
+	long ret;
+	u64 set;
+
+	if (a[3] != 8)
+		return -EINVAL;
+	if (guest_read(&set, a[0], 8))
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(t->held); i++) {
+		h = &t->held[i];
+		if (!h->signo || !(set & SIG_BIT(h->signo)))
+			continue;
+		signo = h->signo;
+		h->signo = 0;
+		if (a[1] && guest_write(a[1], h->info, sizeof(h->info)))
+			return -EFAULT;
+		return signo;
+	}
+	ret = syscall_pass(t, a);
+	if (unlikely(event_space->opened) && ret > 0)
+		note_taken(t, (s32)ret, a[1]);
+	return ret;
+}

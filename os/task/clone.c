@@ -1,0 +1,444 @@
+/*
+ * New threads and processes: clone, clone3, fork, vfork.
+ *
+ * Two ways, by whether the child shares the parent's memory:
+ *   CLONE_VM      (threads, vfork, posix_spawn) the child gets a struct thread with stacks of its own and begins in
+ *                 clone_child() there.
+ *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same struct
+ * thread.
+ *
+ * The child's task slot is made and told to event/ before the kernel makes the child, so that inherited events count
+ * from its first instruction; both are undone if the kernel refuses. All signals are blocked around the kernel's clone.
+ */
+#include <asm/errno.h>
+#include <linux/sched.h>
+#include "cpu/bank.h"
+#include "dbt/dbt.h"
+#include "event/files.h"
+#include "event/task.h"
+#include "os/loop.h"
+#include "os/mm/vma.h"
+#include "os/session/pidns.h"
+#include "os/session/process.h"
+#include "os/session/session.h"
+#include "os/sig/signal.h"
+#include "os/syscall.h"
+#include "os/task/split.h"
+#include "perf/perf.h"
+#include "rt/guest.h"
+#include "rt/log.h"
+#include "rt/stats.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* Members of different pid namespaces find each other by it. */
+#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
+#define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
+
+/* os/x86_64/start.S */
+long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
+long clone3_onto(struct clone_args *args, u64 size, void *stack_top, struct thread *child);
+void clone_child(struct thread *t) __attribute__((noreturn));
+
+/* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
+struct request {
+	struct clone_args args;
+	u64 size; /* of args as the guest gave it; 0: it called clone, fork or vfork */
+	u64 stack;
+};
+
+/* The child's slot and its events; NULL: refused, *ret says why. */
+static struct task *make_task(struct thread *t, const struct request *rq, long *ret)
+{
+	struct task *task = session_task_new(t->task);
+
+	if (!task) {
+		*ret = refuse(EAGAIN, "the session has no task slot left");
+		return NULL;
+	}
+	*ret = event_task_fork(t->cpu->slot, task_slot(task), rq->args.flags);
+	if (*ret) {
+		session_task_undo(task);
+		return NULL;
+	}
+	if (rq->args.flags & CLONE_NEWPID)
+		task->made_apart = 1;
+	if (rq->args.flags & CLONE_THREAD) {
+		__atomic_store_n(&t->task->threaded, 1, __ATOMIC_RELEASE);
+		task->threaded = 1;
+	}
+	return task;
+}
+
+static void undo_task(struct task *task)
+{
+	event_task_undo_fork(task_slot(task));
+	session_task_undo(task);
+}
+
+/*
+ * A copy of the parent's becomes the child's own, with its bank mapped behind it. The new task returns from its system
+ * call with 0.
+ */
+static void begin_cpu(struct cpu *cpu, const struct task *task, const struct request *rq)
+{
+	cpu_take_bank(cpu);
+	cpu->slot = task_slot(task);
+	cpu->pending = cpu->variant = 0;
+	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
+	cpu_set_gpr(cpu, RAX, 0);
+	if (rq->stack)
+		cpu_set_gpr(cpu, RSP, rq->stack);
+}
+
+/* What a child inherits of the parent's private state. The alternate stack stays with vfork and fork only. */
+static void copy_thread(const struct thread *t, struct thread *child, u64 flags)
+{
+	child->proc = t->proc;
+	child->sigmask = t->sigmask;
+	child->trap_no = t->trap_no;
+	child->trap_err = t->trap_err;
+	child->trap_cr2 = t->trap_cr2;
+	child->no_cpuid = t->no_cpuid;
+	if ((flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM)
+		child->altstack = t->altstack;
+	else
+		child->altstack.flags = 2; /* SS_DISABLE */
+}
+
+static int share_or_copy(struct thread *t, struct thread *child, u64 flags)
+{
+	if (flags & CLONE_SIGHAND) {
+		child->sighand = t->sighand;
+		__atomic_add_fetch(&child->sighand->refs, 1, __ATOMIC_RELAXED);
+	} else {
+		child->sighand = sighand_copy(t);
+		if (!child->sighand)
+			return -ENOMEM;
+	}
+	if (flags & CLONE_THREAD) {
+		child->group = t->group;
+		__atomic_add_fetch(&child->group->nr_threads, 1, __ATOMIC_RELAXED);
+	} else {
+		child->group = process_page_alloc(t->proc);
+		if (!child->group) {
+			sighand_put(t, child->sighand);
+			return -ENOMEM;
+		}
+		child->group->nr_threads = 1;
+	}
+	__atomic_add_fetch(&child->group->refs, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void share_undo(struct thread *t, struct thread *child, u64 flags)
+{
+	sighand_put(t, child->sighand);
+	if (flags & CLONE_THREAD)
+		__atomic_sub_fetch(&child->group->nr_threads, 1, __ATOMIC_RELAXED);
+	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		process_page_free(t->proc, child->group);
+}
+
+static void *stack_top(const struct thread *t)
+{
+	return (void *)(thread_area(t) + THREAD_RT_TOP);
+}
+
+/* The kernel's clone onto the child's own runtime stack. */
+static long call_clone_vm(struct thread *child, struct request *rq)
+{
+	struct clone_args *a = &rq->args;
+
+	if (!rq->size)
+		return clone_onto(a->flags | a->exit_signal, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
+				  a->child_tid, a->tls, stack_top(child), child);
+	a->stack = thread_area(child) + THREAD_RT_STACK;
+	a->stack_size = THREAD_RT_TOP - THREAD_RT_STACK;
+	return clone3_onto(a, rq->size, stack_top(child), child);
+}
+
+/*
+ * A vfork child is gone from this memory when the call returns. Unless it got as far as thread_exit(), what it had here
+ * is still its own: it cannot give back what it runs on when it executes another program or is killed.
+ */
+static void finish_vfork(struct thread *t, struct thread *child)
+{
+	if (child->state == THREAD_EXITED) {
+		child->tid = 0;
+		return;
+	}
+	perf_free_buffers(child);
+	sighand_put(t, child->sighand);
+	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		process_page_free(t->proc, child->group);
+	thread_list_retire(child, 0);
+}
+
+static long clone_vm(struct thread *t, struct request *rq, struct task *task)
+{
+	struct thread *child = thread_alloc(t->proc);
+	u64 flags = rq->args.flags;
+	long ret;
+
+	if (!child)
+		return -ENOMEM;
+	copy_thread(t, child, flags);
+	ret = thread_map_bank(child, task);
+	if (!ret)
+		ret = share_or_copy(t, child, flags);
+	if (ret) {
+		thread_list_retire(child, 0);
+		return ret;
+	}
+	child->task = task;
+	child->cpu = thread_cpu(child);
+	*child->cpu = *t->cpu;
+	child->cpu->calls = NULL;
+	begin_cpu(child->cpu, task, rq);
+	child->clone_flags = flags;
+	child->nr = t->nr;
+	thread_list_add(child);
+	ret = call_clone_vm(child, rq);
+	if (ret < 0) {
+		share_undo(t, child, flags);
+		thread_list_retire(child, 0);
+	} else if ((flags & CLONE_VFORK) && !(flags & CLONE_THREAD)) {
+		finish_vfork(t, child);
+	}
+	return ret;
+}
+
+/* The first steps of a new thread, on its own stack with all signals blocked. */
+void clone_child(struct thread *t)
+{
+	session_task_ids(t, t->task);
+	t->pid = (s32)sys0(__NR_getpid);
+	t->tid = (s32)sys0(__NR_gettid);
+	if (t->clone_flags & CLONE_THREAD) {
+		stat_inc(threads);
+	} else {
+		stat_inc(forks);
+		t->group->pid = t->pid;
+	}
+	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
+	thread_use_slot(t, t->cpu->slot);
+	session_task_begin(t->task);
+	event_task_moved(t->cpu->slot);
+	perf_forked(t->cpu->slot, t->task->generation);
+	perf_first_switch(t);
+	perf_call_made(t, t->nr);
+	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	loop_run(t);
+}
+
+static long call_fork(struct request *rq)
+{
+	struct clone_args *a = &rq->args;
+
+	a->stack = a->stack_size = 0;
+	if (rq->size)
+		return sys2(__NR_clone3, a, rq->size);
+	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
+		    a->child_tid, a->tls);
+}
+
+/* In the child of a fork: the same struct thread, alone, with a slot of its own. */
+static void begin_forked(struct thread *t, struct task *task, u64 flags)
+{
+	session_task_ids(t, task);
+	t->task = task;
+	t->tid = t->pid = (s32)sys0(__NR_gettid);
+	thread_use_slot(t, t->cpu->slot); /* before any lock of the session's */
+	t->group->pid = t->pid;
+	stat_inc(forks);
+	t->group->nr_threads = 1;
+	t->group->refs = 1;
+	t->group->quiesce = 0;
+	t->sighand->refs = 1;
+	memset(t->held, 0, sizeof(t->held));
+	t->sigtime.cause = 0;
+	perf_fork_child(t);
+	thread_list_keep_only(t);
+	session_task_begin(task);
+	event_task_moved(t->cpu->slot);
+	perf_forked(t->cpu->slot, task->generation);
+	perf_first_switch(t);
+	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
+	t->regs_replaced = 1;
+	split_now(t);
+}
+
+/* In the child of a fork, first of all: as long as the parent's bank is mapped here, nothing may be counted. */
+static void take_copy(struct thread *t, const struct task *task, const struct request *rq)
+{
+	int ret = thread_map_bank(t, task);
+
+	if (ret) {
+		log_printf(0, "a forked process cannot map its counters: error %d", -ret);
+		for (;;)
+			sys1(__NR_exit_group, EXIT_FAILED);
+	}
+	begin_cpu(t->cpu, task, rq);
+}
+
+/* The locks of this memory are taken, so that no other thread holds one in the child's copy. */
+static long clone_copy(struct thread *t, struct request *rq, struct task *task)
+{
+	u64 flags = rq->args.flags;
+	long ret;
+
+	lock_acquire(&t->sighand->lock);
+	vma_before_fork();
+	dbt_before_fork();
+	lock_acquire(&t->proc->threads_lock);
+	ret = call_fork(rq);
+	if (ret == 0)
+		take_copy(t, task, rq);
+	lock_release(&t->proc->threads_lock);
+	dbt_after_fork(ret == 0);
+	vma_after_fork();
+	lock_release(&t->sighand->lock);
+	if (ret == 0)
+		begin_forked(t, task, flags);
+	return ret;
+}
+
+/*
+ * In the parent: the slot may be another task's already. In a pid namespace of its own the parent does not learn the
+ * ids that the task has outside; then the child is the one that tells.
+ */
+static void note_made(struct thread *t, struct task *task, u32 generation, s32 pid, s32 tid)
+{
+	if (!event_space->opened || t->task->depth)
+		return;
+	session_task_made(task, generation, pid, tid);
+	perf_forked((u32)(task - arena()->tasks), generation);
+}
+
+static long clone_any(struct thread *t, struct request *rq)
+{
+	struct task *task;
+	u32 generation;
+	u64 mask;
+	long ret;
+
+	if ((rq->args.flags & (CLONE_SIGHAND | CLONE_VM)) == CLONE_SIGHAND ||
+	    (rq->args.flags & (CLONE_THREAD | CLONE_SIGHAND)) == CLONE_THREAD)
+		return -EINVAL;
+	if ((rq->args.flags & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
+	mask = SIG_ALL_ASYNC;
+	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+	if (t->attention) {
+		t->host_blocked = 1;
+		return SYSCALL_AGAIN;
+	}
+	task = make_task(t, rq, &ret);
+	if (task) {
+		generation = task->generation;
+		ret = rq->args.flags & CLONE_VM ? clone_vm(t, rq, task) : clone_copy(t, rq, task);
+		if (ret < 0)
+			undo_task(task);
+		else if (ret > 0)
+			note_made(t, task, generation, rq->args.flags & CLONE_THREAD ? t->pid : (s32)ret, (s32)ret);
+	}
+	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	return ret;
+}
+
+long sys_clone(struct thread *t, const u64 *a)
+{
+	struct request rq = {.stack = a[1]};
+
+	rq.args.flags = (u32)a[0] & ~(u64)CSIGNAL;
+	rq.args.exit_signal = a[0] & CSIGNAL;
+	rq.args.pidfd = rq.args.parent_tid = a[2];
+	rq.args.child_tid = a[3];
+	rq.args.tls = a[4];
+	return clone_any(t, &rq);
+}
+
+long sys_fork(struct thread *t, const u64 *a)
+{
+	struct request rq = {.args.exit_signal = SIGCHLD};
+
+	return clone_any(t, &rq);
+}
+
+long sys_vfork(struct thread *t, const u64 *a)
+{
+	struct request rq = {.args.flags = CLONE_VFORK | CLONE_VM, .args.exit_signal = SIGCHLD};
+
+	return clone_any(t, &rq);
+}
+
+long sys_unshare(struct thread *t, const u64 *a)
+{
+	long ret;
+
+	if ((a[0] & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
+	ret = syscall_pass(t, a);
+	if (!ret && (a[0] & CLONE_NEWPID))
+		t->task->children_apart = 1;
+	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
+		return refuse(ENOMEM, "more processes than the session has descriptor tables");
+	if (!ret)
+		perf_namespaces_changed(t);
+	return ret;
+}
+
+long sys_setns(struct thread *t, const u64 *a)
+{
+	long ret;
+
+	if ((a[1] & CLONE_NEWPID) && !pidns_usable())
+		return refuse(EPERM, NO_PROC);
+	ret = syscall_pass(t, a);
+	if (ret)
+		return ret;
+	if (!a[1] || (a[1] & CLONE_NEWPID))
+		t->task->children_apart = 1;
+	perf_namespaces_changed(t);
+	return 0;
+}
+
+/* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */
+static long check_zero(gva at, u64 n)
+{
+	u64 chunk, i;
+	u8 buf[256];
+
+	for (; n; at += chunk, n -= chunk) {
+		chunk = MIN(n, sizeof(buf));
+		if (guest_read(buf, at, chunk))
+			return -EFAULT;
+		for (i = 0; i < chunk; i++)
+			if (buf[i])
+				return -E2BIG;
+	}
+	return 0;
+}
+
+long sys_clone3(struct thread *t, const u64 *a)
+{
+	struct request rq;
+	long ret;
+
+	if (a[1] > PAGE_SIZE)
+		return -E2BIG;
+	if (a[1] < CLONE_ARGS_SIZE_VER0)
+		return -EINVAL;
+	memset(&rq, 0, sizeof(rq));
+	rq.size = MIN(a[1], sizeof(rq.args));
+	if (guest_read(&rq.args, a[0], rq.size))
+		return -EFAULT;
+	ret = check_zero(a[0] + rq.size, a[1] - rq.size);
+	if (ret)
+		return ret;
+	if (!rq.args.stack != !rq.args.stack_size)
+		return -EINVAL;
+	rq.stack = rq.args.stack + rq.args.stack_size;
+	return clone_any(t, &rq);
+}

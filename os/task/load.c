@@ -1,0 +1,489 @@
+/*
+ * The start of a program in a fresh image; see load.h.
+ *
+ * Order: note what the kernel has put into the address space, bring the vDSO to a place that repeats, take the kernel's
+ * stack out of the way, map program and interpreter, build the guest's stack, tell the kernel about it.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+#include "cpu/cpu.h"
+#include "os/mm/elf.h"
+#include "os/session/process.h"
+#include "os/task/exec.h"
+#include "os/session/handover.h"
+#include "os/task/load.h"
+#include "os/session/proc.h"
+#include "os/mm/procmaps.h"
+#include "os/session/scratch.h"
+#include "os/sig/signal.h"
+#include "os/task/stack.h"
+#include "os/mm/sys_mm.h"
+#include "os/mm/sys_rlimit.h"
+#include "os/files/vfile.h"
+#include "os/mm/vma.h"
+#include "os/mm/warm.h"
+#include "rt/fmt.h"
+#include "rt/layout.h"
+#include "rt/log.h"
+#include "rt/refuse.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define RFLAGS_AT_START	    0x202	    /* IF and the bit that is always one */
+#define LOW_RANDOM	    0x4000000ul	    /* with --aslr: images move by less than that, */
+#define TOP_RANDOM	    0x10000000000ul /* the mmap area, */
+#define STACK_RANDOM	    0x400000ul	    /* the stack, */
+#define BRK_RANDOM	    0x2000000ul	    /* and the brk area */
+#define SPECIALS	    8
+#define DELETED		    " (deleted)" /* in /proc/PID/exe after the path of a file that has none any more */
+#define EXIT_NOT_FOUND	    127
+#define EXIT_NOT_EXECUTABLE 126
+
+/* What the kernel mapped for us. */
+struct kernel_maps {
+	gva stack_start, stack_end;
+	struct {
+		gva start, end;
+		u32 prot, kind;
+	} special[SPECIALS]; /* [vdso], [vvar], ... in order of address */
+	u32 specials;
+};
+
+struct loading {
+	struct stack_kernel kernel;
+	struct kernel_maps maps;
+	struct elf_image program, interp;
+	bool has_interp;
+	gva vdso;
+	u64 random[4];
+	char path[PROCMAPS_BUFFER]; /* of the interpreter; buffer for /proc/self/maps */
+};
+
+const char *load_error_text(int err)
+{
+	switch (err) {
+	case ENOENT:
+		return "No such file or directory";
+	case EACCES:
+		return "Permission denied";
+	case ENOEXEC:
+		return "Exec format error";
+	case ELIBBAD:
+		return "Accessing a corrupted shared library";
+	case ENOMEM:
+		return "Cannot allocate memory";
+	case ENOTDIR:
+		return "Not a directory";
+	case ELOOP:
+		return "Too many levels of symbolic links";
+	case EISDIR:
+		return "Is a directory";
+	case EMFILE:
+		return "Too many open files";
+	case EIO:
+		return "Input/output error";
+	case EINVAL:
+		return "Invalid argument";
+	case EEXIST:
+		return "File exists";
+	}
+	return "cannot be loaded";
+}
+
+/* Ends a program that cannot be loaded: with a message and the shell's status if it is the session's first. */
+static void __attribute__((noreturn)) fail(struct thread *t, bool first, const char *what, int err)
+{
+	if (first) {
+		const char *why = t->refusal.why;
+
+		log_printf(0, "%s: %s%s%s", what, load_error_text(-err), why ? ": " : "", why ? why : "");
+		sys1(__NR_exit_group, err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+	}
+	/* Past the point of no return Linux does the same: force_fatal_sig(SIGSEGV). */
+	log_printf(2, "%s: %s", what, load_error_text(-err));
+	signal_die(t, SIGSEGV);
+}
+
+static bool name_is(const struct procmaps_line *line, const char *name)
+{
+	return !strncmp(line->name, name, strlen(name));
+}
+
+static u32 perms_prot(const char *perms)
+{
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0);
+}
+
+/* Without /proc: how far the vDSO reaches, from its own headers. Nobody asks for its data pages. */
+static void measure_vdso_locked(struct loading *ld)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ld->vdso;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(ld->vdso + eh->e_phoff);
+	struct vma vma = {.start = ld->vdso, .prot = PROT_READ | PROT_EXEC, .kind = VMA_VDSO};
+
+	for (unsigned i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD)
+			vma.end = MAX(vma.end, ALIGN_UP(ld->vdso + ph[i].p_vaddr + ph[i].p_memsz, PAGE_SIZE));
+	if (vma.end)
+		vma_insert_locked(&vma);
+}
+
+static void read_kernel_maps(struct loading *ld)
+{
+	struct kernel_maps *m = &ld->maps;
+	struct procmaps pm;
+	struct procmaps_line line;
+
+	if (procmaps_open(&pm, "self/maps", ld->path))
+		return;
+	while (procmaps_next(&pm, &line)) {
+		if (name_is(&line, "[stack]")) {
+			m->stack_start = line.start;
+			m->stack_end = line.end;
+		} else if ((name_is(&line, "[vdso]") || name_is(&line, "[vvar")) && m->specials < SPECIALS) {
+			m->special[m->specials].start = line.start;
+			m->special[m->specials].end = line.end;
+			m->special[m->specials].prot = perms_prot(line.perms);
+			m->special[m->specials++].kind = name_is(&line, "[vdso]") ? VMA_VDSO : VMA_VVAR;
+		}
+	}
+	procmaps_close(&pm);
+}
+
+/*
+ * The kernel's own initial stack may lie where the guest's must be (always so if the host does not randomise). A copy
+ * of what is on it takes its place.
+ */
+static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
+{
+	u64 size = ld->maps.stack_end - (u64)kernel_sp;
+	u64 *copy;
+
+	if (!ld->maps.stack_end || ld->maps.stack_end <= LAYOUT_GUEST_STACK_TOP - stack_reserve())
+		return 0;
+	copy = scratch_alloc(size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, kernel_sp, size);
+	stack_relocate_kernel(&ld->kernel, kernel_sp, copy);
+	sys2(__NR_munmap, ld->maps.stack_start, ld->maps.stack_end - ld->maps.stack_start);
+	ld->maps.stack_start = (u64)copy;
+	ld->maps.stack_end = (u64)copy + ALIGN_UP(size, PAGE_SIZE);
+	return 0;
+}
+
+static void note_special(const struct kernel_maps *m, u32 i, gva at)
+{
+	struct vma vma = {
+		.start = at,
+		.end = at + m->special[i].end - m->special[i].start,
+		.prot = m->special[i].prot,
+		.kind = m->special[i].kind,
+	};
+
+	vma_insert_locked(&vma);
+	if (vma.kind == VMA_VDSO)
+		warm_vdso_locked(vma.start, vma.end);
+}
+
+/*
+ * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go
+ * below them, which ld.so's table of objects, sorted by address, shows in the instruction count.
+ */
+static void place_vdso_locked(struct loading *ld)
+{
+	struct kernel_maps *m = &ld->maps;
+	gva low, high, to = 0;
+	u64 delta;
+
+	low = m->special[0].start;
+	high = m->special[m->specials - 1].end;
+	if (high - low < 0x100000)
+		to = vma_find_free_locked(PLACE_NEAR, high - low, PAGE_SIZE);
+	if (!to || (to < high && low < to + (high - low)))
+		to = low;
+	delta = to - low;
+	for (u32 i = 0; i < m->specials; i++) {
+		u64 size = m->special[i].end - m->special[i].start;
+		gva at = m->special[i].start + delta;
+
+		if (delta && sys_is_error(sys5(__NR_mremap, m->special[i].start, size, size,
+					       MREMAP_MAYMOVE | MREMAP_FIXED, at))) {
+			check(i == 0); /* the first cannot be moved: none has been */
+			delta = 0;
+			at = m->special[i].start;
+		}
+		note_special(m, i, at);
+	}
+	if (ld->vdso)
+		ld->vdso += delta;
+}
+
+static void note_host_locked(const struct kernel_maps *m)
+{
+	struct vma vma = {.start = m->stack_start, .end = m->stack_end, .kind = VMA_HOST};
+
+	if (vma.end)
+		vma_insert_locked(&vma);
+}
+
+static void randomize(struct loading *ld)
+{
+	if (!the_process.config.aslr)
+		return;
+	if (sys3(__NR_getrandom, ld->random, sizeof(ld->random), 0) != (long)sizeof(ld->random))
+		return;
+	vma_set_random(ld->random[0] % LOW_RANDOM, ld->random[1] % TOP_RANDOM);
+	ld->random[2] %= STACK_RANDOM;
+	ld->random[3] = ALIGN_DOWN(ld->random[3] % BRK_RANDOM, PAGE_SIZE);
+}
+
+static void note_own_memory(const struct kernel_maps *m)
+{
+	u64 special = 0;
+
+	for (u32 i = 0; i < m->specials; i++)
+		special += m->special[i].end - m->special[i].start;
+	rlimit_note_own(m->stack_end - m->stack_start, special);
+}
+
+static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
+{
+	u64 reserve = stack_reserve() + STACK_RANDOM;
+	int ret;
+
+	ret = vma_init();
+	if (ret)
+		return ret;
+	read_kernel_maps(ld);
+	note_own_memory(&ld->maps);
+	ret = release_kernel_stack(ld, kernel_sp);
+	if (ret)
+		return ret;
+	if (LAYOUT_GUEST_STACK_TOP - reserve < LAYOUT_GUEST_MMAP_TOP)
+		vma_set_top(LAYOUT_GUEST_STACK_TOP - ALIGN_UP(reserve, 0x1000000ul));
+	randomize(ld);
+	vma_lock();
+	note_host_locked(&ld->maps);
+	vma_unlock();
+	return 0;
+}
+
+static long open_program(void)
+{
+	return handover.fd ? (long)handover.fd - 1
+			   : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/*
+ * Where /proc does not say: the name that it was executed by, absolute, as the C library of a static program expects
+ * it.
+ */
+static void note_name(char path[ARENA_PATH])
+{
+	long n = handover.name[0] == '/' ? 0 : sys2(__NR_getcwd, path, ARENA_PATH);
+
+	if (n > 1)
+		rt_append(path, ARENA_PATH, (size_t)n - 1, "%s%s", path[1] ? "/" : "", handover.name);
+	else
+		rt_snprintf(path, ARENA_PATH, "%s", handover.name);
+}
+
+/* Keeps the program's canonical path as /proc/PID/exe shows it, in path, too. */
+static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
+{
+	char link[32];
+	long n;
+
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, ARENA_PATH - 1);
+	if (n > 0)
+		path[n] = 0;
+	else
+		note_name(path);
+	vfile_set_exe(path);
+	memcpy(task->exe, path, strlen(path) + 1);
+}
+
+static int load_images(struct loading *ld, int fd)
+{
+	long interp_fd;
+	int ret = elf_probe(fd, ld->path);
+
+	if (ret)
+		return ret;
+	/* What is its own interpreter goes where Linux puts interpreters. */
+	ret = elf_load(fd, ld->path[0] ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
+	if (ret || !ld->path[0])
+		return ret;
+	interp_fd = exec_open_interp(ld->path);
+	if (interp_fd < 0)
+		return interp_fd;
+	ld->has_interp = true;
+	ret = elf_load(interp_fd, PLACE_NEAR, &ld->interp);
+	sys1(__NR_close, interp_fd);
+	return ret;
+}
+
+/*
+ * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack
+ * can go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
+ */
+static void tell_kernel(const struct loading *ld, const struct stack_built *built)
+{
+	struct prctl_mm_map map = {
+		.start_code = ld->program.code_start,
+		.end_code = ld->program.code_end,
+		.start_data = ld->program.data_start,
+		.end_data = ld->program.data_end,
+		.start_brk = ld->program.end, /* the kernel's own is not used */
+		.brk = ld->program.end,
+		.start_stack = built->sp,
+		.arg_start = built->arg_start,
+		.arg_end = built->arg_end,
+		.env_start = built->env_start,
+		.env_end = built->env_end,
+		.auxv = (void *)built->auxv,
+		.auxv_size = built->auxv_size,
+		.exe_fd = (u32)-1,
+	};
+	const struct kernel_maps *m = &ld->maps;
+
+	if (sys5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) || !m->stack_end)
+		return;
+	sys2(__NR_munmap, m->stack_start, m->stack_end - m->stack_start);
+	vma_lock();
+	vma_remove_locked(m->stack_start, m->stack_end);
+	vma_unlock();
+}
+
+/*
+ * The kernel names a process after the last part of the path that was executed. For a program named by descriptor, 6.14
+ * and later take the file's own name: then this image, which is executed so, is not called after its descriptor's
+ * number.
+ */
+static void set_comm(struct task *task, const char *exe)
+{
+	static const char by_fd[] = "/dev/fd/";
+	const char *name = handover.name;
+	char comm[sizeof(task->comm)];
+
+	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
+	if (!strncmp(name, by_fd, sizeof(by_fd) - 1) && !strchr(name + sizeof(by_fd) - 1, '/') &&
+	    (task->comm[0] < '0' || task->comm[0] > '9'))
+		name = exe;
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	rt_snprintf(comm, sizeof(comm), "%s", name);
+	if (name > exe && name < exe + ARENA_PATH && strstr(name, DELETED))
+		comm[MIN((size_t)(strstr(name, DELETED) - name), sizeof(comm) - 1)] = 0;
+	sys5(__NR_prctl, PR_SET_NAME, comm, 0, 0, 0);
+	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
+}
+
+static void set_registers(struct cpu *cpu, gva rip, gva rsp)
+{
+	for (unsigned i = 0; i < 16; i++)
+		cpu_set_gpr(cpu, i, 0);
+	cpu_set_gpr(cpu, RSP, rsp);
+	cpu->rip = rip;
+	cpu->rflags = RFLAGS_AT_START;
+}
+
+/*
+ * Where Linux begins the brk area: after the program; below it if the program is where libraries are, as a static PIE.
+ * What compares addresses of heap and images takes as many instructions as natively then. The area ends at the
+ * libraries, which are much nearer than natively: malloc(3) goes on with mmap there.
+ */
+static gva place_brk(const struct loading *ld)
+{
+	gva at = ld->program.end;
+
+	if (!ld->has_interp && ld->program.bias) {
+		vma_lock();
+		at = vma_find_free_locked(PLACE_PROGRAM, PAGE_SIZE, PAGE_SIZE);
+		vma_unlock();
+	}
+	return at && at < LAYOUT_GUEST_BRK ? at : LAYOUT_GUEST_BRK;
+}
+
+static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
+{
+	struct stack_program prog = {0};
+	struct stack_built built;
+	int ret = load_images(ld, fd);
+
+	if (ret)
+		return ret;
+	vma_lock();
+	if (ld->maps.specials)
+		place_vdso_locked(ld);
+	else if (ld->vdso)
+		measure_vdso_locked(ld); /* there is no /proc */
+	vma_unlock();
+	prog.exec_name = handover.name;
+	prog.phdr = ld->program.phdr;
+	prog.phnum = ld->program.phnum;
+	prog.entry = ld->program.entry;
+	prog.exec_stack = ld->program.exec_stack;
+	prog.interp_base = ld->has_interp ? ld->interp.bias : 0;
+	prog.vdso = ld->vdso;
+	prog.random_shift = ld->random[2];
+	prog.random_bytes = the_process.config.aslr;
+	ret = stack_build(&ld->kernel, &prog, &built);
+	if (ret)
+		return ret;
+	mm_set_brk(place_brk(ld) + ld->random[3]);
+	tell_kernel(ld, &built);
+	set_registers(cpu, ld->has_interp ? ld->interp.entry : ld->program.entry, built.sp);
+	return 0;
+}
+
+static struct load_result result_of(const struct loading *ld)
+{
+	struct load_result r = {
+		.program = ld->program.start,
+		.program_end = ld->program.end,
+		.interp = ld->interp.start,
+		.interp_end = ld->interp.end,
+		.program_placed = ld->program.bias,
+		.vdso = ld->vdso,
+	};
+
+	return r;
+}
+
+void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *out)
+{
+	struct task *task = t->task;
+	bool first = !handover.fd;
+	struct loading *ld = scratch_alloc(sizeof(*ld));
+	long fd;
+	int ret;
+
+	if (!ld)
+		fail(t, first, handover.name, -ENOMEM);
+	stack_parse_kernel(kernel_sp, &ld->kernel);
+	ld->vdso = stack_kernel_auxv(&ld->kernel, AT_SYSINFO_EHDR);
+	fd = open_program();
+	if (fd < 0)
+		fail(t, first, handover.name, fd);
+	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp, ld->kernel.envc) : 0;
+	if (!ret)
+		ret = prepare_memory(ld, kernel_sp);
+	if (!ret)
+		warm_begin((int)fd);
+	if (!ret)
+		ret = load(ld, task, fd, t->cpu);
+	if (ret)
+		fail(t, first, handover.name, ret);
+	note_exe(task, fd, ld->path);
+	set_comm(task, ld->path);
+	sys1(__NR_close, fd);
+	*out = result_of(ld);
+	scratch_free(ld, sizeof(*ld));
+}

@@ -1,0 +1,61 @@
+/* prctl: what concerns pcl itself; the rest is the kernel's. */
+#include <asm/errno.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include "os/session/process.h"
+#include "os/syscall.h"
+#include "perf/perf.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+/* The name is kept for the session's records too. */
+static long set_name(struct thread *t, const u64 *a)
+{
+	char name[sizeof(t->task->comm)];
+	long len = guest_read_str(name, a[1], sizeof(name)), ret;
+
+	if (len == -EFAULT)
+		return -EFAULT;
+	name[sizeof(name) - 1] = 0;
+	memcpy(t->task->comm, name, sizeof(name));
+	ret = syscall_pass(t, a);
+	if (!ret)
+		perf_renamed(t);
+	return ret;
+}
+
+/*
+ * From now on a call of pcl's own may be refused, or kill: see signal_barrier(). A filter that was not installed after
+ * all does no harm.
+ */
+static long confine(struct thread *t, const u64 *a, bool strict)
+{
+	long ret;
+
+	__atomic_store_n(&the_process.config.filtered, 1, __ATOMIC_RELAXED);
+	ret = syscall_pass(t, a);
+	t->strict |= strict && !ret;
+	return ret;
+}
+
+long sys_seccomp(struct thread *t, const u64 *a)
+{
+	return confine(t, a, (u32)a[0] == SECCOMP_SET_MODE_STRICT);
+}
+
+long process_prctl(struct thread *t, const u64 *a)
+{
+	switch ((int)a[0]) {
+	case PR_SET_SECCOMP:
+		return confine(t, a, a[1] == SECCOMP_MODE_STRICT);
+	case PR_SET_NAME:
+		return set_name(t, a);
+	case PR_SET_MM:
+		return refuse(EPERM, "the places of program, stack and brk area are pcl's");
+	case PR_SET_SYSCALL_USER_DISPATCH:
+		return refuse(EINVAL, "system calls of translated code come from the runtime");
+	default:
+		return syscall_pass(t, a);
+	}
+}
