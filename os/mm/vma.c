@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include "os/mm/vma_chunks.h"
+#include "os/session/clock.h"
 #include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/string.h"
@@ -130,6 +131,13 @@ int vma_lookup(gva addr, struct vma *out)
 			break;
 	}
 	return addr >= out->start && out->kind != VMA_HOST ? 0 : -EFAULT;
+}
+
+bool clock_vdso_is_at(u64 base)
+{
+	struct vma vma;
+
+	return !vma_lookup(base, &vma) && vma.kind == VMA_VDSO;
 }
 
 static void write_begin(void)

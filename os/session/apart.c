@@ -1,5 +1,6 @@
 /* See apart.h. */
 #include "os/session/apart.h"
+#include "os/session/fence.h"
 
 #include <asm/errno.h>
 #include <asm/signal.h>
@@ -11,7 +12,6 @@
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
-#include "os/sig/signal.h"
 #include "rt/fmt.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -39,11 +39,6 @@ struct apart {
 	u32 tid;	  /* the kernel makes it 0 when the thread has left this memory */
 	s32 pid_out, tid_out; /* hold: its ids as the launcher's /proc knows them */
 };
-
-/* os/x86_64/start.S */
-long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a);
-void apart_begin(struct apart *a) __attribute__((noreturn));
-void thread_leave(s32 status) __attribute__((noreturn));
 
 bool apart_needed(void)
 {

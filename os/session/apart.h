@@ -6,7 +6,8 @@
  * with an empty table, has it call the function, and waits for its end. Where nobody shares it, the function is simply
  * called.
  *
- *   clone without CLONE_FS       its working directory is its own: the launcher's /proc, which it could not name otherwise
+ *   clone without CLONE_FS       its working directory is its own: the launcher's /proc, which it could not name
+ *                                otherwise
  *   close_range(0, ~0, UNSHARE)  a new table without what the old one has: it never holds a file of the guest's open
  *   function                     on the caller's stack, below the caller's frames: thread_current() is the caller
  *   exit                         the caller goes on when nobody can see the thread any more
@@ -53,5 +54,11 @@ s32 apart_path(char *text, s32 dirfd, const char **path);
  * they are read plainly. pcl's own descriptors are there under their numbers, and nothing else.
  */
 void apart_leave(void);
+
+struct apart;
+
+/* A new kernel thread, which goes to apart_begin(a) on that stack; its id is in *tid until it has left this memory. */
+long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a);
+void apart_begin(struct apart *a) __attribute__((noreturn));
 
 #endif

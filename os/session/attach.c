@@ -3,8 +3,8 @@
 #include "event/pmu.h"
 #include "event/space.h"
 #include "os/session/attach.h"
+#include "os/session/fence.h"
 #include "os/session/process.h"
-#include "os/sig/signal.h"
 #include "rt/log.h"
 
 /* What pcl was told. */

@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <linux/time.h>
 #include "event/host.h"
-#include "os/mm/vma.h"
 #include "os/session/arena.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
@@ -43,15 +42,13 @@ static vdso_gettime *find_gettime(u64 base)
 	return NULL;
 }
 
-/* The guest may have moved the vDSO or done away with it. */
 static vdso_gettime *vdso(void)
 {
 	static vdso_gettime *found;
 	static u64 found_in;
 	u64 base = the_process.vdso;
-	struct vma vma;
 
-	if (!base || vma_lookup(base, &vma) || vma.kind != VMA_VDSO)
+	if (!base || !clock_vdso_is_at(base))
 		return NULL;
 	if (found_in != base) {
 		found = find_gettime(base);

@@ -27,6 +27,9 @@ enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT
 /* Asks the kernel, for session_clock.tsc_trusted. */
 bool clock_tsc_trusted(void);
 
+/* The vDSO is still mapped at `base`: the guest may have moved it, or done away with it. In os/mm/. */
+bool clock_vdso_is_at(u64 base);
+
 static inline u64 clock_tsc(void)
 {
 	return __builtin_ia32_rdtsc();

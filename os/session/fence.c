@@ -1,5 +1,5 @@
 /*
- * Interrupting a thread whatever its signal queue holds; see signal_fence() in os/sig/signal.h.
+ * Interrupting a thread whatever its signal queue holds; see fence.h.
  *
  * SIG_KICK is a real-time signal: where the user may queue no more, sending it fails. SIG_FENCE is a standard one,
  * which the kernel always accepts, but then without its siginfo: it arrives as SI_USER of process 0. So the sender
@@ -10,11 +10,11 @@
 #include <asm/errno.h>
 #include <asm/siginfo.h>
 #include <asm/stat.h>
+#include "os/session/fence.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
-#include "os/sig/signal.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "rt/sys.h"

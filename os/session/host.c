@@ -8,11 +8,11 @@
 #include <linux/time.h>
 #include "os/session/arena.h"
 #include "os/session/facts.h"
+#include "os/session/fence.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
 #include "os/session/thread.h"
-#include "os/sig/signal.h"
 #include "pmu/host.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"

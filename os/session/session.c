@@ -12,7 +12,6 @@
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
-#include "os/sig/signal.h"
 #include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"

@@ -1,5 +1,5 @@
 /*
- * Threads of one memory: their areas, the lists that hold them, their ends, and bringing the others to a halt.
+ * Threads of one memory: their areas, the lists that hold them, and bringing the others to a halt.
  *
  * An area is never unmapped: the thread that ends still runs on it until the kernel has let go of it. It is used again
  * once its kernel thread is gone, oldest first.
@@ -10,14 +10,10 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
-#include "os/mm/warm.h"
-#include "os/session/apart.h"
 #include "os/session/clock.h"
+#include "os/session/fence.h"
 #include "os/session/pidns.h"
 #include "os/session/process.h"
-#include "os/session/session.h"
-#include "os/sig/signal.h"
-#include "os/syscall.h"
 #include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/map.h"
@@ -32,8 +28,6 @@
 #define QUIESCE_STEP_NS 200000ul
 
 struct process the_process WRITTEN_BY_FORK;
-
-void thread_leave(s32 status) __attribute__((noreturn)); /* os/x86_64/start.S */
 
 static bool map_at(u64 at, u64 len)
 {
@@ -263,50 +257,4 @@ void group_wait(struct thread *t)
 {
 	while (__atomic_load_n(&t->group->quiesce, __ATOMIC_SEQ_CST))
 		sys4(__NR_futex, &t->group->quiesce, FUTEX_WAIT_PRIVATE, 1, 0);
-}
-
-static void group_put(struct thread *t)
-{
-	if (__atomic_sub_fetch(&t->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
-		process_page_free(t->proc, t->group);
-}
-
-/* From strict mode it goes as if it were killed: those who wait for it find it gone, with its counts. */
-void thread_exit(struct thread *t, int status)
-{
-	if (unlikely(t->strict))
-		thread_leave(status);
-	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
-	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
-	if (event_task_measured(t->cpu->slot))
-		apart_leave();
-	session_task_end(t->task);
-	signal_host_mask(~0ul);
-	perf_thread_ends(t);
-	sighand_put(t, t->sighand);
-	group_put(t);
-	thread_list_retire(t, t->tid);
-	thread_leave(status);
-}
-
-void thread_exit_group(struct thread *t, int status)
-{
-	signal_end_begins(t);
-	group_quiesce(t);
-	if (event_space->opened || warm_wants_save(t))
-		apart_leave();
-	warm_save(t);
-	session_group_end(t->task);
-	for (;;)
-		sys1(__NR_exit_group, status);
-}
-
-long sys_exit(struct thread *t, const u64 *a)
-{
-	thread_exit(t, (int)a[0]);
-}
-
-long sys_exit_group(struct thread *t, const u64 *a)
-{
-	thread_exit_group(t, (int)a[0]);
 }

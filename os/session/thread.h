@@ -11,11 +11,11 @@
 #ifndef OS_THREAD_H
 #define OS_THREAD_H
 
+#include <linux/rseq.h>
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/session/arena.h"
 #include "os/session/facts.h"
-#include "os/sig/rseq.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/section.h"
@@ -66,6 +66,17 @@ struct known_leaf {
 struct thread_call {
 	u64 nr, args[3];
 	s64 ret; /* 0 while it is */
+};
+
+/* A restartable sequence (os/sig/rseq.h). All zero: nothing is registered. */
+struct rseq_state {
+	gva area; /* the guest's struct rseq */
+	u32 sig;
+	u32 armed; /* it is in this section, and area's rseq_cs is &host until the kernel clears it: */
+	u32 slow;  /* a section is executed one instruction at a time, up to its end or a fault */
+	gva desc;  /* the guest's descriptor, */
+	struct rseq_cs guest; /* and what is in it */
+	struct rseq_cs host;
 };
 
 #define THREAD_CALLS 16u /* a power of 2 */
@@ -136,7 +147,7 @@ struct thread {
 	s32 left_fd;	      /* the first of pcl's own in the table that it has then */
 	struct facts facts;   /* see os/session/facts.h */
 
-	struct rseq_state rseq; /* see os/sig/rseq.h */
+	struct rseq_state rseq;
 
 	/* Sampling; see perf/sampling.h and perf/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */
@@ -199,13 +210,6 @@ static inline struct cpu *thread_cpu(const struct thread *t)
  */
 long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5);
 
-/* Makes the kernel's blocked set that of the guest's, and the guest's `mask`. 0 or SYSCALL_AGAIN. */
-long thread_set_mask(struct thread *t, u64 mask);
-
-/* Ends the calling guest thread with everything that belongs to it; the whole process if it is the last one. */
-void thread_exit(struct thread *t, int status) __attribute__((noreturn));
-void thread_exit_group(struct thread *t, int status) __attribute__((noreturn));
-
 /*
  * Makes all other threads of the group leave translated code at a boundary and wait, for at most about 50 ms, so that
  * their counts are final before the kernel ends them. Does nothing unless something is counted. resume undoes it.
@@ -227,6 +231,9 @@ int thread_map_bank(struct thread *t, const struct task *task);
  * blocked.
  */
 void thread_use_slot(struct thread *t, u32 slot);
+
+/* Ends the kernel thread without using any stack. */
+void thread_leave(s32 status) __attribute__((noreturn));
 
 /* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
 struct thread *thread_alloc(struct process *proc);

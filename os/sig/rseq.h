@@ -9,22 +9,9 @@
 #ifndef OS_RSEQ_H
 #define OS_RSEQ_H
 
-#include <linux/rseq.h>
 #include "abi/types.h"
 #include "dbt/dbt.h"
-
-struct thread;
-
-/* Of a thread, its own. All zero: nothing is registered. */
-struct rseq_state {
-	gva area; /* the guest's struct rseq */
-	u32 sig;
-	u32 armed; /* it is in this section, and area's rseq_cs is &host until the kernel clears it: */
-	u32 slow;  /* a section is executed one instruction at a time, up to its end or a fault */
-	gva desc;  /* the guest's descriptor, */
-	struct rseq_cs guest; /* and what is in it */
-	struct rseq_cs host;
-};
+#include "os/session/thread.h"
 
 /*
  * The instruction at cpu->rip is in a section (dbt_in_rseq_cs()): executes it and those that follow in there. Returns

@@ -20,19 +20,11 @@
 
 #include <asm/signal.h>
 #include "abi/types.h"
+#include "os/session/fence.h"
 #include "os/session/thread.h"
 #include "rt/lock.h"
 
-#define SIG_BIT(signo) (1ul << ((signo)-1))
-#define SIG_KICK 33
-#define SIG_KICK_CODE (-0x70636c) /* si_code of a kick */
-#define SIG_FENCE SIGILL /* does what SIG_KICK does where the queue is full, see os/session/fence.c */
 #define SIG_NUMBERS 64
-
-/* Signals that the CPU raises. */
-#define SIG_SYNC (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP))
-/* And those that the kernel raises at once: blocked they would kill. */
-#define SIG_FORCED (SIG_SYNC | SIG_BIT(SIGSYS))
 #define SIG_NEVER_BLOCKED (SIG_FORCED | SIG_BIT(SIG_KICK))
 #define SIG_UNBLOCKABLE (SIG_BIT(SIGKILL) | SIG_BIT(SIGSTOP))
 
@@ -71,14 +63,6 @@ struct kucontext {
 	u64 sigmask;
 };
 
-/* The part of siginfo_t that is looked into; 128 bytes in all. */
-struct ksiginfo {
-	s32 signo, err, code, pad;
-	u64 addr; /* or pid and uid */
-	u64 value;
-	u8 rest[96];
-};
-
 /* Once per process image, by the first thread: its mask and actions as the kernel kept them over exec. */
 int signal_init(struct thread *t);
 /* In a new thread or process: its alternate stack, and after clone() with clear_sighand its actions. */
@@ -110,27 +94,13 @@ void signal_end_begins(struct thread *t);
 /* The kernel's default action of a signal, which ends the process. */
 void signal_die(struct thread *t, int signo) __attribute__((noreturn));
 
-/* os/session/fence.c */
-/* Interrupts the task's thread if it is in translated code, and makes it look at the bank's `want` and the like. */
-void signal_kick(struct task *task);
-/*
- * section_host.fence: after FENCE_PASSED the thread executes no instruction of its guest, nor of the runtime outside a
- * handler of signals, before it has run pcl's handler for the fence, which does what it does for a kick. Works with a
- * full signal queue; the guest does not notice.
- */
-enum section_fence signal_fence(u32 slot);
-void signal_fence_init(void);
-/* section_host.barrier; and whether it reaches this process's threads. */
-void signal_barrier(void);
-bool signal_barrier_reaches(void);
-/* In the handler: the signal is one of these. Once for each. */
-bool signal_is_kick(struct thread *t, int signo, const struct ksiginfo *info);
+/* Makes the kernel's blocked set that of the guest's, and the guest's `mask`. 0 or SYSCALL_AGAIN. */
+long thread_set_mask(struct thread *t, u64 mask);
 
 /* The mask in the kernel, raw: no check for signals taken. */
 void signal_host_mask(u64 mask);
 /* The same without that system call, by a trap: os/start.S. */
 void signal_mask_by_trap(u64 mask);
-#define SIG_ALL_ASYNC (~SIG_FORCED)
 #define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE)) /* blocked in the runtime's handlers */
 
 /* os/sig/sigact.c */

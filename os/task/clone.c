@@ -159,7 +159,7 @@ static long call_clone_vm(struct thread *child, struct request *rq)
 }
 
 /*
- * A vfork child is gone from this memory when the call returns. Unless it got as far as thread_exit(), what it had here
+ * A vfork child is gone from this memory when the call returns. Unless it got as far as sys_exit(), what it had here
  * is still its own: it cannot give back what it runs on when it executes another program or is killed.
  */
 static void finish_vfork(struct thread *t, struct thread *child)
