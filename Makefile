@@ -11,6 +11,7 @@
 #   make deb        a Debian package, by debhelper
 #   make clean      removes build/
 #   MODE=rel|dbg|asan|ubsan|tsan|cov   the sanitizers and cov apply to what runs hosted
+#   ARCH=x86_64     what is in <room>/$(ARCH)/; none: nothing, see doc/porting.md
 
 MODE ?= rel
 PREFIX ?= /usr/local
@@ -21,6 +22,7 @@ endif
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
-O := build/$(MODE)
+ARCH ?= x86_64
+O := build/$(filter-out x86_64-,$(ARCH)-)$(MODE)
 
 include tools/build.mk

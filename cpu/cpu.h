@@ -19,6 +19,7 @@
 #define CPU_CPU_H
 
 #include "abi/types.h"
+#include "cpu/regs.h"
 
 /*
  * Free-running counters of what the thread executed in user mode. Advanced only while cpu_want_bit() of them is wanted.
@@ -76,14 +77,6 @@ static inline u32 cpu_want_bit(enum cell c)
 }
 
 #define CPU_BLOCK_INSNS 32 /* instructions in a basic block, at most */
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-
-/*
- * The register that translated code needs for itself. Compilers use r11 least of all (0.2 to 1.2 % of the instructions
- * of python3, cc1, node and libc name it, r15 2.6 to 3.7 %), and a system call destroys it anyway.
- */
-#define STOLEN R11
 
 /*
  * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks
@@ -191,7 +184,7 @@ struct cpu {
 	/* see watch_lo: by the 64 bytes that an access begins in, counted from there: 1 if it may */
 	u8 watch_map[CPU_WATCH_MAP];
 
-	u64 gpr[16];			/* guest registers while in the runtime; the stolen one's place is not used */
+	u64 gpr[CPU_GPRS];		/* guest registers while in the runtime; the stolen one's place is not used */
 	u64 rip;
 	u64 rflags;
 	u64 exit_id;			/* by which exit of which block the cache was left */

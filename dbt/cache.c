@@ -2,8 +2,7 @@
 #include "dbt/cache.h"
 #include <linux/signal.h>
 #include "dbt/cache_memory.h"
-#include "dbt/x86_64/emit.h"
-#include "dbt/stop.h"
+#include "dbt/ibl.h"
 #include "dbt/warm.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -193,21 +192,14 @@ void cache_switch_half(void)
 	use_half(!old);
 }
 
+/* What leads from the lookup to the dispatcher, and back. */
 static void emit_miss(void)
 {
 	struct emit e = {.p = code_at(CODE_START)};
 
-	/* As the landings expect it: rcx is the target; guest rcx and rdx are in spill[0] and [1]. */
-	emit_store_cpu(&e, RCX, CPU_AT(target));
-	emit_load_cpu(&e, RCX, CPU_AT(spill[0]));
-	emit_load_cpu(&e, RDX, CPU_AT(spill[1]));
-	emit_jmp_cpu(&e, CPU_AT(rt_fn) + 8 * RT_LEAVE_INDIRECT);
-	/* From the dispatcher to a landing. */
+	ibl_emit_miss(&e);
 	cache.lookup = (u8 *)(uintptr_t)code_host(e.p);
-	emit_store_cpu(&e, RCX, CPU_AT(spill[0]));
-	emit_store_cpu(&e, RDX, CPU_AT(spill[1]));
-	emit_load_cpu(&e, RCX, CPU_AT(rip));
-	emit_jmp_cpu(&e, CPU_AT(poll_back));
+	ibl_emit_resume(&e);
 }
 
 void cache_end(void)
@@ -300,16 +292,6 @@ u32 cache_rec_at(const struct frag *f, u64 host)
 	return lo;
 }
 
-/* A cursor of its own, which bytes that are written cannot change: it stays in a register. */
-void cache_emit_stub(struct emit *e, u32 id)
-{
-	struct emit at = {.p = e->p};
-
-	emit_set_cpu(&at, CPU_AT(exit_id), id);
-	emit_jmp_cpu(&at, CPU_AT(rt_fn) + 8 * RT_LEAVE_EXIT);
-	e->p = at.p;
-}
-
 static void stub_make(u32 id)
 {
 	struct emit e = {.p = cache.cold};
@@ -346,7 +328,7 @@ void cache_exit_link(u32 id, u32 entry)
 	x->linked = entry;
 	x->next_in = to->in;
 	to->in = id;
-	emit_patch_rel32(code_at(x->patch), (u8 *)(uintptr_t)to->host);
+	emit_patch(code_at(x->patch), (u8 *)(uintptr_t)to->host);
 }
 
 void cache_exit_unlink(u32 id)
@@ -358,7 +340,7 @@ void cache_exit_unlink(u32 id)
 		stub_make(id);
 	x->linked = 0;
 	if (x->patch)
-		emit_patch_rel32(code_at(x->patch), (u8 *)(uintptr_t)x->stub);
+		emit_patch(code_at(x->patch), (u8 *)(uintptr_t)x->stub);
 }
 
 u8 *cache_const64(u64 value)

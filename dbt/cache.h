@@ -4,8 +4,8 @@
  *   fragment  one trace: host code in one piece, made from guest basic blocks that follow one another
  *   entry     the start of one basic block inside a fragment: a place that may be jumped to, registers in place and all
  *             counts up to date. Every block of a trace has its own entry.
- *   exit      one direct branch out of a fragment, with its guest target. Linked (jumps to the target's entry) or not (jumps to
- *             its stub, which leaves for the dispatcher).
+ *   exit      one direct branch out of a fragment, with its guest target. Linked (jumps to the target's entry) or not
+ *             (jumps to its stub, which leaves for the dispatcher).
  *   landing   verification in front of an entry for indirect branches, see dbt/x86_64/ibl.c
  *   rec       where one guest instruction starts in host code, and how far the counts are off there
  *
@@ -21,7 +21,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "dbt/code_memory.h"
-#include "dbt/x86_64/emit.h"
+#include "dbt/emit.h"
 #include "rt/lock.h"
 #include "rt/reserve.h"
 
@@ -258,6 +258,8 @@ void cache_exit_link(u32 exit, u32 entry);
 void cache_exit_unlink(u32 exit);
 /* What leaves by the exit: at most 20 bytes. */
 void cache_emit_stub(struct emit *e, u32 exit);
+/* The exit that a stub is of; anything if that is none. */
+u32 cache_stub_exit(u64 stub);
 
 /* A constant that code can reach relative to rip; equal ones may be shared. */
 u8 *cache_const64(u64 value);

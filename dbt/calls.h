@@ -19,7 +19,8 @@
 #ifndef DBT_CALLS_H
 #define DBT_CALLS_H
 
-#include "dbt/x86_64/emit.h"
+#include "cpu/cpu.h"
+#include "dbt/emit.h"
 
 #define CALLS_BYTES (CPU_CALLS * sizeof(struct cpu_call))
 

@@ -131,27 +131,3 @@ u64 code_memory_shared(void)
 {
 	return code_distance ? code_memory_private : 0;
 }
-
-/*
- * iretq to the next instruction: user mode may do so anywhere, and of the serializing instructions it is the fastest
- * that every processor has.
- */
-void code_memory_serialize(void)
-{
-	u64 scratch;
-
-	__asm__ volatile("mov %%ss, %k0\n\t"
-			 "push %0\n\t"
-			 "lea 8(%%rsp), %0\n\t"
-			 "push %0\n\t"
-			 "pushfq\n\t"
-			 "mov %%cs, %k0\n\t"
-			 "push %0\n\t"
-			 "lea 1f(%%rip), %0\n\t"
-			 "push %0\n\t"
-			 "iretq\n"
-			 "1:"
-			 : "=&r"(scratch)
-			 :
-			 : "memory", "cc");
-}

@@ -151,6 +151,11 @@ u8 counting_made_down(const struct counting *c)
 	return (u8)(insns | (branch ? UNDO_BRANCH : 0));
 }
 
+s32 counting_taken(const struct counting *c, enum cell cell)
+{
+	return c->flushed & COUNTDOWN_BIT(cell) ? c->total[cell] : 0;
+}
+
 /* The countdowns stay good. */
 void counting_undo(struct cpu *cpu, const struct exit *x)
 {
@@ -213,51 +218,4 @@ void counting_ahead(struct counting *c, u32 more)
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++)
 		c->total[cell] *= (s32)(more + 1);
 	c->flushed |= BLOCK_CELLS;
-}
-
-static void add_in_rcx(struct emit *e, s32 disp, s32 n)
-{
-	emit_store_cpu(e, RCX, CPU_AT(spill[0]));
-	emit_load_cpu(e, RCX, disp);
-	emit_lea_self(e, RCX, n);
-	emit_store_cpu(e, RCX, disp);
-}
-
-void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n)
-{
-	add_in_rcx(e, disp, n);
-	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
-}
-
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n)
-{
-	u8 *out;
-
-	add_in_rcx(e, disp, n);
-	emit_load_top_byte_cpu(e, RCX, disp);
-	emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1); /* not %rcx */
-	/* jrcxz over the jump */
-	emit8(e, 0xe3), emit8(e, 5);
-	emit8(e, 0xe9);
-	out = e->p;
-	emit32(e, 0);
-	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
-	return out;
-}
-
-void counting_take_back(struct emit *e, const struct counting *c, bool spilled)
-{
-	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
-		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell);
-
-		if (!(c->flushed & COUNTDOWN_BIT(cell)))
-			continue;
-		if (!spilled) {
-			emit_add_cpu(e, disp, -c->total[cell]);
-			continue;
-		}
-		emit_load_cpu(e, RCX, disp);
-		emit_lea_self(e, RCX, -c->total[cell]);
-		emit_store_cpu(e, RCX, disp);
-	}
 }

@@ -31,12 +31,9 @@ void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
 /* It is to be entered at the record's place: as translated code has them there. */
 void counting_resume(struct cpu *cpu, u32 variant, u32 rec);
 
-/*
- * Code that takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are
- * kept.
- */
-void counting_take_back(struct emit *e, const struct counting *c, bool spilled);
-/* The same by counting_undo(): for struct exit. */
+/* How much of a countdown, of instructions or of branches, the block has made: what is to be taken back. */
+s32 counting_taken(const struct counting *c, enum cell cell);
+/* The same for counting_undo(), in struct exit. */
 u8 counting_made_down(const struct counting *c);
 /* Translated code was left by an EXIT_LIMIT: makes the counts right. */
 void counting_undo(struct cpu *cpu, const struct exit *x);
@@ -61,14 +58,6 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 {
 	c->flushed |= inc->cells;
 }
-
-/* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
-void counting_add_keeping_flags(struct emit *e, s32 disp, s32 n);
-/*
- * The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the
- * displacement.
- */
-u8 *counting_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 /*
  * The block follows itself in the same code, and all its copies are counted in front of the first one's end: whether

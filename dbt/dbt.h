@@ -141,7 +141,7 @@ enum dbt_where {
 };
 
 /*
- * For the host's signal handlers: where a machine context is, given as gregs of ucontext (REG_R8 .. REG_CR2). For
+ * For the host's signal handlers: where a machine context is, given as gregs of ucontext (GREG_* of cpu/regs.h). For
  * DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before) the guest instruction
  * at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
  * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at

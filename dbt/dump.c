@@ -35,9 +35,7 @@ static const char *const exits[] = {
 	[EXIT_STALE] = "stale",
 };
 
-static const char *const registers[] = {
-	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-};
+static const char *const registers[] = {REG_NAMES};
 
 static void write_line(char *line, size_t len)
 {

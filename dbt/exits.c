@@ -65,11 +65,9 @@ void exit_add(u64 target, u8 *patch)
 /* Returns the address of the displacement. */
 static u8 *emit_jmp_to(u64 target)
 {
-	emit_align_rel32(&tr.e, 1);
+	emit_align_jmp(&tr.e);
 	rec_add(target);
-	emit8(&tr.e, 0xe9);
-	emit32(&tr.e, 0);
-	return tr.e.p - 4;
+	return emit_jmp(&tr.e, tr.e.p);
 }
 
 void emit_exit_jmp(u64 target)
@@ -98,7 +96,7 @@ struct emit cold_begin(u8 *patch)
 	struct emit hot = tr.e;
 
 	tr.e.p = cache.cold;
-	emit_patch_rel32(patch, tr.e.p);
+	emit_patch(patch, tr.e.p);
 	return hot;
 }
 

@@ -23,6 +23,11 @@ struct landing {
 
 bool ibl_loop_is_fast(void); /* asks the processor, which takes a virtual machine some microseconds */
 
+/* Where a lookup that finds nothing goes: to the dispatcher. */
+void ibl_emit_miss(struct emit *e);
+/* From the dispatcher to the landing at cpu->poll_back, of cpu->rip. */
+void ibl_emit_resume(struct emit *e);
+
 /* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
 

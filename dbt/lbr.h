@@ -5,7 +5,8 @@
 #ifndef DBT_LBR_H
 #define DBT_LBR_H
 
-#include "dbt/x86_64/emit.h"
+#include "cpu/cpu.h"
+#include "dbt/emit.h"
 #include "isa/insn.h"
 
 /* CPU_WANT_LBR_* under which branches of this kind are noted; 0: never. */

@@ -13,11 +13,6 @@
 #include "dbt/rewrite.h"
 #include "rt/log.h"
 
-/* Indexes of gregs in ucontext, in the order of our register numbers. */
-static const u8 greg_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
-#define GREG_RIP 16
-#define GREG_EFL 17
-
 static bool in_enter_window(u64 pc)
 {
 	return pc >= (uintptr_t)dbt_enter_check && pc < (uintptr_t)dbt_enter_end;
@@ -26,10 +21,8 @@ static bool in_enter_window(u64 pc)
 /* An exit's stub, at its first instruction or later: the branch is done, nothing of its target is. */
 static const struct exit *exit_at_stub(u64 pc)
 {
-	u32 id;
+	u32 id = cache_stub_exit(pc);
 
-	/* movl $id, exit_id(%cpu) begins every stub: three bytes, disp32, imm32 */
-	memcpy(&id, (u8 *)(uintptr_t)pc + 7, 4);
 	if (!id || id >= cache.nexit || cache.exit[id].stub != pc)
 		return NULL;
 	return &cache.exit[id];
@@ -37,14 +30,14 @@ static const struct exit *exit_at_stub(u64 pc)
 
 static void take_registers(const struct cpu *cpu, const u64 *greg, u8 spills, struct cpu *out)
 {
-	for (unsigned r = 0; r < 16; r++)
-		out->gpr[r] = greg[greg_of[r]];
+	for (unsigned r = 0; r < CPU_GPRS; r++)
+		out->gpr[r] = greg[greg_of(r)];
 	out->stolen = cpu->stolen;
 	if ((spills & 15) != NO_SPILL)
 		out->gpr[spills & 15] = cpu->spill[0];
 	if (spills >> 4 != NO_SPILL)
 		out->gpr[spills >> 4] = cpu->spill[1];
-	out->rflags = greg[GREG_EFL];
+	out->rflags = greg[GREG_FLAGS];
 }
 
 /* What locate finds besides the registers. */
@@ -56,7 +49,7 @@ struct place {
 
 static struct place locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 {
-	u64 pc = piece_origin(cpu, greg[GREG_RIP]);
+	u64 pc = piece_origin(cpu, greg[GREG_PC]);
 	const struct exit *x;
 	const struct frag *f;
 	u32 frag, rec;
@@ -95,7 +88,7 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 
 void dbt_leave(struct cpu *cpu, u64 *greg)
 {
-	u64 pc = greg[GREG_RIP];
+	u64 pc = greg[GREG_PC];
 	struct cpu now;
 	struct place p = locate(cpu, greg, &now);
 
@@ -109,6 +102,6 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 			counting_correct(cpu, p.variant, p.rec);
 		cpu->left_code = 1;
 	}
-	greg[greg_of[STOLEN]] = (u64)(uintptr_t)cpu + CPU_BASE;
-	greg[GREG_RIP] = (u64)(uintptr_t)dbt_enter_abort;
+	greg[greg_of(STOLEN)] = (u64)(uintptr_t)cpu + CPU_BASE;
+	greg[GREG_PC] = (u64)(uintptr_t)dbt_enter_abort;
 }

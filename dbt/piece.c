@@ -93,7 +93,7 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u3
 		if (x->patch >= end)
 			break;
 		__builtin_prefetch(&cache.entry[x->linked]);
-		emit_patch_rel32(to + (x->patch - from), e->p);
+		emit_patch(to + (x->patch - from), e->p);
 		cache_emit_stub(e, i);
 	}
 }

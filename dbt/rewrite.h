@@ -6,7 +6,7 @@
 #ifndef DBT_REWRITE_H
 #define DBT_REWRITE_H
 
-#include "dbt/x86_64/emit.h"
+#include "dbt/emit.h"
 #include "isa/insn.h"
 
 #define NO_SPILL 15 /* in either half of rec.spills: nothing spilled (r15 is never a scratch register) */

@@ -18,8 +18,6 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-#define RFLAGS_TF 0x100u
-#define RFLAGS_FIXED 0x202u
 
 /* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
 static u32 make_room(struct cpu *cpu)
@@ -144,9 +142,7 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 		counting_correct(cpu, x->variant, x->rec);
 	switch ((enum exit_kind)x->kind) {
 	case EXIT_SYSCALL:
-		/* What the instruction itself does. */
-		cpu_set_gpr(cpu, RCX, cpu->rip);
-		cpu_set_gpr(cpu, R11, cpu->rflags);
+		run_left_by_syscall(cpu);
 		*stop = DBT_SYSCALL;
 		return true;
 	case EXIT_SYSENTER:
@@ -222,7 +218,7 @@ static u32 wanted(struct cpu *cpu)
 int run_enter_at(struct cpu *cpu, u64 host)
 {
 	check_slow(cache_contains(host) && !lock_ranks() && cpu->epoch);
-	cpu->rflags = (cpu->rflags & ~RFLAGS_TF) | RFLAGS_FIXED;
+	cpu->rflags = (cpu->rflags & ~FLAGS_STEP) | FLAGS_FIXED;
 	return dbt_enter(cpu, host);
 }
 

@@ -32,4 +32,7 @@ int run_enter_inside(struct cpu *cpu, u32 variant, u32 rec, u64 host);
 /* Translated code left by an exit. True: dbt_run(), or who else entered it, is to return *stop. */
 bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop);
 
+/* The guest's system call instruction was executed: what else it does to the registers. */
+void run_left_by_syscall(struct cpu *cpu);
+
 #endif

@@ -17,10 +17,6 @@ _Static_assert(CPU_AT(rt_rsp) == CPU_AT_RT_RSP, "cpu_offsets.h");
 _Static_assert(CPU_AT(pending) == CPU_AT_PENDING, "cpu_offsets.h");
 _Static_assert(CPU_AT(guard.aborted) == CPU_AT_ABORTED, "cpu_offsets.h");
 
-_Static_assert(STOLEN == R11, "dbt/x86_64/enter.S");
-
-#define RFLAGS_FIXED 0x202u
-
 int dbt_init(void)
 {
 	return cache_init();
@@ -32,7 +28,7 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_INDIRECT] = (u64)(uintptr_t)dbt_leave_indirect;
 	cpu->rt_fn[RT_LEAVE_POLL] = (u64)(uintptr_t)dbt_leave_poll;
 	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
-	cpu->rflags = RFLAGS_FIXED;
+	cpu->rflags = FLAGS_FIXED;
 	memset(cpu->found, 0, sizeof(cpu->found));
 	cpu->here.frag = 0;
 	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);

@@ -2,7 +2,6 @@
 #include <linux/mman.h>
 #include "dbt/cache_memory.h"
 #include "dbt/dbt.h"
-#include "dbt/x86_64/emit.h"
 #include "dbt/invalidate.h"
 #include "dbt/warm.h"
 #include "dbt/warm_parts.h"
@@ -136,7 +135,7 @@ static void unchain_landings(void)
 		if (!e->landing_next || cache.frag[e->frag].dead)
 			continue;
 		e->landing_next = 0;
-		emit_patch_rel32(code_at(e->landing_miss), cache.miss);
+		emit_patch(code_at(e->landing_miss), cache.miss);
 	}
 }
 

@@ -8,7 +8,7 @@
 #ifndef DBT_WATCH_H
 #define DBT_WATCH_H
 
-#include "dbt/x86_64/emit.h"
+#include "dbt/emit.h"
 #include "isa/insn.h"
 
 /* Where a check leads to the stop: displacements to be patched. */

@@ -4,6 +4,7 @@
 #include <asm-generic/errno.h>
 #include "event/host.h"
 #include "event/pmu.h"
+#include "event/regs.h"
 #include "event/space.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
@@ -90,12 +91,11 @@ static int check_branches(struct perf_attr *attr)
 	return 0;
 }
 
-/* x86-64: ds, es, fs and gs cannot be sampled; bits 24 to 31 are reserved, those above are vector registers. */
 static int check_registers(u64 mask)
 {
 	if (!mask)
 		return refuse(EINVAL, "registers are to be sampled but none is selected");
-	if (mask & (0xf000 | 0xff000000ul))
+	if (mask & SNAPSHOT_NO_REGS)
 		return refuse(EINVAL, "a register that cannot be sampled is selected");
 	return 0;
 }

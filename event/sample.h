@@ -7,6 +7,7 @@
 #ifndef EVENT_SAMPLE_H
 #define EVENT_SAMPLE_H
 
+#include "event/regs.h"
 #include "event/ring.h"
 
 /* Parts of a snapshot that cost something to find out. */
@@ -22,12 +23,6 @@
 #define SNAPSHOT_CPU 512u	 /* cpu */
 
 #define SNAPSHOT_BRANCHES_MAX 256
-
-/* General registers in the order of RAX, RCX, ... of cpu/cpu.h. */
-struct snapshot_regs {
-	u64 gpr[16];
-	u64 rip, rflags;
-};
 
 /* One branch, newest first. kind: PERF_BR_*. */
 struct snapshot_branch {

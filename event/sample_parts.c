@@ -6,11 +6,6 @@
 #include "event/event.h"
 #include "event/read.h"
 
-/* What user mode on x86-64 always has in these registers, and where its addresses end (the kernel's TASK_SIZE). */
-#define USER_CS 0x33
-#define USER_SS 0x2b
-#define USER_END 0x7ffffffff000ul
-
 /* ---- READ ---- */
 
 /* An inherited event's sample tells what it has counted itself, not what its family has. */
@@ -167,27 +162,6 @@ static void measure_branches(struct sample_parts *p, const struct perf_attr *att
 
 /* ---- registers and stack ---- */
 
-static u64 register_value(const struct snapshot_regs *regs, u32 nr)
-{
-	static const u8 gpr[] = {0, 3, 1, 2, 6, 7, 5, 4}; /* AX BX CX DX SI DI BP SP in the processor's numbering */
-
-	if (nr <= PERF_REG_X86_SP)
-		return regs->gpr[gpr[nr]];
-	if (nr >= PERF_REG_X86_R8)
-		return regs->gpr[nr - PERF_REG_X86_R8 + 8];
-	switch (nr) {
-	case PERF_REG_X86_IP:
-		return regs->rip;
-	case PERF_REG_X86_FLAGS:
-		return regs->rflags;
-	case PERF_REG_X86_CS:
-		return USER_CS;
-	case PERF_REG_X86_SS:
-		return USER_SS;
-	}
-	return 0;
-}
-
 u32 sample_regs(u64 *at, const struct snapshot_regs *regs, u64 mask)
 {
 	u32 n = 0;
@@ -195,18 +169,18 @@ u32 sample_regs(u64 *at, const struct snapshot_regs *regs, u64 mask)
 	mask &= (1ul << SAMPLE_REGS) - 1;
 	at[n++] = regs ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE;
 	for (; regs && mask; mask &= mask - 1)
-		at[n++] = register_value(regs, (u32)__builtin_ctzl(mask));
+		at[n++] = snapshot_reg(regs, (u32)__builtin_ctzl(mask));
 	return n;
 }
 
 /* What of attr.sample_stack_user is dumped: not beyond the end of user addresses, and what the record has room for. */
 static u32 stack_size(const struct perf_attr *attr, const struct snapshot_regs *regs, u32 room)
 {
-	u64 sp = regs ? regs->gpr[4] : 0, size = MIN(attr->sample_stack_user, SAMPLE_SIZE_MAX);
+	u64 sp = regs ? snapshot_sp(regs) : 0, size = MIN(attr->sample_stack_user, SAMPLE_SIZE_MAX);
 
-	if (!sp || sp >= USER_END)
+	if (!sp || sp >= SNAPSHOT_USER_END)
 		return 0;
-	size = MIN(size, USER_END - sp);
+	size = MIN(size, SNAPSHOT_USER_END - sp);
 	return (u32)ALIGN_DOWN(MIN(size, room), 8ul);
 }
 

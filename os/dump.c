@@ -26,7 +26,7 @@ static void print_registers(const struct cpu *cpu)
 	struct show_regs regs = {.rip = cpu->rip, .rflags = cpu->rflags};
 	char text[TEXT], *line = text, *end;
 
-	for (unsigned r = 0; r < 16; r++)
+	for (unsigned r = 0; r < CPU_GPRS; r++)
 		regs.gpr[r] = cpu_get_gpr(cpu, r);
 	text[MIN(show_regs(text, sizeof(text), &regs), sizeof(text) - 1)] = 0;
 	log_printf(0, "guest, as it was when it came to the runtime last:");

@@ -1,11 +1,6 @@
 /* See guest_insn.h. */
-#include <asm/prctl.h>
 #include "os/guest_insn.h"
 #include "rt/guest.h"
-#include "rt/sys.h"
-
-#define SEG_FS 0x64 /* struct insn.seg */
-#define SEG_GS 0x65
 
 int guest_insn_decode(gva pc, struct insn *in)
 {
@@ -20,36 +15,4 @@ int guest_insn_decode(gva pc, struct insn *in)
 	}
 	len = isa_decode(bytes, n, in);
 	return len > 0 ? len : 0;
-}
-
-static u64 segment_base(u32 code)
-{
-	u64 base = 0;
-
-	sys2(__NR_arch_prctl, code, &base);
-	return base;
-}
-
-/* CPUID leaf 0xd: the area all the same is enabled in XCR0. Asked once: under a hypervisor it is slow. */
-static u32 xsave_size(void)
-{
-	static u32 size;
-
-	if (!size) {
-		u32 a = 0xd, b, c = 0, d;
-
-		__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-		size = b;
-	}
-	return size;
-}
-
-void guest_insn_regs(const struct snapshot_regs *regs, const struct insn *in, struct isa_regs *out)
-{
-	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
-		out->gpr[r] = regs->gpr[r];
-	out->rflags = regs->rflags;
-	out->fs = in->seg == SEG_FS ? segment_base(ARCH_GET_FS) : 0;
-	out->gs = in->seg == SEG_GS ? segment_base(ARCH_GET_GS) : 0;
-	out->xsave_size = xsave_size();
 }

@@ -1,11 +1,8 @@
 /* See loop.h. No lock is held and no signal is undelivered when translated code is entered. */
-#include <asm/signal.h>
-#include <asm/siginfo.h>
 #include "dbt/dbt.h"
 #include "event/overflow.h"
 #include "event/task.h"
-#include "os/cpuid.h"
-#include "os/far_return.h"
+#include "os/emulate.h"
 #include "os/loop.h"
 #include "os/session/process.h"
 #include "os/sig/rseq.h"
@@ -13,24 +10,6 @@
 #include "os/syscall.h"
 #include "os/trap_flag.h"
 #include "perf/perf.h"
-
-#define TRAP_INVALID_OPCODE 6
-#define TRAP_PROTECTION	    13
-#define TRAP_PAGE_FAULT	    14
-#define PF_USER_FETCH	    0x14 /* error code: user mode, instruction fetch */
-
-/* As the processor and the kernel would report that the instruction at cpu->rip cannot be executed. */
-static void raise_fetch_fault(struct thread *t, const struct dbt_fault *f)
-{
-	u64 high = f->addr >> 47;
-
-	if (high != 0 && high != 0x1ffff) /* not canonical: a general protection fault */
-		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
-	else if (f->signo == SIGILL)
-		signal_fault(t, SIGILL, f->code, f->addr, TRAP_INVALID_OPCODE, 0);
-	else
-		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));
-}
 
 /*
  * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed and want (in dbt_run()) are read
@@ -101,18 +80,10 @@ static void serve_syscall(struct thread *t)
 	}
 }
 
-/* An instruction was done here, or (err) may not be. */
-static void emulated(struct thread *t, int err)
-{
-	if (err)
-		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
-	else if (trap_flag_is_set(t))
-		trap_flag_raise(t);
-}
-
 void loop_run(struct thread *t)
 {
 	struct dbt_fault fault;
+	enum dbt_stop stop;
 	u32 want;
 
 	for (;;) {
@@ -127,31 +98,23 @@ void loop_run(struct thread *t)
 			signal_catch_fatal(t);
 			perf_prepare(t, want);
 		}
-		switch (run(t, &fault)) {
+		stop = run(t, &fault);
+		switch (stop) {
 		case DBT_SYSCALL:
 			serve_syscall(t);
 			break;
 		case DBT_FAULT:
-			raise_fetch_fault(t, &fault);
-			break;
-		case DBT_SYSENTER:
-			/* As a kernel without IA32 emulation: the vector of int 0x80 is not the user's. */
-			signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
-			break;
-		case DBT_RDPMC:
-			emulated(t, perf_rdpmc(t));
-			break;
-		case DBT_CPUID:
-			emulated(t, cpuid_emulate(t));
-			break;
-		case DBT_XGETBV:
-			emulated(t, xgetbv_emulate(t));
-			break;
-		case DBT_EMULATE:
-			far_return_emulate(t);
+			emulate_fetch_fault(t, &fault);
 			break;
 		case DBT_INTERRUPT:
 			see_where(t);
+			break;
+		case DBT_SYSENTER:
+		case DBT_RDPMC:
+		case DBT_CPUID:
+		case DBT_XGETBV:
+		case DBT_EMULATE:
+			emulate(t, stop);
 			break;
 		default:
 			break;

@@ -19,7 +19,6 @@
 #include "show/syscall.h"
 
 #define SYSCALL_LINE 2048
-#define SYSCALL_LEN  2 /* bytes of the instruction */
 
 struct syscall_row {
 	const char *name, *formats;
@@ -47,7 +46,7 @@ static long call_unknown(struct thread *t, const u64 *a)
 
 static const struct syscall_row unknown = {NULL, NULL, call_unknown};
 
-long syscall_window(const u64 *args, long nr, const u32 *attention); /* os/x86_64/start.S */
+static const u8 syscall_insn[] = ARCH_SYSCALL;
 
 static long call(struct thread *t, long nr, const u64 *args)
 {
@@ -94,14 +93,13 @@ long syscall_pass(struct thread *t, const u64 *a)
 /* The instruction was not executed after all. */
 static void uncount(struct cpu *cpu)
 {
-	static const u8 bytes[SYSCALL_LEN] = {0x0f, 0x05};
 	struct insn in;
 
 	if (cpu->variant & CPU_WANT_BLOCKS)
 		cpu_count_besides(cpu, CELL_INSTRUCTIONS, -1);
 	if (cpu->variant & CPU_WANT_KINDS)
 		cpu_count_besides(cpu, CELL_SYSCALLS, -1);
-	if ((cpu->variant & CPU_WANT_CYCLES) && isa_decode(bytes, sizeof(bytes), &in) == SYSCALL_LEN)
+	if ((cpu->variant & CPU_WANT_CYCLES) && isa_decode(syscall_insn, sizeof(syscall_insn), &in) > 0)
 		cpu_count_besides(cpu, CELL_CYCLES, -(s64)in.weight);
 }
 
@@ -140,18 +138,18 @@ static bool is_new_process(const struct thread *t, long ret)
 
 static void go_back(struct thread *t)
 {
-	t->cpu->rip -= SYSCALL_LEN;
-	cpu_set_gpr(t->cpu, RAX, t->again_rax);
+	t->cpu->rip -= sizeof(syscall_insn);
+	cpu_set_gpr(t->cpu, REG_RESULT, t->again_rax);
 	if (!t->again_entered)
 		uncount(t->cpu);
 }
 
-/* As the kernel leaves it: with the call's number in rax, behind the instruction. */
+/* As the kernel leaves it: with the call's number in its register, behind the instruction. */
 static void raise_trapped(struct thread *t)
 {
 	t->fault.signo = SIGSYS;
 	t->attention = 1;
-	cpu_set_gpr(t->cpu, RAX, t->nr);
+	cpu_set_gpr(t->cpu, REG_NUMBER, t->nr);
 }
 
 const char *syscall_name(u64 nr)
@@ -169,14 +167,14 @@ static struct thread_call *note_call(struct thread *t)
 
 void syscall_dispatch(struct thread *t)
 {
-	static const u8 order[6] = {RDI, RSI, RDX, R10, R8, R9};
+	static const u8 order[6] = {REG_ARGS};
 	const struct syscall_row *row = &unknown;
 	struct thread_call *noted;
 	unsigned int i;
 	long ret;
 
-	t->again_rax = cpu_get_gpr(t->cpu, RAX);
-	t->nr = (u64)(s32)t->again_rax; /* as the kernel */
+	t->again_rax = cpu_get_gpr(t->cpu, REG_RESULT);
+	t->nr = (u64)(s32)cpu_get_gpr(t->cpu, REG_NUMBER); /* as the kernel */
 	t->again_entered = 0;
 	if (t->attention) {
 		go_back(t);
@@ -216,6 +214,6 @@ void syscall_dispatch(struct thread *t)
 	if (unlikely(t->trapped && ret == -ENOSYS))
 		raise_trapped(t);
 	else if (!t->regs_replaced)
-		cpu_set_gpr(t->cpu, RAX, (u64)ret);
+		cpu_set_gpr(t->cpu, REG_RESULT, (u64)ret);
 	perf_call_exit(t, ret);
 }

@@ -24,4 +24,14 @@ const char *syscall_name(u64 nr);
 /* Serves the call that the thread's registers ask for (DBT_SYSCALL). */
 void syscall_dispatch(struct thread *t);
 
+/*
+ * The call in a way that signals can interrupt: -EINTR or SYSCALL_AGAIN without that it was made, if *attention is set
+ * before the instruction at window_enter is executed. It is between window_begin and window_end; window_abort is where
+ * it goes on if a handler finds it in front of the instruction (trap_abort_window()).
+ */
+long syscall_window(const u64 *args, long nr, const u32 *attention);
+#pragma GCC visibility push(hidden)
+extern const char window_begin[], window_enter[], window_end[], window_abort[];
+#pragma GCC visibility pop
+
 #endif

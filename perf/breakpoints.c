@@ -10,7 +10,6 @@
 #include "perf/snapshot.h"
 #include "rt/string.h"
 
-#define EFLAGS_RF 0x10000u
 #define WIDEST 64u /* bytes of an access that the check in translated code looks at; see struct cpu */
 
 struct breakpoint {
@@ -175,7 +174,7 @@ static void hit(struct thread *t, const struct breakpoint *b, const struct snaps
 
 bool perf_must_step(const struct thread *t)
 {
-	return t->breakpoints && (t->cpu->rflags & EFLAGS_RF);
+	return t->breakpoints && (t->cpu->rflags & FLAGS_RESUME);
 }
 
 static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
@@ -200,10 +199,10 @@ void breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s)
 	struct insn in;
 
 	perf_regs(t->cpu, &s->before);
-	s->hit = t->cpu->rflags & EFLAGS_RF;
+	s->hit = t->cpu->rflags & FLAGS_RESUME;
 	if (!s->hit && hit_execution(t, &s->before)) {
 		s->hit = true;
-		t->cpu->rflags |= EFLAGS_RF;
+		t->cpu->rflags |= FLAGS_RESUME;
 	}
 	s->accesses = 0;
 	if (!t->cpu->watch_len || !guest_insn_decode(s->before.rip, &in))
@@ -241,40 +240,10 @@ static u64 next_hit(const struct breakpoint_step *s, const struct breakpoint *b,
 	return next;
 }
 
-/* How many iterations were done; 1 of an instruction that has none. */
-static u64 iterations(const struct breakpoint_step *s, const struct snapshot_regs *after)
-{
-	const struct isa_access *a = &s->access[0];
-	u64 left = after->gpr[RCX];
-
-	if (!a->step || a->count == 1)
-		return after->rip != s->before.rip;
-	/* With prefix 67 it counts in ecx. */
-	return a->count - (a->count == s->before.gpr[RCX] ? left : (u32)left);
-}
-
-/* The registers after the i-th of `done` iterations. */
-static void regs_between(const struct breakpoint_step *s, const struct snapshot_regs *after, u64 i, u64 done,
-			 struct snapshot_regs *out)
-{
-	static const u8 moving[] = {RCX, RSI, RDI};
-
-	*out = *after;
-	if (i + 1 == done)
-		return;
-	out->rip = s->before.rip;
-	for (u32 k = 0; k < ARRAY_SIZE(moving); k++) {
-		u64 from = s->before.gpr[moving[k]];
-		s64 by = (s64)(after->gpr[moving[k]] - from) / (s64)done;
-
-		out->gpr[moving[k]] = from + (u64)(by * (s64)(i + 1));
-	}
-}
-
 static void hit_data(struct thread *t, const struct breakpoint_step *s, const struct snapshot_regs *after)
 {
 	const struct breakpoints *list = t->breakpoints;
-	u64 done = iterations(s, after), at = 0, next;
+	u64 done = breakpoints_rounds(s, after), at = 0, next;
 	struct snapshot_regs regs;
 
 	for (; at < done; at++) {
@@ -284,7 +253,7 @@ static void hit_data(struct thread *t, const struct breakpoint_step *s, const st
 		at = next;
 		if (at == done)
 			return;
-		regs_between(s, after, at, done, &regs);
+		breakpoints_regs_between(s, after, at, done, &regs);
 		for (u32 i = 0; i < list->n; i++)
 			if (next_hit(s, &list->bp[i], at, at + 1) == at)
 				hit(t, &list->bp[i], &regs);
@@ -297,7 +266,7 @@ void breakpoints_end_slowly(struct thread *t, const struct breakpoint_step *s, e
 
 	perf_regs(t->cpu, &after);
 	if (s->hit && stop == DBT_INTERRUPT && after.rip == s->before.rip)
-		t->cpu->rflags |= EFLAGS_RF;
+		t->cpu->rflags |= FLAGS_RESUME;
 	if (s->accesses > 0)
 		hit_data(t, s, &after);
 }

@@ -28,7 +28,7 @@ struct sampler {
 
 void perf_regs(const struct cpu *cpu, struct snapshot_regs *out)
 {
-#pragma GCC unroll 16
+#pragma GCC unroll 32
 	for (u32 r = 0; r < ARRAY_SIZE(out->gpr); r++)
 		out->gpr[r] = cpu->gpr[r];
 	out->gpr[STOLEN] = cpu->stolen;
@@ -172,13 +172,14 @@ void perf_prepare_slowly(struct thread *t)
 /* The calls that regs' instruction, which is done, was inside of, innermost first. */
 static u32 read_calls(struct thread *t, const struct snapshot_regs *regs, struct cpu_call *out, u32 max)
 {
+	u64 sp = snapshot_sp(regs);
 	struct insn in;
 	bool returned;
 
 	if (!t->cpu->calls)
 		return 0;
-	returned = cpu_get_gpr(t->cpu, RSP) > regs->gpr[RSP] && guest_insn_decode(regs->rip, &in) && in.kind == ISA_RET;
-	return calls_read(t->cpu, regs->gpr[RSP], returned, out, max);
+	returned = cpu_get_gpr(t->cpu, REG_SP) > sp && guest_insn_decode(regs->rip, &in) && in.kind == ISA_RET;
+	return calls_read(t->cpu, sp, returned, out, max);
 }
 
 /*

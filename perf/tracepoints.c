@@ -66,17 +66,17 @@ static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 
 	sampling_result(t, &result, true);
 }
 
-/* The kernel has put -ENOSYS into rax when it looks at a call. */
+/* The kernel has put -ENOSYS into the result's register when it looks at a call. */
 void perf_call_enter_slowly(struct thread *t)
 {
 	struct snapshot_regs regs;
 
 	perf_regs(t->cpu, &regs);
-	if (t->put_off.rip == regs.rip && t->put_off.rsp == regs.gpr[RSP]) {
+	if (t->put_off.rip == regs.rip && t->put_off.rsp == regs.gpr[REG_SP]) {
 		t->put_off.rip = 0;
 		return;
 	}
-	regs.gpr[RAX] = -(u64)ENOSYS;
+	regs.gpr[REG_RESULT] = -(u64)ENOSYS;
 	tell(t, TRACE_RAW_ENTER, (s64)t->nr, t->args, &regs);
 	tell(t, TRACE_ENTER, (s64)t->nr, t->args, &regs);
 }
@@ -86,24 +86,24 @@ static void tell_exit(struct thread *t, s64 nr, u64 ret)
 	struct snapshot_regs regs;
 
 	perf_regs(t->cpu, &regs);
-	regs.gpr[RAX] = ret;
+	regs.gpr[REG_RESULT] = ret;
 	tell(t, TRACE_RAW_EXIT, nr, &ret, &regs);
 	tell(t, TRACE_EXIT, nr, &ret, &regs);
 }
 
 /*
- * Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put into
- * rax.
+ * Linux quirk: after rt_sigreturn the number of the call is not known any more, and its result is what it has put
+ * into the register.
  */
 void perf_call_exit_slowly(struct thread *t, long ret)
 {
 	if (ret == SYSCALL_AGAIN && !t->again_entered) {
 		t->put_off.rip = t->cpu->rip;
-		t->put_off.rsp = cpu_get_gpr(t->cpu, RSP);
+		t->put_off.rsp = cpu_get_gpr(t->cpu, REG_SP);
 	} else if (ret == SYSCALL_AGAIN) {
 		tell_exit(t, (s64)t->nr, -(u64)RESTARTSYS);
 	} else if (t->nr == __NR_rt_sigreturn) {
-		tell_exit(t, -1, cpu_get_gpr(t->cpu, RAX));
+		tell_exit(t, -1, cpu_get_gpr(t->cpu, REG_RESULT));
 	} else {
 		tell_exit(t, (s64)t->nr, (u64)ret);
 	}

@@ -20,6 +20,16 @@ int guest_exchange(gva dst, u64 old, u64 now) __attribute__((visibility("hidden"
 /* Copies a string of at most size - 1 bytes and terminates it. Returns its length, -14, or -36 (ENAMETOOLONG). */
 long guest_read_str(char *dst, gva src, size_t size);
 
+/*
+ * The copy that all of these are made of. Between guest_copy_begin and guest_copy_end the stack pointer is as on entry;
+ * guest_copy_fault returns -14. Copies of exactly 1, 2, 4 and 8 bytes are one access each, which makes them atomic if
+ * aligned (futex words, robust lists).
+ */
+#pragma GCC visibility push(hidden)
+int guest_copy(void *dst, const void *src, size_t n);
+extern const char guest_copy_begin[], guest_copy_end[], guest_copy_fault[];
+#pragma GCC visibility pop
+
 /* For the fault handler: where to continue if pc is inside one of the copy loops, else 0. */
 u64 guest_fault_fixup(u64 pc);
 

@@ -86,7 +86,7 @@ void lock_acquire(struct lock *l)
 	for (int spin = 0; spin < SPINS; spin++) {
 		if (!__atomic_load_n(&l->word, __ATOMIC_RELAXED) && cas(&l->word, 0, 1))
 			return;
-		__builtin_ia32_pause();
+		arch_pause();
 	}
 	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
 		sys4(__NR_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, 0);

@@ -23,13 +23,6 @@
 
 struct section_host section_host;
 
-/* rt/x86_64/section.S */
-u64 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top);
-void section_call(struct section *s, void (*work)(void *arg), void *arg);
-u32 section_mark(struct section_regs *regs) __attribute__((returns_twice));
-void section_restart(struct section *s) __attribute__((noreturn));
-void section_resume(const struct section_regs *regs) __attribute__((noreturn));
-
 _Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offsetof(struct section, kept) == 8 &&
 		       __builtin_offsetof(struct section, begin) == 16 &&
 		       __builtin_offsetof(struct section, called) == 80,
@@ -320,7 +313,7 @@ static bool spin_for(const struct section *s, struct slock *l, u64 *seen)
 	for (int spin = 0; spin < SPINS; spin += l->bias ? SPINS / 4 : 1) { /* each look at a bias is a barrier */
 		if (try_acquire(s, l, seen))
 			return true;
-		__builtin_ia32_pause();
+		arch_pause();
 	}
 	return false;
 }

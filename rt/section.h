@@ -53,6 +53,7 @@
 #define RT_SECTION_H
 
 #include "abi/types.h"
+#include "rt/arch.h"
 #include "rt/layout.h"
 #include "rt/lock.h"
 
@@ -229,7 +230,7 @@ void section_note(const void *p, u64 size);
 /* A store to noted memory that is not put back. */
 static inline __attribute__((always_inline)) void section_store(u64 *p, u64 value)
 {
-	__asm__ volatile("mov %1, %0" : "=m"(*p) : "r"(value));
+	arch_store(p, value);
 }
 
 /*

@@ -69,4 +69,16 @@ static inline void section_do_afters(const struct journal *j, bool committed)
  */
 void section_wait_for(struct section *s, u64 name, u32 round);
 
+/*
+ * Keeps the callee's registers and the stack from the caller's frame up to stack_top; returns how many bytes that are.
+ * Goes on here again when section_restart() is called: of the stack below the kept part, and of that, nothing is used.
+ */
+u64 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top);
+void section_restart(struct section *s) __attribute__((noreturn));
+/* Calls work(arg), where section_restart() leads to; see section_run(). */
+void section_call(struct section *s, void (*work)(void *arg), void *arg);
+/* 0, and 1 when section_resume() leads here again. Nothing of the stack is kept. */
+u32 section_mark(struct section_regs *regs) __attribute__((returns_twice));
+void section_resume(const struct section_regs *regs) __attribute__((noreturn));
+
 #endif

@@ -9,6 +9,7 @@
 #define RT_STATS_H
 
 #include "abi/types.h"
+#include "rt/arch.h"
 
 struct stats {
 #define STAT(name, text) u64 name;
@@ -24,7 +25,7 @@ struct stats *stats_self(void);
 /* One instruction: a signal handler adds too. */
 static inline void stats_add_own(u64 *p, u64 n)
 {
-	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(n) : "cc");
+	arch_add(p, n);
 }
 
 #define stat_add(name, n)                                                                                              \

@@ -1,10 +1,11 @@
 /*
  * Memory and string functions for the runtime. Hosted programs use the C library's.
  *
- * Sizes below 16 are moved with two overlapping words, sizes up to COPY_WORDS word by word, more with rep movsb, which
- * is the fastest way without vector registers. The build turns off the compiler's loop-to-memcpy transformation.
+ * Sizes below 16 are moved with two overlapping words, sizes up to COPY_WORDS word by word, more as the processor does
+ * it fastest without vector registers. The build turns off the compiler's loop-to-memcpy transformation.
  */
 #include "abi/types.h"
+#include "rt/arch.h"
 #define RT_STRING_DEFINED_HERE
 #include "rt/string.h"
 
@@ -51,7 +52,7 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 			*(any_u64 *)(d + i) = *(const any_u64 *)(s + i);
 		*(any_u64 *)(d + n - 8) = last;
 	} else {
-		__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+		arch_copy_up(d, s, n);
 	}
 	return dst;
 }
@@ -78,7 +79,7 @@ void *memmove(void *dst, const void *src, size_t n)
 		if ((uintptr_t)s - (uintptr_t)d >= n)
 			memcpy(dst, src, n);
 		else
-			__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+			arch_copy_up(d, s, n);
 	} else {
 		move_backward(d, s, n);
 	}
@@ -98,7 +99,7 @@ void *memset(void *dst, int c, size_t n)
 		while (n--)
 			d[n] = (u8)c;
 	} else {
-		__asm__ volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(c) : "memory");
+		arch_fill(d, (u8)c, n);
 	}
 	return dst;
 }

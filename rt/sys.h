@@ -7,21 +7,9 @@
 
 #include <asm/unistd.h>
 #include "abi/types.h"
+#include "rt/arch.h"
 
-static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
-{
-	long ret;
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
+/* long sys6(long nr, long a, ... long f) is the architecture's. */
 #define sys0(nr) sys6(nr, 0, 0, 0, 0, 0, 0)
 #define sys1(nr, a) sys6(nr, (long)(a), 0, 0, 0, 0, 0)
 #define sys2(nr, a, b) sys6(nr, (long)(a), (long)(b), 0, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/mm os/sig os/files os/task
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
-DEFS := -I. -I$(O)/gen -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
+DEFS := -I. -I$(O)/gen $(if $(filter none,$(ARCH)),-Itests/unit/skeleton) -DARCH=$(ARCH) -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 
 # The same source gives the same programs, whatever directory it is in.
 OPT_rel := -O2 -g -ffile-prefix-map=$(CURDIR)=.
@@ -23,9 +23,9 @@ LTO := $(LTO_$(MODE))
 
 # The runtime inside the guest: freestanding, no libc, no TLS, no vector registers. `rep stos` takes 30 cycles to begin.
 RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-builtin-printf -fPIE -fvisibility=hidden \
-	-mgeneral-regs-only -mno-red-zone -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
-	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns \
-	-mmemset-strategy=unrolled_loop:256:noalign,rep_8byte:-1:noalign
+	-mgeneral-regs-only -fno-stack-protector -fno-asynchronous-unwind-tables \
+	-fno-strict-aliasing -ffunction-sections -fno-tree-loop-distribute-patterns $(RTFLAGS_$(ARCH))
+RTFLAGS_x86_64 := -mno-red-zone -fcf-protection=none -mmemset-strategy=unrolled_loop:256:noalign,rep_8byte:-1:noalign
 # Everything hosted: the command, the unit tests, the generators.
 HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(if $(SAN),-DPCL_NO_NOTES) $(WARN) $(DEFS) -fno-strict-aliasing
 
@@ -36,8 +36,12 @@ NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-
 	--param asan-instrumentation-with-call-threshold=0
 NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session/session.c
 
-GEN := $(O)/gen/isa_tables.h
-RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/x86_64/*.c $(r)/x86_64/*.S))
+GEN := $(if $(filter x86_64,$(ARCH)),$(O)/gen/isa_tables.h)
+RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/$(ARCH)/*.c $(r)/$(ARCH)/*.S))
+# isa/ is one architecture's as a whole.
+ifneq ($(ARCH),x86_64)
+RT_SRC := $(filter-out isa/%,$(RT_SRC))
+endif
 NOTED_OBJ := $(O)/rt/noted.o
 RT_OBJ := $(patsubst %,$(O)/rt/%.o,$(filter-out $(NOTED_SRC),$(RT_SRC))) $(NOTED_OBJ)
 CLI_SRC := $(wildcard cli/*.c)
@@ -46,14 +50,14 @@ CMD := $(if $(filter tsan,$(MODE)),plain,host)
 CMD_SAN := $(if $(filter tsan,$(MODE)),,$(SAN))
 CLI_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(CLI_SRC))
 # Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
-HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu dbt model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/x86_64/section.S)) $(wildcard dbt/x86_64/*.[cS]))
+HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu dbt model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/$(ARCH)/*.[cS])))
 HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a
 CMD_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(HOST_SRC))
 CMD_LIB := $(O)/lib$(CMD).a
 
-.PHONY: all pcl clean check demo bench install deps
+.PHONY: all pcl objects clean check demo bench install deps
 all: pcl
 
 pcl: $(O)/pcl $(O)/pclrt
@@ -85,6 +89,11 @@ $(O)/plain/%.o: % | $(GEN)
 $(O)/pclrt: $(RT_OBJ)
 	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 -Wl,-z,noexecstack \
 		-Wl,--gc-sections -Wl,--no-relax -Wl,-e,rt_start -o $@ $(RT_OBJ)
+
+# The runtime of an architecture that is not whole yet.
+objects: $(O)/objects.o
+$(O)/objects.o: $(RT_OBJ)
+	$(CC) -nostdlib -r -o $@ $(RT_OBJ)
 
 $(HOST_LIB): $(HOST_OBJ)
 	rm -f $@ && ar rcs $@ $(HOST_OBJ)

@@ -1,6 +1,7 @@
 /* See dbt/calls.h. */
 #include "dbt/calls.h"
 #include "dbt/dbt.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/guest.h"
 
 #define POS ((s32)CPU_AT(calls_pos))

@@ -1,23 +1,9 @@
-/*
- * Writing host instructions. A struct emit is a cursor in the code cache; the caller has made sure that there is room
- * (a translated guest instruction takes at most EMIT_INSN_MAX bytes). Only the forms that the translator needs.
- */
-#ifndef DBT_EMIT_H
-#define DBT_EMIT_H
+/* Writing x86-64 instructions: only the forms that the translator needs. See dbt/emit.h. */
+#ifndef DBT_X86_64_EMIT_H
+#define DBT_X86_64_EMIT_H
 
-#include "abi/types.h"
 #include "cpu/cpu.h"
-#include "rt/string.h"
-
-#define EMIT_INSN_MAX 160
-
-struct emit {
-	u8 *p;
-	/* behind the last instruction's effect, where more follows that puts registers back; NULL: nothing does */
-	u8 *done;
-	/* the displacement of the last operand relative to rip, which a copy must change; NULL: noted, or none */
-	u8 *fix;
-};
+#include "dbt/emit.h"
 
 static inline void emit8(struct emit *e, u8 b)
 {
@@ -34,22 +20,6 @@ static inline void emit64(struct emit *e, u64 v)
 {
 	memcpy(e->p, &v, 8);
 	e->p += 8;
-}
-
-static inline void emit_bytes(struct emit *e, const u8 *bytes, size_t n)
-{
-	memcpy(e->p, bytes, n);
-	e->p += n;
-}
-
-static inline bool fits_s8(s64 v)
-{
-	return v == (s8)v;
-}
-
-static inline bool fits_s32(s64 v)
-{
-	return v == (s32)v;
 }
 
 /* ModRM (and displacement) for [stolen register + disp] with the given reg field. The register needs no SIB. */
@@ -150,56 +120,17 @@ static inline void emit_jmp_cpu(struct emit *e, s32 disp)
 }
 
 /*
- * The 32-bit displacement at `at` so that the instruction ending after it reaches `to`. Atomic if `at` crosses no line.
- */
-static inline void emit_patch_rel32(u8 *at, const u8 *to)
-{
-	s32 rel = (s32)(to - (at + 4));
-
-	__atomic_store_n((s32 *)at, rel, __ATOMIC_RELEASE);
-}
-
-/* jmp rel32 to a place that is known; returns the address of the displacement */
-static inline u8 *emit_jmp(struct emit *e, const u8 *to)
-{
-	emit8(e, 0xe9);
-	emit32(e, (u32)(to - (e->p + 4)));
-	return e->p - 4;
-}
-
-/* Multi-byte nops, as the manuals recommend them. */
-static inline void emit_nops(struct emit *e, unsigned n)
-{
-	static const u8 nop[9][9] = {
-		{0x90},
-		{0x66, 0x90},
-		{0x0f, 0x1f, 0x00},
-		{0x0f, 0x1f, 0x40, 0x00},
-		{0x0f, 0x1f, 0x44, 0x00, 0x00},
-		{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
-		{0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
-		{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-		{0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-	};
-
-	while (n) {
-		unsigned k = n < 9 ? n : 9;
-
-		emit_bytes(e, nop[k - 1], k);
-		n -= k;
-	}
-}
-
-/*
  * Pads so that a displacement that comes after `before` more bytes does not cross a cache line: other threads may run
  * the branch while it is patched.
  */
-static inline void emit_align_rel32(struct emit *e, unsigned before)
-{
-	unsigned at = ((uintptr_t)e->p + before) & 63;
+void emit_align_rel32(struct emit *e, unsigned before);
 
-	if (at > 60)
-		emit_nops(e, 64 - at);
-}
+/* Adds n to the word at disp in the running thread's struct cpu without touching the flags. */
+void emit_add_keeping_flags(struct emit *e, s32 disp, s32 n);
+/*
+ * The same, and goes elsewhere if the word is used up then, with rcx in spill[0]. Returns the address of the
+ * displacement.
+ */
+u8 *emit_test_keeping_flags(struct emit *e, s32 disp, s32 n);
 
 #endif

@@ -1,6 +1,7 @@
 /* What comes in front of checked code and of watched accesses: see dbt/trace.h. */
 #include "dbt/trace.h"
 #include "dbt/watch.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
 /*
@@ -51,7 +52,7 @@ void emit_check(void)
 	emit8(&tr.e, 0xeb);
 	over = tr.e.p++;
 	for (u32 i = 0; i < n; i++)
-		emit_patch_rel32(stale[i], tr.e.p);
+		emit_patch(stale[i], tr.e.p);
 	emit_load_cpu(&tr.e, RAX, CPU_AT(spill[0]));
 	emit_load_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 	emit_stop(EXIT_STALE, pc, 0);

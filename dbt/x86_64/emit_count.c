@@ -3,7 +3,58 @@
 #include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
+
+static void add_in_rcx(struct emit *e, s32 disp, s32 n)
+{
+	emit_store_cpu(e, RCX, CPU_AT(spill[0]));
+	emit_load_cpu(e, RCX, disp);
+	emit_lea_self(e, RCX, n);
+	emit_store_cpu(e, RCX, disp);
+}
+
+void emit_add_keeping_flags(struct emit *e, s32 disp, s32 n)
+{
+	add_in_rcx(e, disp, n);
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
+}
+
+u8 *emit_test_keeping_flags(struct emit *e, s32 disp, s32 n)
+{
+	u8 *out;
+
+	add_in_rcx(e, disp, n);
+	emit_load_top_byte_cpu(e, RCX, disp);
+	emit8(e, 0x48), emit8(e, 0xf7), emit8(e, 0xd1); /* not %rcx */
+	/* jrcxz over the jump */
+	emit8(e, 0xe3), emit8(e, 5);
+	emit8(e, 0xe9);
+	out = e->p;
+	emit32(e, 0);
+	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
+	return out;
+}
+
+/*
+ * Takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are kept.
+ */
+static void emit_take_back(bool spilled)
+{
+	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
+		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell), n = counting_taken(&tr.count, cell);
+
+		if (!n)
+			continue;
+		if (!spilled) {
+			emit_add_cpu(&tr.e, disp, -n);
+			continue;
+		}
+		emit_load_cpu(&tr.e, RCX, disp);
+		emit_lea_self(&tr.e, RCX, -n);
+		emit_store_cpu(&tr.e, RCX, disp);
+	}
+}
 
 void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled)
 {
@@ -23,7 +74,7 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 	struct emit hot = cold_begin(patch);
 	u32 id, to;
 
-	counting_take_back(&tr.e, &tr.count, spilled);
+	emit_take_back(spilled);
 	if (spilled)
 		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
 	emit_align_rel32(&tr.e, 1);
@@ -48,7 +99,7 @@ static void emit_add(s32 disp, s32 n, bool flags_dead)
 	if (flags_dead)
 		emit_add_cpu(&tr.e, disp, n);
 	else
-		counting_add_keeping_flags(&tr.e, disp, n);
+		emit_add_keeping_flags(&tr.e, disp, n);
 }
 
 /* Adds to the word, the status flags are dead. Returns the displacement of the jump that is made if it is used up. */
@@ -77,7 +128,7 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 	if (flags_dead)
 		patch = emit_add_and_test(disp, (s32)units);
 	else
-		patch = counting_test_keeping_flags(&tr.e, disp, (s32)units);
+		patch = emit_test_keeping_flags(&tr.e, disp, (s32)units);
 	rec_add(pc); /* where it goes on after a stop */
 	back = (u32)host_here();
 	id = cache_exit_new(EXIT_POLL, tr.frag, tr.variant, pc, NULL);
@@ -109,7 +160,7 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	if (flags_dead)
 		patch = emit_add_and_test(inc->disp, inc->n);
 	else
-		patch = counting_test_keeping_flags(&tr.e, inc->disp, inc->n);
+		patch = emit_test_keeping_flags(&tr.e, inc->disp, inc->n);
 	counting_made(&tr.count, inc);
 	rec_add(pc);
 	if (inc->down && tr.fine != NO_VARIANT)
@@ -132,5 +183,5 @@ void emit_not_taken(const struct guest_insn *gi)
 		return;
 	counting_not_taken(&tr.count);
 	rec_add(gi->pc + gi->in.len);
-	counting_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), -1);
+	emit_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), -1);
 }

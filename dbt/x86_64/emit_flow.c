@@ -7,6 +7,7 @@
 #include "dbt/lbr.h"
 #include "dbt/rewrite.h"
 #include "dbt/trace.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
 /* Scratch registers, whose record is to say RCX | RDX << 4. */
@@ -52,9 +53,9 @@ static void conditional_exit(u64 from, u64 target, u8 *patch)
 		emit_unspill();
 	}
 	if (counted && stops_at_limits())
-		used_up = counting_test_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
+		used_up = emit_test_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
 	else if (counted)
-		counting_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
+		emit_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), 1);
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	if (used_up)

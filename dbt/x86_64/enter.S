@@ -4,8 +4,8 @@
  *   int dbt_enter(struct cpu *cpu, u64 host)
  *
  * saves the C state, loads the guest's registers from *cpu and jumps to host. Translated code comes back through one of
- * the dbt_leave_* labels (by way of cpu->rt_fn) with all guest registers in place and CPU (the stolen register) = cpu + CPU_BASE: they are
- * saved to *cpu, the C state is restored and dbt_enter returns LEFT_*.
+ * the dbt_leave_* labels (by way of cpu->rt_fn) with all guest registers in place and CPU (the stolen register) = cpu +
+ * CPU_BASE: they are saved to *cpu, the C state is restored and dbt_enter returns LEFT_*.
  *
  * Between dbt_enter_check and dbt_enter_end *cpu is whole and untouched: a signal handler that interrupts there sets
  * rip to dbt_enter_abort (CPU is set already). Before, cpu->pending is still looked at.
@@ -68,7 +68,10 @@ dbt_enter_abort:
 	mov	$LEFT_INTERRUPT, %eax
 	jmp	restore
 
-/* Code of the guest's critical sections: not executed, and *cpu is as it was. In front of it is the signature that nearly all programs use. */
+/*
+ * Code of the guest's critical sections: not executed, and *cpu is as it was. In front of it is the signature that
+ * nearly all programs use.
+ */
 dbt_rseq_cs_signature:
 	.long	SIGNATURE
 dbt_rseq_cs_abort:

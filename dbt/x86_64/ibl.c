@@ -1,6 +1,7 @@
 /* See dbt/ibl.h. */
 #include "dbt/ibl.h"
 #include "dbt/translate.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
 /* `loop` is one fast operation on AMD's processors and slow microcode on Intel's; jrcxz is the other way round. */
@@ -121,7 +122,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 		if (cache.entry[before].landing_next == to) /* an image's page stays as it is */
 			return;
 		cache.entry[before].landing_next = to;
-		emit_patch_rel32(code_at(cache.entry[before].landing_miss), host);
+		emit_patch(code_at(cache.entry[before].landing_miss), host);
 	} else {
 		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);
 	}

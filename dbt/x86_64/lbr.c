@@ -1,5 +1,6 @@
 /* See dbt/lbr.h. */
 #include "dbt/lbr.h"
+#include "dbt/x86_64/emit.h"
 
 #include "rt/string.h"
 

@@ -1,6 +1,7 @@
 /* See dbt/rewrite.h. */
 #include "dbt/rewrite.h"
 #include "dbt/code_memory.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
 #define STOLEN_BIT (1u << STOLEN)

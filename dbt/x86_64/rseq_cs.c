@@ -8,6 +8,7 @@
 #include "dbt/run.h"
 #include "dbt/stop.h"
 #include "dbt/trace.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
 #include "rt/log.h"

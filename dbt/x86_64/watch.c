@@ -1,6 +1,7 @@
 /* See dbt/watch.h. */
 #include "dbt/watch.h"
 #include "dbt/dbt.h"
+#include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
 #define PFX_67 8

@@ -121,7 +121,7 @@ int vma_lookup(gva addr, struct vma *out)
 		struct vma_pos p;
 
 		if (seq & 1) {
-			__builtin_ia32_pause();
+			arch_pause();
 			continue;
 		}
 		p = vma_above(addr);

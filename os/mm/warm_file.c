@@ -326,7 +326,7 @@ void warm_file_write(struct warm_header *h)
 		sys3(__NR_unlinkat, cache_dir(), name, 0);
 		return;
 	}
-	rt_snprintf(temporary, sizeof(temporary), "%s.%lx", name, now_ns() ^ (u64)__builtin_ia32_rdtsc());
+	rt_snprintf(temporary, sizeof(temporary), "%s.%lx", name, now_ns() ^ arch_ticks());
 	fd = sys4(__NR_openat, cache_dir(), temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  S_IRUSR | S_IWUSR);
 	if (fd < 0)

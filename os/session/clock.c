@@ -1,5 +1,4 @@
 /* See clock.h. */
-#include <cpuid.h>
 #include <elf.h>
 #include <linux/time.h>
 #include "event/host.h"
@@ -11,7 +10,6 @@
 
 #define NS 1000000000ul
 #define MEASURE_NS 3000000ul /* two pairs of clocks this far apart give the rate to some 15 ppm */
-#define INVARIANT_TSC 0x100  /* cpuid 80000007, edx */
 
 /* ---- the host's vDSO ---- */
 
@@ -85,9 +83,7 @@ bool clock_tsc_trusted(void)
 
 static bool tsc_is_clock(void)
 {
-	u32 a, b, c, d = 0;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & INVARIANT_TSC) && arena()->clock.tsc_trusted;
+	return clock_tsc_constant() && arena()->clock.tsc_trusted;
 }
 
 static u32 measure(const struct clock_pair *start)

@@ -9,6 +9,7 @@
 #define OS_CLOCK_H
 
 #include "abi/types.h"
+#include "rt/arch.h"
 
 /* Both clocks at one moment. */
 struct clock_pair {
@@ -24,6 +25,8 @@ struct session_clock {
 enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT_FIRST };
 #define CLOCK_SHIFT 31
 
+/* The processor says that it counts at one rate, whatever else changes. */
+bool clock_tsc_constant(void);
 /* Asks the kernel, for session_clock.tsc_trusted. */
 bool clock_tsc_trusted(void);
 
@@ -32,7 +35,7 @@ bool clock_vdso_is_at(u64 base);
 
 static inline u64 clock_tsc(void)
 {
-	return __builtin_ia32_rdtsc();
+	return arch_ticks();
 }
 
 /* The pair that was read fastest of several: `mono` gives CLOCK_MONOTONIC in ns. */

@@ -137,7 +137,7 @@ void signal_barrier(void)
 	    !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
 		return;
 	for (u32 i = 0; i < BARRIER_PAUSES; i++)
-		__builtin_ia32_pause();
+		arch_pause();
 }
 
 /*

@@ -22,7 +22,6 @@
 #define CLOCK_OF_THREAD 6 /* in a clock id made from a thread id: per thread, scheduler time */
 #define CLOCK_OF_PROCESS 2 /* from a process id */
 #define CAP_PERFMON_	38
-#define GETCPU_SELECTOR 0x7b
 
 /* The kernel's struct rusage. */
 struct krusage {
@@ -332,15 +331,12 @@ bool host_cpu_online(u32 cpu)
 	return cpu < host_nr_cpus() && (arena()->cpus.online[cpu / 64] >> (cpu % 64) & 1);
 }
 
-/* x86-64 Linux keeps the CPU's number in a segment's limit: what the vDSO's getcpu reads. */
 u32 host_current_cpu(void)
 {
-	u32 cpu = 0, limit;
-	bool ok;
+	u32 cpu = 0;
 
-	__asm__("lsl %2, %1" : "=@ccz"(ok), "=r"(limit) : "r"(GETCPU_SELECTOR));
-	if (likely(ok))
-		return limit & 0xfff;
+	if (likely(arch_current_cpu(&cpu)))
+		return cpu;
 	sys3(__NR_getcpu, &cpu, 0, 0);
 	return cpu;
 }

@@ -2,7 +2,8 @@
  * One guest thread, private to its memory: struct thread with the runtime's stacks, at LAYOUT_THREADS + n *
  * THREAD_AREA.
  *
- *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct cpu][bank]
+ *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct
+ *          cpu][bank]
  *
  * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
  * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
@@ -16,6 +17,7 @@
 #include "cpu/cpu.h"
 #include "os/session/arena.h"
 #include "os/session/facts.h"
+#include "rt/arch.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/section.h"
@@ -176,9 +178,8 @@ struct thread {
 /* The thread whose runtime or alternate stack this code runs on; NULL on the stack that the kernel made for exec. */
 static inline struct thread *thread_current(void)
 {
-	u64 sp;
+	u64 sp = arch_stack_pointer();
 
-	__asm__("mov %%rsp, %0" : "=r"(sp));
 	if (sp < LAYOUT_THREADS || sp >= LAYOUT_DBT)
 		return NULL;
 	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
@@ -187,10 +188,7 @@ static inline struct thread *thread_current(void)
 /* The same on one of those stacks for sure. */
 static inline struct thread *thread_own(void)
 {
-	u64 sp;
-
-	__asm__("mov %%rsp, %0" : "=r"(sp));
-	return (struct thread *)(ALIGN_DOWN(sp, THREAD_AREA) + THREAD_STRUCT);
+	return (struct thread *)(ALIGN_DOWN(arch_stack_pointer(), THREAD_AREA) + THREAD_STRUCT);
 }
 
 static inline u64 thread_area(const struct thread *t)

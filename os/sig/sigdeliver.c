@@ -8,6 +8,7 @@
 #include "os/sig/rseq.h"
 #include "os/sig/signal.h"
 #include "os/sig/sigtime.h"
+#include "os/sig/trap.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
@@ -16,12 +17,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define ACTION_DFL	   0
-#define ACTION_IGN	   1
-#define SS_AUTODISARM_	   (1u << 31)
-#define SS_DISABLE_	   2u
-#define TRAP_NO_PAGE_FAULT 14
-#define EFLAGS_RF	   0x10000u
+#define ACTION_DFL 0
+#define ACTION_IGN 1
 
 /* The set that decides whether a signal is deliverable now. */
 static u64 mask_now(const struct thread *t)
@@ -38,36 +35,9 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 	info->code = code;
 	info->addr = addr;
 	t->fault.signo = signo;
-	if (trap_no) {
-		t->trap_no = trap_no;
-		t->trap_err = err;
-		if (trap_no == TRAP_NO_PAGE_FAULT)
-			t->trap_cr2 = addr;
-		t->cpu->rflags |= EFLAGS_RF; /* as faults push it */
-	}
+	if (trap_no)
+		trap_set(t, trap_no, err, addr);
 	t->attention = 1;
-}
-
-/*
- * The first process of a pid namespace does not hear of the signal that is sent to it, but an exception of its own ends
- * it. SIGBUS and those that are no exceptions are left.
- */
-static void die_by_exception(int signo)
-{
-	switch (signo) {
-	case SIGSEGV:
-		__asm__ volatile("hlt");
-		break;
-	case SIGILL:
-		__asm__ volatile("ud2");
-		break;
-	case SIGTRAP:
-		__asm__ volatile("int3");
-		break;
-	case SIGFPE:
-		__asm__ volatile("xor %%eax, %%eax; div %%eax" : : : "eax", "edx", "cc");
-		break;
-	}
 }
 
 void signal_die(struct thread *t, int signo)
@@ -76,7 +46,7 @@ void signal_die(struct thread *t, int signo)
 
 	if (unlikely(t->strict)) {
 		signal_host_mask(~0ul); /* a blocked exception ends the process */
-		die_by_exception(signo);
+		trap_raise(signo);
 	}
 	signal_end_begins(t);
 	group_quiesce(t);
@@ -85,8 +55,11 @@ void signal_die(struct thread *t, int signo)
 	if (sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo) == -EAGAIN)
 		sys2(__NR_kill, sys0(__NR_getpid), signo); /* which needs no place in the queue */
 	signal_host_mask(SIG_ALL_ASYNC & ~SIG_BIT(signo));
-	/* Only the first process of a pid namespace survives that. */
-	die_by_exception(signo);
+	/*
+	 * Only the first process of a pid namespace survives that: it does not hear of the signal that is sent to it,
+	 * but an exception of its own ends it. SIGBUS and those that are no exceptions are left.
+	 */
+	trap_raise(signo);
 	for (;;)
 		sys1(__NR_exit_group, 128 + signo);
 }

@@ -22,7 +22,9 @@
 #include "abi/types.h"
 #include "os/session/fence.h"
 #include "os/session/thread.h"
+#include "rt/arch.h"
 #include "rt/lock.h"
+#include ARCH_HEADER(os/sig, frame.h)
 
 #define SIG_NUMBERS 64
 #define SIG_NEVER_BLOCKED (SIG_FORCED | SIG_BIT(SIG_KICK))
@@ -41,26 +43,6 @@ struct sighand {
 	u32 fatal_caught; /* group 3 above is in force */
 	u64 known;	  /* SIG_BITs of the signals whose action has been asked of the kernel or set */
 	struct ksigaction act[SIG_NUMBERS + 1];
-};
-
-/* The kernel's struct sigcontext as an array: the order of REG_R8 .. REG_CR2 of the C library. */
-enum {
-	GREG_R8, GREG_R9, GREG_R10, GREG_R11, GREG_R12, GREG_R13, GREG_R14, GREG_R15, GREG_RDI, GREG_RSI, GREG_RBP,
-	GREG_RBX, GREG_RDX, GREG_RAX, GREG_RCX, GREG_RSP, GREG_RIP, GREG_EFL, GREG_CSGSFS, GREG_ERR, GREG_TRAPNO,
-	GREG_OLDMASK, GREG_CR2, GREG_NR
-};
-
-struct kucontext {
-	u64 flags, link;
-	struct {
-		u64 sp;
-		s32 flags, pad;
-		u64 size;
-	} stack;
-	u64 greg[GREG_NR];
-	u64 fpstate;
-	u64 reserved[8];
-	u64 sigmask;
 };
 
 /* Once per process image, by the first thread: its mask and actions as the kernel kept them over exec. */
@@ -131,8 +113,14 @@ int sigframe_init(void); /* 0, or -errno if the CPU's vector state is unsupporte
 int sigframe_push(struct thread *t, int signo, const struct ksigaction *act, const struct taken_signal *sig);
 /* 0, or -EFAULT if the frame is bad; may have changed the mask then. */
 int sigframe_pop(struct thread *t);
+
+/* os/sig/altstack.c */
+#define SS_ONSTACK_ 1u
+#define SS_DISABLE_ 2u
+#define SS_AUTODISARM_ (1u << 31)
 int sigaltstack_set(struct thread *t, u64 sp, u64 size, u32 flags, u64 guest_sp);
-u32 sigaltstack_state(const struct thread *t, u64 guest_sp);
+u32 sigaltstack_state(const struct thread *t, u64 guest_sp); /* SS_DISABLE_, SS_ONSTACK_, or 0: it is free */
+bool sigaltstack_has(const struct thread *t, u64 sp);
 
 /*
  * Installed in the kernel: os/sig/signal.c and os/x86_64/start.S. Hidden, so that their addresses are known without a

@@ -62,7 +62,7 @@ static void over(struct thread *t)
 /* The stack pointer is below the frame of the outermost handler, on the stack that the frame is on. */
 static bool is_inside(const struct thread *t)
 {
-	u64 sp = cpu_get_gpr(t->cpu, RSP);
+	u64 sp = cpu_get_gpr(t->cpu, REG_SP);
 
 	if (!t->sigtime.stack && sp - t->altstack.sp < t->altstack.size)
 		return true;
@@ -84,7 +84,7 @@ void sigtime_begin(struct thread *t, u32 cause)
 
 void sigtime_entered(struct thread *t)
 {
-	u64 sp = cpu_get_gpr(t->cpu, RSP);
+	u64 sp = cpu_get_gpr(t->cpu, REG_SP);
 
 	if (!t->sigtime.cause || t->sigtime.frame)
 		return;
@@ -94,7 +94,7 @@ void sigtime_entered(struct thread *t)
 
 void sigtime_returns(struct thread *t)
 {
-	if (t->sigtime.cause && cpu_get_gpr(t->cpu, RSP) - 8 == t->sigtime.frame) /* the return address is popped */
+	if (t->sigtime.cause && cpu_get_gpr(t->cpu, REG_SP) - SIGFRAME_POPPED == t->sigtime.frame)
 		t->sigtime.frame = 0;
 }
 

@@ -23,6 +23,7 @@
 #include "os/session/session.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
+#include "os/task/clone.h"
 #include "os/task/split.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
@@ -34,11 +35,6 @@
 /* Members of different pid namespaces find each other by it. */
 #define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
 #define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
-
-/* os/x86_64/start.S */
-long clone_onto(u64 flags, u64 ptid, u64 ctid, u64 tls, void *stack_top, struct thread *child);
-long clone3_onto(struct clone_args *args, u64 size, void *stack_top, struct thread *child);
-void clone_child(struct thread *t) __attribute__((noreturn));
 
 /* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
 struct request {
@@ -86,9 +82,9 @@ static void begin_cpu(struct cpu *cpu, const struct task *task, const struct req
 	cpu->slot = task_slot(task);
 	cpu->pending = cpu->variant = 0;
 	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
-	cpu_set_gpr(cpu, RAX, 0);
+	cpu_set_gpr(cpu, REG_RESULT, 0);
 	if (rq->stack)
-		cpu_set_gpr(cpu, RSP, rq->stack);
+		cpu_set_gpr(cpu, REG_SP, rq->stack);
 }
 
 /* What a child inherits of the parent's private state. The alternate stack stays with vfork and fork only. */

@@ -32,7 +32,6 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RFLAGS_AT_START	    0x202	    /* IF and the bit that is always one */
 #define LOW_RANDOM	    0x4000000ul	    /* with --aslr: images move by less than that, */
 #define TOP_RANDOM	    0x10000000000ul /* the mmap area, */
 #define STACK_RANDOM	    0x400000ul	    /* the stack, */
@@ -387,11 +386,11 @@ static void set_comm(struct task *task, const char *exe)
 
 static void set_registers(struct cpu *cpu, gva rip, gva rsp)
 {
-	for (unsigned i = 0; i < 16; i++)
+	for (unsigned i = 0; i < CPU_GPRS; i++)
 		cpu_set_gpr(cpu, i, 0);
-	cpu_set_gpr(cpu, RSP, rsp);
+	cpu_set_gpr(cpu, REG_SP, rsp);
 	cpu->rip = rip;
-	cpu->rflags = RFLAGS_AT_START;
+	cpu->rflags = FLAGS_FIXED;
 }
 
 /*

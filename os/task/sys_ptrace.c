@@ -10,8 +10,8 @@
 #include "os/session/process.h"
 #include "os/session/session.h"
 #include "os/syscall.h"
+#include "os/task/registers.h"
 #include "rt/guest.h"
-#include "rt/layout.h"
 #include "rt/refuse.h"
 #include "rt/sys.h"
 
@@ -28,28 +28,6 @@ static const struct cpu *shared_cpu(struct thread *t, s32 tid)
 	return cpu;
 }
 
-/* struct user_regs_struct as an array. */
-enum { USER_RIP = 16, USER_EFLAGS = 18, USER_REGS = 27 };
-
-/* Where it has the general registers, in the order of RAX .. R15. */
-static const u8 user_reg[16] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
-
-/*
- * Registers of a stopped thread as its program has them. In translated code all but the stolen one and rip are in
- * place: rip then stays that of the last time in the runtime.
- */
-static void show_guest(u64 *regs, const struct cpu *cpu)
-{
-	bool in_cache = regs[USER_RIP] >= LAYOUT_CACHE && regs[USER_RIP] < LAYOUT_CACHE + LAYOUT_CACHE_SIZE;
-
-	regs[USER_RIP] = cpu->rip;
-	for (unsigned i = 0; i < ARRAY_SIZE(user_reg); i++)
-		if (!in_cache || i == STOLEN)
-			regs[user_reg[i]] = cpu_get_gpr(cpu, i);
-	if (!in_cache)
-		regs[USER_EFLAGS] = cpu->rflags;
-}
-
 static long get_regs(s32 tid, const struct cpu *cpu, gva to, u64 size)
 {
 	u64 regs[USER_REGS];
@@ -57,7 +35,7 @@ static long get_regs(s32 tid, const struct cpu *cpu, gva to, u64 size)
 
 	if (ret)
 		return ret;
-	show_guest(regs, cpu);
+	registers_show(regs, cpu);
 	return guest_write(to, regs, MIN(size, sizeof(regs)));
 }
 

@@ -1,5 +1,5 @@
 /* See cpuid.h. */
-#include "os/cpuid.h"
+#include "os/x86_64/cpuid.h"
 
 #include <asm-generic/errno-base.h>
 #include "dbt/code_memory.h"

@@ -1,5 +1,5 @@
 /* See far_return.h. */
-#include "os/far_return.h"
+#include "os/x86_64/far_return.h"
 
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -106,7 +106,7 @@ static bool iret(struct thread *t, u32 size)
 
 void far_return_emulate(struct thread *t)
 {
-	u64 traced = t->cpu->rflags & TRAP_FLAG;
+	u64 traced = t->cpu->rflags & FLAGS_STEP;
 	struct snapshot_regs before;
 	struct insn in;
 	bool done;

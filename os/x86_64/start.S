@@ -24,8 +24,8 @@ rt_start:
  * long syscall_window(const u64 *args, long nr, const u32 *attention)
  *
  * A signal handler that interrupts between window_begin and window_enter moves rip to window_abort, so that the system
- * call is not entered after a signal was taken. There, rcx tells whether the kernel had been entered and wants a restart
- * (rcx == window_end, as the instruction leaves it) or not yet (0).
+ * call is not entered after a signal was taken. There, rcx tells whether the kernel had been entered and wants a
+ * restart (rcx == window_end, as the instruction leaves it) or not yet (0).
  */
 	.globl	syscall_window, window_begin, window_enter, window_end, window_abort
 	.type	syscall_window, @function
@@ -90,7 +90,10 @@ clone3_onto:
 	ret
 	.size	clone3_onto, . - clone3_onto
 
-/* long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a): the new thread goes to apart_begin(a) on that stack. */
+/*
+ * long apart_clone(u64 flags, u32 *tid, u64 stack_top, struct apart *a): the new thread goes to apart_begin(a) on that
+ * stack.
+ */
 	.globl	apart_clone
 	.type	apart_clone, @function
 apart_clone:
@@ -111,8 +114,8 @@ apart_clone:
 	.size	apart_clone, . - apart_clone
 
 /*
- * What the kernel calls: signal_host_handler() with clean flags. The kernel clears DF and TF for a handler, but leaves the
- * guest's AC, with which C code would fault.
+ * What the kernel calls: signal_host_handler() with clean flags. The kernel clears DF and TF for a handler, but leaves
+ * the guest's AC, with which C code would fault.
  */
 	.globl	signal_entry
 	.type	signal_entry, @function

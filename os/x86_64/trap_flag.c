@@ -10,12 +10,11 @@
 #include "rt/guest.h"
 
 #define TRAP_DEBUG 1
-#define EFLAGS_RF 0x10000ul
 
 void trap_flag_raise(struct thread *t)
 {
 	signal_fault(t, SIGTRAP, TRAP_TRACE, t->cpu->rip, TRAP_DEBUG, 0);
-	t->cpu->rflags &= ~EFLAGS_RF; /* it is a trap, no fault */
+	t->cpu->rflags &= ~(u64)FLAGS_RESUME; /* it is a trap, no fault */
 }
 
 /* What the instruction has pushed shows the flag. */
@@ -25,7 +24,7 @@ static void show_pushed(struct thread *t)
 	u16 flags;
 
 	if (!guest_read(&flags, at, sizeof(flags))) {
-		flags |= TRAP_FLAG;
+		flags |= FLAGS_STEP;
 		guest_write(at, &flags, sizeof(flags));
 	}
 }
@@ -47,9 +46,9 @@ enum dbt_stop trap_flag_step(struct thread *t, struct dbt_fault *fault)
 	if (done && kind == ISA_PUSHF)
 		show_pushed(t);
 	if (!done || kind != ISA_POPF) /* one that sets the flag again has not been executed */
-		t->cpu->rflags |= TRAP_FLAG;
+		t->cpu->rflags |= FLAGS_STEP;
 	if (stop == DBT_SYSCALL)
-		cpu_set_gpr(t->cpu, R11, cpu_get_gpr(t->cpu, R11) | TRAP_FLAG);
+		cpu_set_gpr(t->cpu, R11, cpu_get_gpr(t->cpu, R11) | FLAGS_STEP);
 	if (done)
 		trap_flag_raise(t);
 	return stop;

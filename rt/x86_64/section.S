@@ -10,8 +10,8 @@
 /*
  * u32 section_save(struct section_regs *regs, char *kept_stack, u64 stack_top)
  *
- * Keeps the callee's registers and the stack from the caller's frame up to stack_top; returns how many bytes that are. Goes on here
- * again when section_restart() is called.
+ * Keeps the callee's registers and the stack from the caller's frame up to stack_top; returns how many bytes that are.
+ * Goes on here again when section_restart() is called.
  */
 	.globl	section_save
 	.type	section_save, @function
@@ -40,7 +40,10 @@ section_save:
 	ret
 	.size	section_save, . - section_save
 
-/* void section_call(struct section *s, void (*work)(void *arg), void *arg): see section_run(). section_restart() leads to 1. */
+/*
+ * void section_call(struct section *s, void (*work)(void *arg), void *arg): see section_run(). section_restart() leads
+ * to 1.
+ */
 	.globl	section_call
 	.type	section_call, @function
 section_call:
@@ -69,7 +72,10 @@ section_call:
 	ret
 	.size	section_call, . - section_call
 
-/* u32 section_mark(struct section_regs *regs): 0, and 1 when section_resume() leads here again. Nothing of the stack is kept. */
+/*
+ * u32 section_mark(struct section_regs *regs): 0, and 1 when section_resume() leads here again. Nothing of the stack is
+ * kept.
+ */
 	.globl	section_mark
 	.type	section_mark, @function
 section_mark:
@@ -87,7 +93,10 @@ section_mark:
 	ret
 	.size	section_mark, . - section_mark
 
-/* void section_restart(struct section *s). The stack below the kept part is free, and so is the part itself: nothing is pushed until it is back. */
+/*
+ * void section_restart(struct section *s). The stack below the kept part is free, and so is the part itself: nothing is
+ * pushed until it is back.
+ */
 	.globl	section_restart
 	.type	section_restart, @function
 section_restart:

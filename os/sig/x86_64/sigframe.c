@@ -17,12 +17,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RED_ZONE       128
-#define SA_RESTORER_   0x04000000u
-#define SS_ONSTACK_    1u
-#define SS_DISABLE_    2u
-#define SS_AUTODISARM_ (1u << 31)
-#define MINSIGSTKSZ_   2048
+#define RED_ZONE     128
+#define SA_RESTORER_ 0x04000000u
 
 /* uc_flags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS. */
 #define UC_FLAGS 7
@@ -215,38 +211,6 @@ static int vector_pop(struct thread *t, gva at)
 	return 0;
 }
 
-/* The kernel's __on_sig_stack(). */
-static bool on_altstack(const struct thread *t, u64 sp)
-{
-	return sp > t->altstack.sp && sp - t->altstack.sp <= t->altstack.size;
-}
-
-u32 sigaltstack_state(const struct thread *t, u64 guest_sp)
-{
-	if (!t->altstack.size)
-		return SS_DISABLE_;
-	return !(t->altstack.flags & SS_AUTODISARM_) && on_altstack(t, guest_sp) ? SS_ONSTACK_ : 0;
-}
-
-int sigaltstack_set(struct thread *t, u64 sp, u64 size, u32 flags, u64 guest_sp)
-{
-	u32 mode = flags & ~SS_AUTODISARM_;
-
-	if (sigaltstack_state(t, guest_sp) == SS_ONSTACK_)
-		return -EPERM;
-	if (mode != SS_DISABLE_ && mode != SS_ONSTACK_ && mode != 0)
-		return -EINVAL;
-	if (mode == SS_DISABLE_) {
-		sp = size = 0;
-	} else if (size < MINSIGSTKSZ_) {
-		return -ENOMEM;
-	}
-	t->altstack.sp = sp;
-	t->altstack.size = size;
-	t->altstack.flags = flags;
-	return 0;
-}
-
 static void context_save(const struct thread *t, u64 *g)
 {
 	static const u8 order[] = {R8, R9, R10, R11, R12, R13, R14, R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP};
@@ -287,7 +251,7 @@ static int place_frame(const struct thread *t, const struct ksigaction *act, gva
 	}
 	*vec = ALIGN_DOWN(sp - vector.size - MAGIC2_SIZE, 64);
 	*frame = ALIGN_DOWN(*vec - sizeof(struct rt_sigframe), 16) - 8;
-	return (nested || entering) && !on_altstack(t, *frame) ? -EFAULT : 0;
+	return (nested || entering) && !sigaltstack_has(t, *frame) ? -EFAULT : 0;
 }
 
 int sigframe_push(struct thread *t, int signo, const struct ksigaction *act, const struct taken_signal *sig)
@@ -339,28 +303,4 @@ int sigframe_pop(struct thread *t)
 	/* Linux quirk: what sigaltstack() would refuse is ignored here. */
 	sigaltstack_set(t, f.uc.stack.sp, f.uc.stack.size, (u32)f.uc.stack.flags, cpu_get_gpr(t->cpu, RSP));
 	return 0;
-}
-
-long sys_sigaltstack(struct thread *t, const u64 *a)
-{
-	u64 sp = cpu_get_gpr(t->cpu, RSP);
-	struct {
-		u64 sp;
-		s32 flags, pad;
-		u64 size;
-	} new, old;
-	int ret;
-
-	if (a[0] && guest_read(&new, a[0], sizeof(new)))
-		return -EFAULT;
-	memset(&old, 0, sizeof(old));
-	old.sp = t->altstack.sp;
-	old.size = t->altstack.size;
-	old.flags = (s32)(sigaltstack_state(t, sp) | (t->altstack.flags & SS_AUTODISARM_));
-	if (a[0]) {
-		ret = sigaltstack_set(t, new.sp, new.size, (u32) new.flags, sp);
-		if (ret)
-			return ret;
-	}
-	return a[1] && guest_write(a[1], &old, sizeof(old)) ? -EFAULT : 0;
 }

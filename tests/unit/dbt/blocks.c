@@ -165,13 +165,13 @@ static void test_landings(void)
 /* ---- places ---- */
 
 /* gregs of ucontext, in the order of our register numbers. */
-static const u8 greg_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
+static const u8 word_of[16] = {13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7};
 
 static void host_context(u64 greg[23], u64 host)
 {
 	memset(greg, 0, 23 * sizeof(u64));
 	for (u32 r = 0; r < 16; r++)
-		greg[greg_of[r]] = 0x1000 + r;
+		greg[word_of[r]] = 0x1000 + r;
 	greg[16] = host;
 	greg[17] = 0x246;
 }
@@ -236,7 +236,7 @@ static void test_places(void)
 			;
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), insns);
 		expect_long(cpu->rip, CODE + at[insns]);
-		expect(greg[greg_of[STOLEN]] == (u64)cpu + CPU_BASE && !cache_contains(greg[16]));
+		expect(greg[word_of[STOLEN]] == (u64)cpu + CPU_BASE && !cache_contains(greg[16]));
 	}
 	cpu_clear_bank(cpu);
 }

@@ -1,0 +1,30 @@
+/* Exceptions: what a handler's machine context (GREG_*, cpu/regs.h) says of one, and what it can change. */
+#ifndef OS_TRAP_H
+#define OS_TRAP_H
+
+#include "os/session/thread.h"
+
+/* A write to memory that may not be written, at *addr. */
+bool trap_is_write(int signo, const u64 *greg, gva *addr);
+
+/* Notes in the thread what signal frames show of the exception; the same of one that is not the processor's. */
+void trap_note(struct thread *t, const u64 *greg);
+void trap_set(struct thread *t, u64 trap_no, u64 err, u64 addr);
+
+/* After the handler the processor executes one instruction and traps; that was this trap. */
+void trap_step(struct thread *t, u64 *greg);
+void trap_stepped(struct thread *t, u64 *greg);
+/* Another one came in its place. */
+void trap_step_ends(struct thread *t, u64 *greg);
+
+/* In the window before the system call (os/x86_64/start.S): out of it, as if the instruction had not been reached. */
+bool trap_abort_window(struct thread *t, u64 *greg);
+/* It is that of signal_mask_by_trap(): goes on behind it. */
+bool trap_is_of_mask(u64 *greg);
+
+void trap_dump(const u64 *greg);
+
+/* Raises SIGSEGV, SIGILL, SIGTRAP or SIGFPE by an instruction; returns if it is blocked or none of these. */
+void trap_raise(int signo);
+
+#endif

@@ -1,0 +1,59 @@
+/* See os/emulate.h. */
+#include "os/emulate.h"
+#include <asm/siginfo.h>
+#include <asm/signal.h>
+#include "os/sig/signal.h"
+#include "os/trap_flag.h"
+#include "os/x86_64/cpuid.h"
+#include "os/x86_64/far_return.h"
+#include "perf/perf.h"
+
+#define TRAP_INVALID_OPCODE 6
+#define TRAP_PROTECTION	    13
+#define TRAP_PAGE_FAULT	    14
+#define PF_USER_FETCH	    0x14 /* error code: user mode, instruction fetch */
+
+void emulate_fetch_fault(struct thread *t, const struct dbt_fault *f)
+{
+	u64 high = f->addr >> 47;
+
+	if (high != 0 && high != 0x1ffff) /* not canonical: a general protection fault */
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+	else if (f->signo == SIGILL)
+		signal_fault(t, SIGILL, f->code, f->addr, TRAP_INVALID_OPCODE, 0);
+	else
+		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));
+}
+
+/* An instruction was done here, or (err) may not be. */
+static void emulated(struct thread *t, int err)
+{
+	if (err)
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
+	else if (trap_flag_is_set(t))
+		trap_flag_raise(t);
+}
+
+void emulate(struct thread *t, enum dbt_stop stop)
+{
+	switch (stop) {
+	case DBT_SYSENTER:
+		/* As a kernel without IA32 emulation: the vector of int 0x80 is not the user's. */
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
+		break;
+	case DBT_RDPMC:
+		emulated(t, perf_rdpmc(t));
+		break;
+	case DBT_CPUID:
+		emulated(t, cpuid_emulate(t));
+		break;
+	case DBT_XGETBV:
+		emulated(t, xgetbv_emulate(t));
+		break;
+	case DBT_EMULATE:
+		far_return_emulate(t);
+		break;
+	default:
+		break;
+	}
+}
