@@ -31,6 +31,7 @@ check: test-deps
 	$(MAKE) all
 	-$(MAKE) -k test-programs
 	-$(foreach m,$(OTHERS),$(MAKE) -k MODE=$(m) hosted-tests;)
+	-$(MAKE) -k ARCH=none MODE=dbg objects
 	@tests/run $(O) $(TESTS:%='%')
 
 check-fast: test-deps
