@@ -167,7 +167,8 @@ int find_program(const char *name, struct program *out)
 		int len;
 
 		end = strchrnul(dir, ':');
-		len = snprintf(out->path, sizeof(out->path), "%.*s%s%s", (int)(end - dir), dir, end > dir ? "/" : "", name);
+		len = snprintf(out->path, sizeof(out->path), "%.*s%s%s", (int)(end - dir), dir, end > dir ? "/" : "",
+			       name);
 		err = len < (int)sizeof(out->path) ? check_file(out->path) : ENOENT;
 		if (!err)
 			return accept_path(out->path, out);

@@ -1,8 +1,9 @@
 /*
  * Making a session and becoming its first guest; see launch.h.
  *
- * SESSION_FDS descriptors survive into the guest, neighbours; see os/session/arena.h. They sit just below the limit on descriptors,
- * but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor in every fork.
+ * SESSION_FDS descriptors survive into the guest, neighbours; see os/session/arena.h. They sit just below the limit on
+ * descriptors, but not above DESCRIPTORS_LOW: the kernel copies the table up to the highest open descriptor in every
+ * fork.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +67,10 @@ static int open_runtime(void)
 	return -1;
 }
 
-/* Linux 6.3 wants to be told that nobody will execute it, or forbids it otherwise (vm.memfd_noexec); an older one does not know the flag. */
+/*
+ * Linux 6.3 wants to be told that nobody will execute it, or forbids it otherwise (vm.memfd_noexec); an older one does
+ * not know the flag.
+ */
 static int make_file(void)
 {
 	int fd = (int)syscall(SYS_memfd_create, "pcl", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
@@ -127,7 +131,8 @@ static int make_spare(int runtime)
 /* Only in a guest is the arena's place taken: this program has nothing there of its own. */
 bool launch_is_inside(void)
 {
-	void *at = mmap((void *)LAYOUT_ARENA, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *at = mmap((void *)LAYOUT_ARENA, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			-1, 0);
 
 	if (at == MAP_FAILED)
 		return errno == EEXIST;
@@ -211,7 +216,8 @@ static bool promises_no_more_than_it_has(void)
 	return mode == '2';
 }
 
-static void fill_config(struct session_config *c, const struct options *o, int runtime_fd, const struct session_config *limits)
+static void fill_config(struct session_config *c, const struct options *o, int runtime_fd,
+			const struct session_config *limits)
 {
 	*c = (struct session_config){
 		.magic = ARENA_MAGIC,

@@ -8,8 +8,8 @@
 #define LAUNCH_FAILED 125 /* exit status when pcl itself fails */
 
 /*
- * Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, -1 after a message, or LAUNCH_INSIDE if
- * this process is itself a guest: then its program joins the session that it is in.
+ * Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, -1 after a message, or
+ * LAUNCH_INSIDE if this process is itself a guest: then its program joins the session that it is in.
  */
 #define LAUNCH_INSIDE 1
 int launch_session(const struct options *options);
@@ -19,8 +19,8 @@ bool launch_is_inside(void);
 
 /*
  * The calling process becomes the guest: same process, same parent, descriptors, signal mask and terminal. argv is the
- * guest's own. launch_inside() does it for a process that is a guest already. They return only if that fails, with an exit
- * status, after a message.
+ * guest's own. launch_inside() does it for a process that is a guest already. They return only if that fails, with an
+ * exit status, after a message.
  */
 int launch_guest(const struct program *program, char **argv);
 int launch_inside(const struct program *program, char **argv);

@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 #include "cli/limits.h"
 
-/* No less than what an image reserves: the arena with rings and journals, the code cache and the translator's tables; the last two are private. */
+/*
+ * No less than what an image reserves: the arena with rings and journals, the code cache and the translator's tables;
+ * the last two are private.
+ */
 #define ROOM_DATA (LAYOUT_CACHE_SIZE + 0x100000000ul)
 #define ROOM_AS	  (LAYOUT_ARENA_SIZE + LAYOUT_RINGS_SIZE + ARENA_JOURNALS_SIZE + ROOM_DATA)
 #define KIB	  1024
@@ -27,7 +30,9 @@ static int lift(int resource, u64 room, const char *what, const char *option, st
 	new.rlim_max = old.rlim_max;
 	if (new.rlim_cur <= new.rlim_max && !setrlimit(resource, &new))
 		return 0;
-	fprintf(stderr, "pcl: the limit on %s (ulimit %s %lu) leaves no room for pcl's reservations; a hard limit of %lu or more does (ulimit -S %s)\n",
+	fprintf(stderr,
+		"pcl: the limit on %s (ulimit %s %lu) leaves no room for pcl's reservations; "
+		"a hard limit of %lu or more does (ulimit -S %s)\n",
 		what, option, (unsigned long)old.rlim_max / KIB, (unsigned long)new.rlim_cur / KIB, option);
 	return -1;
 }

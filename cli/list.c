@@ -12,7 +12,8 @@
 
 /* perf list tracepoint has every NAME. */
 static const struct event_row tracepoints[] = {
-	{"syscalls:sys_enter_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a system call begins, with its arguments", false},
+	{"syscalls:sys_enter_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a system call begins, with its arguments",
+	 false},
 	{"syscalls:sys_exit_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done, with its result", false},
 	{"raw_syscalls:sys_enter", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "any system call begins", false},
 	{"raw_syscalls:sys_exit", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done", false},
@@ -66,6 +67,7 @@ int list_main(int argc, char **argv)
 	printf("tracepoints\n");
 	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)
 		print_row(&tracepoints[i]);
-	printf("exact: counted one by one; modelled: computed from the instructions executed; measured: read from the host.\n");
+	printf("exact: counted one by one; modelled: computed from the instructions executed; "
+	       "measured: read from the host.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }

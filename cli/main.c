@@ -1,9 +1,10 @@
 /*
- * pcl [options] [--] program [args...]: makes a session and becomes its first guest. pcl COMMAND ...: see cli/commands.def.
+ * pcl [options] [--] program [args...]: makes a session and becomes its first guest. pcl COMMAND ...: see
+ * cli/commands.def.
  *
  * The process itself turns into the guest, so that process id, parent, terminal, job control, signals and exit status
- * are the guest's own. Only --stats and --why keep pcl as a parent. In a guest the command runs its program in the session that is there;
- * its options are the outer session's affair then and are not used.
+ * are the guest's own. Only --stats and --why keep pcl as a parent. In a guest the command runs its program in the
+ * session that is there; its options are the outer session's affair then and are not used.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,7 +45,10 @@ static void at_end(void)
 		why_print();
 }
 
-/* The session is there; what has to be said after its end needs a parent that stays. Returns 0, in what is to become the guest, or -1. */
+/*
+ * The session is there; what has to be said after its end needs a parent that stays. Returns 0, in what is to become
+ * the guest, or -1.
+ */
 static int stay_if_asked(const struct options *o)
 {
 	the_options = o;
@@ -71,8 +75,8 @@ static int run(const struct options *options, char **argv)
 }
 
 /*
- * A command that opens events is a client of pcl like any other, so it has to be a guest: what is none yet makes a session in which it is run
- * again with the same arguments.
+ * A command that opens events is a client of pcl like any other, so it has to be a guest: what is none yet makes a
+ * session in which it is run again with the same arguments.
  */
 static int as_guest(const struct command *command, const struct options *options, int argc, char **argv, int first)
 {

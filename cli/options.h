@@ -1,6 +1,6 @@
 /*
- * Command lines: pcl [options] [--] program [args...], whose table is cli/options.def, and pcl COMMAND [options] [--] ..., whose commands
- * are in cli/commands.def and have a table each.
+ * Command lines: pcl [options] [--] program [args...], whose table is cli/options.def, and pcl COMMAND [options] [--]
+ * ..., whose commands are in cli/commands.def and have a table each.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -48,7 +48,8 @@ struct option_table {
 
 /* For a table's .def: its fields, and its rows for struct `of`. */
 #define OPTION_FIELD(kind, field) OPTION_TYPE_##kind field;
-#define OPTION_ROW(of, kind, letter, name, field, argument, help) {kind, letter, name, offsetof(struct of, field), argument, help},
+#define OPTION_ROW(of, kind, letter, name, field, argument, help)                                                      \
+	{kind, letter, name, offsetof(struct of, field), argument, help},
 
 struct options {
 #define OPTION(kind, name, field, argument, help) OPTION_FIELD(kind, field)
@@ -61,8 +62,8 @@ struct options {
 extern const struct option_table options_table;
 
 /*
- * Parses from argv[1] up to the first word that is no option, or behind "--". Returns that word's index (argc if there is none), or -1
- * after a message about a wrong option. Fields of options that are not given stay as they are.
+ * Parses from argv[1] up to the first word that is no option, or behind "--". Returns that word's index (argc if there
+ * is none), or -1 after a message about a wrong option. Fields of options that are not given stay as they are.
  */
 int options_read(const struct option_table *table, int argc, char **argv, void *out);
 

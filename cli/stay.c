@@ -3,12 +3,13 @@
  *
  * The parent blocks all signals and takes them one by one:
  *   from the terminal (SI_KERNEL)   they reached the guest too, as a member of the same process group: dropped
- *   SIGCHLD                         the guest stopped: the parent stops itself, so that the shell sees the job stop, unless
- *                                   it was stopped too and is the first of the two to be continued;
- *                                   the guest ended: done
+ *   SIGCHLD                         the guest stopped: the parent stops itself, so that the shell sees the job stop,
+ *                                   unless it was stopped too and is the first of the two to be continued; the guest
+ *                                   ended: done
  *   all others                      somebody sent them to pcl and means the guest: passed on
- * Who stops only the guest must continue the parent, which continues the guest; a guest that is continued alone leaves it stopped.
- * A signal sent with kill(2) to the whole process group reaches the guest twice; the kernel does not say who else got it.
+ * Who stops only the guest must continue the parent, which continues the guest; a guest that is continued alone leaves
+ * it stopped. A signal sent with kill(2) to the whole process group reaches the guest twice; the kernel does not say
+ * who else got it.
  */
 #include <errno.h>
 #include <signal.h>

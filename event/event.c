@@ -28,7 +28,8 @@ static UNNOTED u64 polled_now(const struct event *e)
 			return p->now;
 	}
 	p = &own->polled[++own->polled_last % EVENT_POLLED];
-	*p = (struct event_polled){section, pmu_by_number(e->pmu)->read(e->task, e->source.source), e->task, e->pmu, e->source.source};
+	*p = (struct event_polled){section, pmu_by_number(e->pmu)->read(e->task, e->source.source), e->task, e->pmu,
+				   e->source.source};
 	return p->now;
 }
 

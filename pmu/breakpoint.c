@@ -1,9 +1,9 @@
 /*
- * The `breakpoint` PMU: PERF_TYPE_BREAKPOINT. Translated code stops at the addresses (units CPU_WANT_BREAK and CPU_WANT_WATCH), perf/breakpoints.c
- * decides whether a breakpoint was hit and tells event_hit().
+ * The `breakpoint` PMU: PERF_TYPE_BREAKPOINT. Translated code stops at the addresses (units CPU_WANT_BREAK and
+ * CPU_WANT_WATCH), perf/breakpoints.c decides whether a breakpoint was hit and tells event_hit().
  *
- * Checks and errors are those of x86 Linux (kernel/events/hw_breakpoint.c and arch/x86), except that there is no limit of four, so
- * never ENOSPC. Accesses by the kernel are not seen.
+ * Checks and errors are those of x86 Linux (kernel/events/hw_breakpoint.c and arch/x86), except that there is no limit
+ * of four, so never ENOSPC. Accesses by the kernel are not seen.
  */
 #include <asm-generic/errno.h>
 #include <linux/hw_breakpoint.h>

@@ -62,7 +62,8 @@ static int check_branches(const struct perf_attr *attr)
 	if (!(mask & PERF_SAMPLE_BRANCH_USER))
 		return refuse(EOPNOTSUPP, "branches in kernel mode are invisible to pcl");
 	if ((mask & PERF_SAMPLE_BRANCH_CALL_STACK) &&
-	    (mask & BRANCH_KINDS & ~(u64)(PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL)))
+	    (mask & BRANCH_KINDS &
+	     ~(u64)(PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_CALL)))
 		return refuse(EINVAL, "PERF_SAMPLE_BRANCH_CALL_STACK goes with no other kind of branch");
 	return 0;
 }
@@ -93,7 +94,8 @@ static u32 sampling_units(const struct perf_attr *attr)
 
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		units |= branch_units(attr->branch_sample_type);
-	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && ((attr->config1 & CONFIG1_CALL_STACK) || event_space->call_stacks))
+	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) &&
+	    ((attr->config1 & CONFIG1_CALL_STACK) || event_space->call_stacks))
 		units |= CPU_WANT_CALLS;
 	return units;
 }
@@ -136,7 +138,8 @@ static u64 hw_read(task_id task, u32 source)
 
 	if (source >= CELL_NR) /* SOURCE_NOTHING */
 		return 0;
-	return own && own->slot == task ? cpu_own_count(own, (enum cell)source) : cpu_show_cell(host_task_bank(task), (enum cell)source);
+	return own && own->slot == task ? cpu_own_count(own, (enum cell)source)
+					: cpu_show_cell(host_task_bank(task), (enum cell)source);
 }
 
 static void hw_want(task_id task, u32 units)

@@ -1,9 +1,9 @@
 /*
  * The `software` PMU: clocks, and what the host counts for each task.
  *
- * exclude_user and exclude_kernel say in which mode a software event happens, as in Linux: clocks take no notice; context
- * switches and migrations happen in the kernel, so that :u counts none; page faults happen in either, and since the host
- * does not tell us in which, all are taken for the user's and those of the kernel cannot be counted alone.
+ * exclude_user and exclude_kernel say in which mode a software event happens, as in Linux: clocks take no notice;
+ * context switches and migrations happen in the kernel, so that :u counts none; page faults happen in either, and since
+ * the host does not tell us in which, all are taken for the user's and those of the kernel cannot be counted alone.
  */
 #include <asm-generic/errno.h>
 #include "event/space.h"

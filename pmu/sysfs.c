@@ -237,7 +237,9 @@ static bool any_callchain(void)
 	return found;
 }
 
-/* What Linux refuses beside values out of range: perf_event_max_sample_rate_handler(), perf_event_max_stack_handler(). */
+/*
+ * What Linux refuses beside values out of range: perf_event_max_sample_rate_handler(), perf_event_max_stack_handler().
+ */
 static int set_number(s32 *number, s32 value)
 {
 	struct event_sysctl *s = event_sysctl();

@@ -31,9 +31,9 @@ enum place {
 };
 
 #define COMMON_FIELDS                                                                                                  \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                          \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                          \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                  \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                 \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 /* Described only, for tools that want to know their fields. No driver takes the ids, so there are no files of these. */
@@ -224,8 +224,8 @@ static size_t append_print(const struct tracepoint *tp, char *buf, size_t size, 
 	at = rt_append(buf, size, at, "\nprint fmt: ");
 	if (tp->kind == TRACE_RAW_ENTER)
 		return rt_append(buf, size, at,
-				 "\"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], REC->args[1], "
-				 "REC->args[2], REC->args[3], REC->args[4], REC->args[5]\n");
+				 "\"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], "
+				 "REC->args[1], REC->args[2], REC->args[3], REC->args[4], REC->args[5]\n");
 	if (tp->kind == TRACE_RAW_EXIT)
 		return rt_append(buf, size, at, "\"NR %%ld = %%ld\", REC->id, REC->ret\n");
 	if (tp->kind == TRACE_EXIT)
@@ -274,8 +274,8 @@ long tracefs_read(const char *path, char *buf, size_t size)
 	case ID:
 		return rt_snprintf(buf, size, "%u\n", id_of(&tp));
 	case DESCRIBED_FORMAT:
-		return rt_snprintf(buf, size, "name: %s\nID: %u\nformat:\n%s%s", described[tp.nr].name, described[tp.nr].id,
-				   COMMON_FIELDS, described[tp.nr].fields);
+		return rt_snprintf(buf, size, "name: %s\nID: %u\nformat:\n%s%s", described[tp.nr].name,
+				   described[tp.nr].id, COMMON_FIELDS, described[tp.nr].fields);
 	default:
 		return -EISDIR;
 	}
@@ -284,8 +284,8 @@ long tracefs_read(const char *path, char *buf, size_t size)
 /* ---- directories ---- */
 
 /*
- * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to open it, but who names all
- * tracepoints ("*:*") does not mean it.
+ * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to
+ * open it, but who names all tracepoints ("*:*") does not mean it.
  */
 static enum pmu_node fixed_entry(enum place place, u32 index, char *name)
 {

@@ -1,13 +1,16 @@
 /*
- * The session's tracefs: which tracepoints there are, and the layout of their records, as perf and others look for them.
+ * The session's tracefs: which tracepoints there are, and the layout of their records, as perf and others look for
+ * them.
  *
- *   /sys/kernel/tracing/events/{syscalls,raw_syscalls}/NAME/{id,format}    (and the same under /sys/kernel/debug/tracing)
- *   /sys/kernel/tracing/events/sched/{sched_switch,sched_wakeup}/format    (described only: they cannot be opened)
- *   /sys/kernel/tracing/events/ftrace/function/format    (the same, and ftrace is not listed: perf record looks into it)
- *   /sys/kernel/tracing/events/{header_page,header_event}
+ *   /sys/kernel/tracing/events/
+ *     {syscalls,raw_syscalls}/NAME/{id,format}
+ *     sched/{sched_switch,sched_wakeup}/format    described only: they cannot be opened
+ *     ftrace/function/format                      the same, and ftrace is not listed: perf record looks into it
+ *     {header_page,header_event}
+ *   /sys/kernel/debug/tracing                     the same
  *
- * It is there whatever the host has, the same on all machines, and readable by everyone. There is nothing else in it: no ftrace, no
- * probes.
+ * It is there whatever the host has, the same on all machines, and readable by everyone. There is nothing else in it:
+ * no ftrace, no probes.
  *
  * Paths are absolute and normalised, as in pmu/sysfs.h.
  */

@@ -1,8 +1,9 @@
 /*
  * See tracepoint.h. The `tracepoint` PMU: PERF_TYPE_TRACEPOINT. perf/tracepoints.c tells event_trace() of what happens.
  *
- * Linux quirk: the tracepoints of one system call happen in user mode as far as attr.exclude_kernel is concerned, and their samples
- * have the user's address; the raw ones happen in kernel mode. attr.exclude_user is not looked at. tests/abi/tracepoint.c
+ * Linux quirk: the tracepoints of one system call happen in user mode as far as attr.exclude_kernel is concerned, and
+ * their samples have the user's address; the raw ones happen in kernel mode. attr.exclude_user is not looked at.
+ * tests/abi/tracepoint.c
  *
  * Layouts: the kernel's struct trace_entry, syscall_trace_enter and syscall_trace_exit, as the format files have them.
  */

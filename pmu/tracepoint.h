@@ -4,8 +4,8 @@
  *   syscalls:sys_enter_NAME, syscalls:sys_exit_NAME       one system call
  *   raw_syscalls:sys_enter, raw_syscalls:sys_exit         all of them
  *
- * attr.config is the id that the virtual tracefs (pmu/tracefs.h) shows; ids are the same in every session. There are no others: what
- * happens inside the kernel cannot be seen.
+ * attr.config is the id that the virtual tracefs (pmu/tracefs.h) shows; ids are the same in every session. There are no
+ * others: what happens inside the kernel cannot be seen.
  */
 #ifndef PMU_TRACEPOINT_H
 #define PMU_TRACEPOINT_H
@@ -57,7 +57,8 @@ bool tracepoint_field(const struct tracepoint *tp, u32 index, struct tracepoint_
 bool tracepoint_is_string(const struct tracepoint_field *f);
 
 /*
- * A record as PERF_SAMPLE_RAW has it: its size, then that many bytes, together a multiple of 8. values: the arguments, or the result.
+ * A record as PERF_SAMPLE_RAW has it: its size, then that many bytes, together a multiple of 8. values: the arguments,
+ * or the result.
  */
 struct tracepoint_record {
 	u32 size;

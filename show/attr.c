@@ -20,9 +20,9 @@ static const struct show_flag types[] = {
 };
 
 static const struct show_flag hardware[] = {
-	{0, "CPU_CYCLES"}, {1, "INSTRUCTIONS"}, {2, "CACHE_REFERENCES"}, {3, "CACHE_MISSES"}, {4, "BRANCH_INSTRUCTIONS"},
-	{5, "BRANCH_MISSES"}, {6, "BUS_CYCLES"}, {7, "STALLED_CYCLES_FRONTEND"}, {8, "STALLED_CYCLES_BACKEND"},
-	{9, "REF_CPU_CYCLES"}, {0, NULL},
+	{0, "CPU_CYCLES"}, {1, "INSTRUCTIONS"}, {2, "CACHE_REFERENCES"}, {3, "CACHE_MISSES"},
+	{4, "BRANCH_INSTRUCTIONS"}, {5, "BRANCH_MISSES"}, {6, "BUS_CYCLES"}, {7, "STALLED_CYCLES_FRONTEND"},
+	{8, "STALLED_CYCLES_BACKEND"}, {9, "REF_CPU_CYCLES"}, {0, NULL},
 };
 
 static const struct show_flag software[] = {
@@ -38,8 +38,9 @@ static const char *const cache_results[] = {"ACCESS", "MISS"};
 #define B(name) {1ul << __builtin_ctzl(PERF_SAMPLE_##name), #name}
 static const struct show_flag sample_types[] = {
 	B(IP), B(TID), B(TIME), B(ADDR), B(READ), B(CALLCHAIN), B(ID), B(CPU), B(PERIOD), B(STREAM_ID), B(RAW),
-	B(BRANCH_STACK), B(REGS_USER), B(STACK_USER), B(WEIGHT), B(DATA_SRC), B(IDENTIFIER), B(TRANSACTION), B(REGS_INTR),
-	B(PHYS_ADDR), B(AUX), B(CGROUP), B(DATA_PAGE_SIZE), B(CODE_PAGE_SIZE), B(WEIGHT_STRUCT), {0, NULL},
+	B(BRANCH_STACK), B(REGS_USER), B(STACK_USER), B(WEIGHT), B(DATA_SRC), B(IDENTIFIER), B(TRANSACTION),
+	B(REGS_INTR), B(PHYS_ADDR), B(AUX), B(CGROUP), B(DATA_PAGE_SIZE), B(CODE_PAGE_SIZE), B(WEIGHT_STRUCT),
+	{0, NULL},
 };
 #undef B
 

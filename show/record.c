@@ -19,22 +19,27 @@ struct reader {
 };
 
 static const char *const types[] = {
-	[PERF_RECORD_MMAP] = "MMAP", [PERF_RECORD_LOST] = "LOST", [PERF_RECORD_COMM] = "COMM", [PERF_RECORD_EXIT] = "EXIT",
-	[PERF_RECORD_THROTTLE] = "THROTTLE", [PERF_RECORD_UNTHROTTLE] = "UNTHROTTLE", [PERF_RECORD_FORK] = "FORK",
-	[PERF_RECORD_READ] = "READ", [PERF_RECORD_SAMPLE] = "SAMPLE", [PERF_RECORD_MMAP2] = "MMAP2", [PERF_RECORD_AUX] = "AUX",
-	[PERF_RECORD_ITRACE_START] = "ITRACE_START", [PERF_RECORD_LOST_SAMPLES] = "LOST_SAMPLES",
-	[PERF_RECORD_SWITCH] = "SWITCH", [SWITCH_CPU_WIDE] = "SWITCH_CPU_WIDE", [PERF_RECORD_NAMESPACES] = "NAMESPACES",
+	[PERF_RECORD_MMAP] = "MMAP", [PERF_RECORD_LOST] = "LOST", [PERF_RECORD_COMM] = "COMM",
+	[PERF_RECORD_EXIT] = "EXIT", [PERF_RECORD_THROTTLE] = "THROTTLE", [PERF_RECORD_UNTHROTTLE] = "UNTHROTTLE",
+	[PERF_RECORD_FORK] = "FORK", [PERF_RECORD_READ] = "READ", [PERF_RECORD_SAMPLE] = "SAMPLE",
+	[PERF_RECORD_MMAP2] = "MMAP2", [PERF_RECORD_AUX] = "AUX", [PERF_RECORD_ITRACE_START] = "ITRACE_START",
+	[PERF_RECORD_LOST_SAMPLES] = "LOST_SAMPLES", [PERF_RECORD_SWITCH] = "SWITCH",
+	[SWITCH_CPU_WIDE] = "SWITCH_CPU_WIDE", [PERF_RECORD_NAMESPACES] = "NAMESPACES",
 	[PERF_RECORD_KSYMBOL] = "KSYMBOL", [PERF_RECORD_BPF_EVENT] = "BPF_EVENT", [PERF_RECORD_CGROUP] = "CGROUP",
 	[PERF_RECORD_TEXT_POKE] = "TEXT_POKE",
 };
 
-static const char *const modes[] = {"", " KERNEL", " USER", " HYPERVISOR", " GUEST_KERNEL", " GUEST_USER", " MODE_6", " MODE_7"};
+static const char *const modes[] = {
+	"", " KERNEL", " USER", " HYPERVISOR", " GUEST_KERNEL", " GUEST_USER", " MODE_6", " MODE_7",
+};
 
 static const char *const registers[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "flags", "cs", "ss",
 					"ds", "es", "fs", "gs", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
 
-static const char *const branch_types[] = {"", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL",
-					   "COND_RET", "ERET", "IRQ", "SERROR", "NO_TX", "EXTEND_ABI"};
+static const char *const branch_types[] = {
+	"", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL", "COND_RET", "ERET",
+	"IRQ", "SERROR", "NO_TX", "EXTEND_ABI",
+};
 
 /* ---- reading ---- */
 
@@ -175,7 +180,8 @@ static void show_branch(struct reader *r)
 		return;
 	memcpy(&b, r->at, sizeof(b));
 	r->at += sizeof(b);
-	say(r, " %#lx->%#lx/%s%s%s", (u64)b.from, (u64)b.to, b.mispred ? "M" : "", b.predicted ? "P" : "", branch_types[b.type]);
+	say(r, " %#lx->%#lx/%s%s%s", (u64)b.from, (u64)b.to, b.mispred ? "M" : "", b.predicted ? "P" : "",
+	    branch_types[b.type]);
 	if (b.cycles)
 		say(r, "/%u", (u32)b.cycles);
 }
@@ -430,7 +436,8 @@ static void show_header(struct reader *r, const struct perf_event_header *h)
 		say(r, "%s", bit_14(h->type));
 }
 
-size_t show_record(char *buf, size_t size, size_t at, const struct perf_event_header *record, const struct perf_attr *attr)
+size_t show_record(char *buf, size_t size, size_t at, const struct perf_event_header *record,
+		   const struct perf_attr *attr)
 {
 	const u8 *body = (const u8 *)(record + 1), *end = (const u8 *)record + record->size;
 	struct reader r = {.at = body, .end = MAX(end, body), .attr = attr, .buf = buf, .size = size, .len = at};

@@ -30,14 +30,16 @@ static const struct show_flag fcntl_commands[] = {
 
 /* asm-generic/mman*.h */
 static const struct show_flag prot_flags[] = {
-	{1, "PROT_READ"}, {2, "PROT_WRITE"}, {4, "PROT_EXEC"}, {0x01000000, "PROT_GROWSDOWN"}, {0x02000000, "PROT_GROWSUP"}, {0, NULL},
+	{1, "PROT_READ"}, {2, "PROT_WRITE"}, {4, "PROT_EXEC"}, {0x01000000, "PROT_GROWSDOWN"},
+	{0x02000000, "PROT_GROWSUP"}, {0, NULL},
 };
 
 static const struct show_flag map_flags[] = {
 	{3, "MAP_SHARED_VALIDATE"}, {1, "MAP_SHARED"}, {2, "MAP_PRIVATE"}, {0x10, "MAP_FIXED"}, {0x20, "MAP_ANONYMOUS"},
 	{0x40, "MAP_32BIT"}, {0x100, "MAP_GROWSDOWN"}, {0x800, "MAP_DENYWRITE"}, {0x1000, "MAP_EXECUTABLE"},
 	{0x2000, "MAP_LOCKED"}, {0x4000, "MAP_NORESERVE"}, {0x8000, "MAP_POPULATE"}, {0x10000, "MAP_NONBLOCK"},
-	{0x20000, "MAP_STACK"}, {0x40000, "MAP_HUGETLB"}, {0x80000, "MAP_SYNC"}, {0x100000, "MAP_FIXED_NOREPLACE"}, {0, NULL},
+	{0x20000, "MAP_STACK"}, {0x40000, "MAP_HUGETLB"}, {0x80000, "MAP_SYNC"}, {0x100000, "MAP_FIXED_NOREPLACE"},
+	{0, NULL},
 };
 
 /* linux/fs.h, asm-generic/signal-defs.h, linux/time.h */
@@ -55,20 +57,21 @@ static const struct show_flag clocks[] = {
 
 /* linux/sched.h */
 static const struct show_flag clone_flags[] = {
-	{0x100, "CLONE_VM"}, {0x200, "CLONE_FS"}, {0x400, "CLONE_FILES"}, {0x800, "CLONE_SIGHAND"}, {0x1000, "CLONE_PIDFD"},
-	{0x2000, "CLONE_PTRACE"}, {0x4000, "CLONE_VFORK"}, {0x8000, "CLONE_PARENT"}, {0x10000, "CLONE_THREAD"},
-	{0x20000, "CLONE_NEWNS"}, {0x40000, "CLONE_SYSVSEM"}, {0x80000, "CLONE_SETTLS"}, {0x100000, "CLONE_PARENT_SETTID"},
-	{0x200000, "CLONE_CHILD_CLEARTID"}, {0x400000, "CLONE_DETACHED"}, {0x800000, "CLONE_UNTRACED"},
-	{0x1000000, "CLONE_CHILD_SETTID"}, {0x2000000, "CLONE_NEWCGROUP"}, {0x4000000, "CLONE_NEWUTS"},
-	{0x8000000, "CLONE_NEWIPC"}, {0x10000000, "CLONE_NEWUSER"}, {0x20000000, "CLONE_NEWPID"},
-	{0x40000000, "CLONE_NEWNET"}, {0x80000000, "CLONE_IO"}, {0, NULL},
+	{0x100, "CLONE_VM"}, {0x200, "CLONE_FS"}, {0x400, "CLONE_FILES"}, {0x800, "CLONE_SIGHAND"},
+	{0x1000, "CLONE_PIDFD"}, {0x2000, "CLONE_PTRACE"}, {0x4000, "CLONE_VFORK"}, {0x8000, "CLONE_PARENT"},
+	{0x10000, "CLONE_THREAD"}, {0x20000, "CLONE_NEWNS"}, {0x40000, "CLONE_SYSVSEM"}, {0x80000, "CLONE_SETTLS"},
+	{0x100000, "CLONE_PARENT_SETTID"}, {0x200000, "CLONE_CHILD_CLEARTID"}, {0x400000, "CLONE_DETACHED"},
+	{0x800000, "CLONE_UNTRACED"}, {0x1000000, "CLONE_CHILD_SETTID"}, {0x2000000, "CLONE_NEWCGROUP"},
+	{0x4000000, "CLONE_NEWUTS"}, {0x8000000, "CLONE_NEWIPC"}, {0x10000000, "CLONE_NEWUSER"},
+	{0x20000000, "CLONE_NEWPID"}, {0x40000000, "CLONE_NEWNET"}, {0x80000000, "CLONE_IO"}, {0, NULL},
 };
 
 /* linux/futex.h */
 static const struct show_flag futex_operations[] = {
 	{0, "FUTEX_WAIT"}, {1, "FUTEX_WAKE"}, {2, "FUTEX_FD"}, {3, "FUTEX_REQUEUE"}, {4, "FUTEX_CMP_REQUEUE"},
-	{5, "FUTEX_WAKE_OP"}, {6, "FUTEX_LOCK_PI"}, {7, "FUTEX_UNLOCK_PI"}, {8, "FUTEX_TRYLOCK_PI"}, {9, "FUTEX_WAIT_BITSET"},
-	{10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"}, {12, "FUTEX_CMP_REQUEUE_PI"}, {13, "FUTEX_LOCK_PI2"}, {0, NULL},
+	{5, "FUTEX_WAKE_OP"}, {6, "FUTEX_LOCK_PI"}, {7, "FUTEX_UNLOCK_PI"}, {8, "FUTEX_TRYLOCK_PI"},
+	{9, "FUTEX_WAIT_BITSET"}, {10, "FUTEX_WAKE_BITSET"}, {11, "FUTEX_WAIT_REQUEUE_PI"},
+	{12, "FUTEX_CMP_REQUEUE_PI"}, {13, "FUTEX_LOCK_PI2"}, {0, NULL},
 };
 #define FUTEX_PRIVATE 128
 #define FUTEX_REALTIME 256
@@ -76,31 +79,34 @@ static const struct show_flag futex_operations[] = {
 /* linux/prctl.h */
 static const struct show_flag prctl_options[] = {
 	{1, "PR_SET_PDEATHSIG"}, {2, "PR_GET_PDEATHSIG"}, {3, "PR_GET_DUMPABLE"}, {4, "PR_SET_DUMPABLE"},
-	{7, "PR_GET_KEEPCAPS"}, {8, "PR_SET_KEEPCAPS"}, {15, "PR_SET_NAME"}, {16, "PR_GET_NAME"}, {21, "PR_GET_SECCOMP"},
-	{22, "PR_SET_SECCOMP"}, {23, "PR_CAPBSET_READ"}, {24, "PR_CAPBSET_DROP"}, {25, "PR_GET_TSC"}, {26, "PR_SET_TSC"},
-	{29, "PR_SET_TIMERSLACK"}, {30, "PR_GET_TIMERSLACK"}, {31, "PR_TASK_PERF_EVENTS_DISABLE"},
-	{32, "PR_TASK_PERF_EVENTS_ENABLE"}, {35, "PR_SET_MM"}, {36, "PR_SET_CHILD_SUBREAPER"},
-	{37, "PR_GET_CHILD_SUBREAPER"}, {38, "PR_SET_NO_NEW_PRIVS"}, {39, "PR_GET_NO_NEW_PRIVS"}, {41, "PR_SET_THP_DISABLE"},
-	{42, "PR_GET_THP_DISABLE"}, {47, "PR_CAP_AMBIENT"}, {52, "PR_GET_SPECULATION_CTRL"}, {53, "PR_SET_SPECULATION_CTRL"},
-	{65, "PR_SET_MDWE"}, {66, "PR_GET_MDWE"}, {0x53564d41, "PR_SET_VMA"}, {0x59616d61, "PR_SET_PTRACER"}, {0, NULL},
+	{7, "PR_GET_KEEPCAPS"}, {8, "PR_SET_KEEPCAPS"}, {15, "PR_SET_NAME"}, {16, "PR_GET_NAME"},
+	{21, "PR_GET_SECCOMP"}, {22, "PR_SET_SECCOMP"}, {23, "PR_CAPBSET_READ"}, {24, "PR_CAPBSET_DROP"},
+	{25, "PR_GET_TSC"}, {26, "PR_SET_TSC"}, {29, "PR_SET_TIMERSLACK"}, {30, "PR_GET_TIMERSLACK"},
+	{31, "PR_TASK_PERF_EVENTS_DISABLE"}, {32, "PR_TASK_PERF_EVENTS_ENABLE"}, {35, "PR_SET_MM"},
+	{36, "PR_SET_CHILD_SUBREAPER"}, {37, "PR_GET_CHILD_SUBREAPER"}, {38, "PR_SET_NO_NEW_PRIVS"},
+	{39, "PR_GET_NO_NEW_PRIVS"}, {41, "PR_SET_THP_DISABLE"}, {42, "PR_GET_THP_DISABLE"}, {47, "PR_CAP_AMBIENT"},
+	{52, "PR_GET_SPECULATION_CTRL"}, {53, "PR_SET_SPECULATION_CTRL"}, {65, "PR_SET_MDWE"}, {66, "PR_GET_MDWE"},
+	{0x53564d41, "PR_SET_VMA"}, {0x59616d61, "PR_SET_PTRACER"}, {0, NULL},
 };
 
 /* linux/perf_event.h, asm-generic/ioctls.h */
 static const struct show_flag ioctl_requests[] = {
 	{0x2400, "PERF_EVENT_IOC_ENABLE"}, {0x2401, "PERF_EVENT_IOC_DISABLE"}, {0x2402, "PERF_EVENT_IOC_REFRESH"},
 	{0x2403, "PERF_EVENT_IOC_RESET"}, {0x40082404, "PERF_EVENT_IOC_PERIOD"}, {0x2405, "PERF_EVENT_IOC_SET_OUTPUT"},
-	{0x40082406, "PERF_EVENT_IOC_SET_FILTER"}, {0x80082407, "PERF_EVENT_IOC_ID"}, {0x40042408, "PERF_EVENT_IOC_SET_BPF"},
-	{0x40042409, "PERF_EVENT_IOC_PAUSE_OUTPUT"}, {0xc008240a, "PERF_EVENT_IOC_QUERY_BPF"},
-	{0x4008240b, "PERF_EVENT_IOC_MODIFY_ATTRIBUTES"}, {0x5401, "TCGETS"}, {0x5402, "TCSETS"}, {0x5403, "TCSETSW"},
-	{0x5404, "TCSETSF"}, {0x540f, "TIOCGPGRP"}, {0x5410, "TIOCSPGRP"}, {0x5413, "TIOCGWINSZ"}, {0x5421, "FIONBIO"},
-	{0x541b, "FIONREAD"}, {0x5450, "FIONCLEX"}, {0x5451, "FIOCLEX"}, {0, NULL},
+	{0x40082406, "PERF_EVENT_IOC_SET_FILTER"}, {0x80082407, "PERF_EVENT_IOC_ID"},
+	{0x40042408, "PERF_EVENT_IOC_SET_BPF"}, {0x40042409, "PERF_EVENT_IOC_PAUSE_OUTPUT"},
+	{0xc008240a, "PERF_EVENT_IOC_QUERY_BPF"}, {0x4008240b, "PERF_EVENT_IOC_MODIFY_ATTRIBUTES"}, {0x5401, "TCGETS"},
+	{0x5402, "TCSETS"}, {0x5403, "TCSETSW"}, {0x5404, "TCSETSF"}, {0x540f, "TIOCGPGRP"}, {0x5410, "TIOCSPGRP"},
+	{0x5413, "TIOCGWINSZ"}, {0x5421, "FIONBIO"}, {0x541b, "FIONREAD"}, {0x5450, "FIONCLEX"}, {0x5451, "FIOCLEX"},
+	{0, NULL},
 };
 
 /* asm/prctl.h */
 static const struct show_flag arch_prctl_codes[] = {
 	{0x1001, "ARCH_SET_GS"}, {0x1002, "ARCH_SET_FS"}, {0x1003, "ARCH_GET_FS"}, {0x1004, "ARCH_GET_GS"},
 	{0x1011, "ARCH_GET_CPUID"}, {0x1012, "ARCH_SET_CPUID"}, {0x5001, "ARCH_SHSTK_ENABLE"},
-	{0x5002, "ARCH_SHSTK_DISABLE"}, {0x5003, "ARCH_SHSTK_LOCK"}, {0x5004, "ARCH_SHSTK_UNLOCK"}, {0x5005, "ARCH_SHSTK_STATUS"}, {0, NULL},
+	{0x5002, "ARCH_SHSTK_DISABLE"}, {0x5003, "ARCH_SHSTK_LOCK"}, {0x5004, "ARCH_SHSTK_UNLOCK"},
+	{0x5005, "ARCH_SHSTK_STATUS"}, {0, NULL},
 };
 
 size_t show_quoted(char *buf, size_t size, size_t at, const char *bytes, size_t len, bool cut)
@@ -279,8 +285,8 @@ size_t show_syscall(char *buf, size_t size, const struct show_call *c)
 			at = add_argument(buf, size, at, c, i);
 		}
 	} else {
-		at = rt_append(buf, size, at, "syscall_%ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx", c->nr, c->args[0], c->args[1],
-			       c->args[2], c->args[3], c->args[4], c->args[5]);
+		at = rt_append(buf, size, at, "syscall_%ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx", c->nr, c->args[0],
+			       c->args[1], c->args[2], c->args[3], c->args[4], c->args[5]);
 	}
 	at = rt_append(buf, size, at, ")");
 	at = add_result(buf, size, at, c);

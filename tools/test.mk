@@ -58,7 +58,7 @@ $(EMBED_TESTS): $(O)/tests/unit/%: tests/unit/%.c $(EMBED_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(HOSTFLAGS) -MMD -MP -MF $@.d -o $@ $< $(EMBED_OBJ)
 
-$(T)/count/oracle: tests/count/oracle.c tests/count/region.h
+$(T)/count/oracle: tests/count/oracle.c $(wildcard tests/count/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(GUESTFLAGS) -O2 -o $@ $< -lZydis
 

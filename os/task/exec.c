@@ -265,7 +265,12 @@ static void copy_path(char *dst, const char *src)
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
 	struct task *task = t->task;
-	struct handover h = {.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr, .config = the_process.config};
+	struct handover h = {
+		.slot = t->cpu->slot,
+		.fd = (u32)x->fd + 1,
+		.nr = (u32)t->nr,
+		.config = the_process.config,
+	};
 	long ret;
 
 	warm_save(t);
@@ -350,7 +355,8 @@ static long try_arguments(gva argv, gva envp, int number)
 
 	if (fd == -EINVAL)
 		fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC);
-	if (fd < 0 || sys3(__NR_write, fd, text, sizeof(text) - 1) < 0 || sys3(__NR_dup3, fd, number, O_CLOEXEC) != number)
+	if (fd < 0 || sys3(__NR_write, fd, text, sizeof(text) - 1) < 0 ||
+	    sys3(__NR_dup3, fd, number, O_CLOEXEC) != number)
 		return 0;
 	ret = sys5(__NR_execveat, number, "", argv, envp, AT_EMPTY_PATH);
 	return ret == -E2BIG || ret == -EFAULT || ret == -ENOMEM || ret == -EAGAIN ? ret : 0;
@@ -441,7 +447,15 @@ static long execute(struct request *r, gva path)
 
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)
 {
-	struct request r = {.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags, .argv = argv, .envp = envp, .envc = ARGS_MAX + 1};
+	struct request r = {
+		.t = t,
+		.x = exec_alloc(t),
+		.dirfd = dirfd,
+		.flags = flags,
+		.argv = argv,
+		.envp = envp,
+		.envc = ARGS_MAX + 1,
+	};
 	long ret;
 
 	if (!r.x)

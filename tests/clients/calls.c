@@ -1,6 +1,6 @@
 /*
- * A program of known system calls for perf: 100 times getppid and 30 times openat of a file that does not exist, the same in a
- * child process and in another thread. The C library opens others before.
+ * A program of known system calls for perf: 100 times getppid and 30 times openat of a file that does not exist, the
+ * same in a child process and in another thread. The C library opens others before.
  *
  * cflags: -pthread
  */

@@ -1,5 +1,6 @@
 /*
- * A program of known shape for perf: main calls outer, which calls middle and that leaf, where nearly all instructions are.
+ * A program of known shape for perf: main calls outer, which calls middle and that leaf, where nearly all instructions
+ * are.
  *
  *     shape N [THREADS]   N rounds in the main thread and in each of the others; N 0: until it is killed
  *

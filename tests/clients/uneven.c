@@ -1,5 +1,6 @@
 /*
- * A program whose functions are unlike: one has no branch for long, one goes round in small circles, one branches all the time.
+ * A program whose functions are unlike: one has no branch for long, one goes round in small circles, one branches all
+ * the time.
  *
  *     uneven N   N rounds
  *

@@ -35,16 +35,12 @@
  * With -b, at once, every taken branch: that thread's instruction COUNT, from 1, and what perf calls the kind
  *   branch NUMBER COUNT FROM TO KIND
  */
-#include <Zydis/Zydis.h>
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,24 +51,12 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
+#include "tests/count/decode.h"
+#include "tests/count/places.h"
 #include "tests/count/region.h"
-
-enum column { INSTRUCTIONS, BRANCHES, COND, TAKEN, CALLS, RETURNS, INDIRECT, LOADS, STORES, SYSCALLS, COLUMNS };
 
 struct counts {
 	uint64_t n[COLUMNS];
-};
-
-enum kind { PLAIN, CONDITIONAL, JUMP, CALL, RETURN, SYSTEM, IDENTIFY };
-
-/* A decoded instruction; valid while the bytes in memory are still these. */
-struct decoded {
-	uint64_t rip;
-	uint8_t bytes[15];
-	uint8_t len;
-	uint8_t kind;
-	bool indirect, rep_string, loads, stores, valid;
 };
 
 struct sample {
@@ -81,7 +65,6 @@ struct sample {
 };
 
 #define TASKS 4096
-#define SAMPLERS 32
 #define LABELS 256
 
 struct task {
@@ -104,27 +87,7 @@ static int task_count;
 static struct counts total;
 static FILE *out;
 static uint64_t limit = UINT64_MAX;
-static struct {
-	enum column column;
-	uint64_t period; /* 0: at each place */
-} samplers[SAMPLERS];
-static struct place {
-	int task;
-	uint64_t count;
-} *places; /* in their order */
-static size_t place_count;
-static int sampler_count;
 static bool branches_wanted;
-
-#define CACHE_BITS 14
-static struct decoded cache[1 << CACHE_BITS];
-static ZydisDecoder decoder;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "oracle: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
 
 static void print_counts(const char *what, int number, const struct counts *c)
 {
@@ -174,84 +137,6 @@ static void task_gone(struct task *t)
 		total.n[i] += t->counts.n[i];
 }
 
-static void classify(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op, struct decoded *d)
-{
-	bool direct = op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-
-	d->len = in->length;
-	d->kind = PLAIN;
-	d->indirect = d->rep_string = d->loads = d->stores = false;
-	switch (in->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		d->kind = CONDITIONAL;
-		break;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		d->kind = JUMP;
-		d->indirect = !direct;
-		break;
-	case ZYDIS_CATEGORY_CALL:
-		d->kind = CALL;
-		d->indirect = !direct;
-		break;
-	case ZYDIS_CATEGORY_RET:
-		d->kind = RETURN;
-		break;
-	case ZYDIS_CATEGORY_SYSCALL:
-		d->kind = SYSTEM;
-		break;
-	case ZYDIS_CATEGORY_STRINGOP:
-		d->rep_string =
-			in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
-		break;
-	default:
-		d->kind = in->mnemonic == ZYDIS_MNEMONIC_CPUID ? IDENTIFY : PLAIN;
-		break;
-	}
-	for (int i = 0; i < in->operand_count; i++) {
-		if (op[i].type != ZYDIS_OPERAND_TYPE_MEMORY || op[i].mem.type == ZYDIS_MEMOP_TYPE_AGEN)
-			continue;
-		d->loads |= !!(op[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ);
-		d->stores |= !!(op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
-	}
-	/* Prefetches and long nops name memory without reading it. */
-	if (in->meta.category == ZYDIS_CATEGORY_PREFETCH || in->meta.category == ZYDIS_CATEGORY_WIDENOP ||
-	    in->meta.category == ZYDIS_CATEGORY_NOP)
-		d->loads = d->stores = false;
-}
-
-/* The instruction at rip, from the cache if its bytes have not changed. False: cannot be fetched or decoded. */
-static bool fetch(pid_t tid, uint64_t rip, struct decoded *d)
-{
-	struct decoded *c = &cache[(rip ^ (rip >> CACHE_BITS)) & ((1 << CACHE_BITS) - 1)];
-	uint8_t bytes[15] = { 0 };
-	struct iovec local[2], remote[2];
-	size_t first = 4096 - (rip & 4095);
-	ssize_t n;
-	ZydisDecodedInstruction in;
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-
-	if (first > sizeof(bytes))
-		first = sizeof(bytes);
-	local[0] = (struct iovec){ bytes, sizeof(bytes) };
-	remote[0] = (struct iovec){ (void *)rip, first };
-	remote[1] = (struct iovec){ (void *)(rip + first), sizeof(bytes) - first };
-	n = process_vm_readv(tid, local, 1, remote, first < sizeof(bytes) ? 2 : 1, 0);
-	if (n <= 0)
-		return false;
-	if (c->valid && c->rip == rip && n >= c->len && !memcmp(c->bytes, bytes, c->len)) {
-		*d = *c;
-		return true;
-	}
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, n, &in, op)))
-		return false;
-	c->rip = rip;
-	memcpy(c->bytes, bytes, sizeof(bytes));
-	classify(&in, op, c);
-	c->valid = true;
-	*d = *c;
-	return true;
-}
-
 static void add_sample(struct task *t, const struct decoded *d, int which)
 {
 	struct sample *s;
@@ -267,30 +152,13 @@ static void add_sample(struct task *t, const struct decoded *d, int which)
 	memcpy(&s->code, d->bytes, sizeof(s->code));
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *p = a, *q = b;
-
-	return p->task != q->task ? (p->task > q->task) - (p->task < q->task)
-				  : (p->count > q->count) - (p->count < q->count);
-}
-
-static bool is_place(const struct task *t, int which, uint64_t count)
-{
-	struct place p = {t->number, count};
-
-	if (samplers[which].period)
-		return count % samplers[which].period == 0;
-	return bsearch(&p, places, place_count, sizeof(p), compare_places);
-}
-
 /* The counts went from `before` by 1 up or down: samples come or go. */
 static void sample(struct task *t, const struct decoded *d, const struct counts *before)
 {
 	for (int i = 0; i < sampler_count; i++) {
 		uint64_t was = before->n[samplers[i].column], now = t->counts.n[samplers[i].column];
 
-		if (now == was || !is_place(t, i, now > was ? now : was))
+		if (now == was || !is_place(t->number, i, now > was ? now : was))
 			continue;
 		if (now > was)
 			add_sample(t, d, i);
@@ -578,41 +446,6 @@ static void until_exec(pid_t pid)
 		if (ptrace(PTRACE_CONT, pid, 0, 0))
 			die("ptrace(CONT)");
 	}
-}
-
-/* Each line is the number of a task and one of its counts. */
-static void read_places(const char *path)
-{
-	FILE *in = fopen(path, "re");
-	struct place p;
-
-	if (!in)
-		die(path);
-	while (fscanf(in, "%d %" SCNu64, &p.task, &p.count) == 2) {
-		places = realloc(places, (place_count + 1) * sizeof(p));
-		if (!places)
-			die("realloc");
-		places[place_count++] = p;
-	}
-	fclose(in);
-	qsort(places, place_count, sizeof(p), compare_places);
-}
-
-/* COLUMN:PERIOD or COLUMN:@FILE */
-static bool add_sampler(const char *text)
-{
-	const char *period = strchr(text, ':');
-
-	if (!period || sampler_count == SAMPLERS)
-		return false;
-	samplers[sampler_count].column = atoi(text) % COLUMNS;
-	if (period[1] == '@') {
-		read_places(period + 2);
-		sampler_count++;
-		return true;
-	}
-	samplers[sampler_count].period = strtoull(period + 1, NULL, 0);
-	return samplers[sampler_count++].period;
 }
 
 int main(int argc, char **argv)

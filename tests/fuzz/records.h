@@ -134,7 +134,8 @@ static const char *check_sample(struct cursor *c)
 		return "a sample of an event that was never opened";
 	t = a->sample_type;
 	skip(c, !!(t & PERF_SAMPLE_IP) + !!(t & PERF_SAMPLE_TID) + !!(t & PERF_SAMPLE_TIME) + !!(t & PERF_SAMPLE_ADDR) +
-			!!(t & PERF_SAMPLE_ID) + !!(t & PERF_SAMPLE_STREAM_ID) + !!(t & PERF_SAMPLE_CPU) + !!(t & PERF_SAMPLE_PERIOD));
+			!!(t & PERF_SAMPLE_ID) + !!(t & PERF_SAMPLE_STREAM_ID) + !!(t & PERF_SAMPLE_CPU) +
+			!!(t & PERF_SAMPLE_PERIOD));
 	if (t & PERF_SAMPLE_READ)
 		skip_read(c, a->read_format);
 	if (t & PERF_SAMPLE_CALLCHAIN)
@@ -147,7 +148,8 @@ static const char *check_sample(struct cursor *c)
 		skip_registers(c, a->sample_regs_user);
 	if (t & PERF_SAMPLE_STACK_USER)
 		skip_stack(c);
-	skip(c, !!(t & (PERF_SAMPLE_WEIGHT | 1u << 24)) + !!(t & PERF_SAMPLE_DATA_SRC) + !!(t & PERF_SAMPLE_TRANSACTION));
+	skip(c,
+	     !!(t & (PERF_SAMPLE_WEIGHT | 1u << 24)) + !!(t & PERF_SAMPLE_DATA_SRC) + !!(t & PERF_SAMPLE_TRANSACTION));
 	if (t & PERF_SAMPLE_REGS_INTR)
 		skip_registers(c, a->sample_regs_intr);
 	skip(c, !!(t & PERF_SAMPLE_PHYS_ADDR) + !!(t & (1u << 21)) + !!(t & (1u << 22)) + !!(t & (1u << 23)));
@@ -172,7 +174,8 @@ static const char *check_record(const struct perf_event_header *h)
 }
 
 /*
- * Reads what is in the buffer and takes it. Only for rings that nobody reads besides. NULL, or what is wrong; *n: records.
+ * Reads what is in the buffer and takes it. Only for rings that nobody reads besides. NULL, or what is wrong; *n:
+ * records.
  */
 static const char *drain(struct perf_event_mmap_page *page, uint64_t size, unsigned *n)
 {

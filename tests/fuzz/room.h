@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The descriptors of this process, and the largest ring that an event can be given, in pages: as at the beginning when all is closed. */
+/*
+ * The descriptors of this process, and the largest ring that an event can be given, in pages: as at the beginning when
+ * all is closed.
+ */
 struct room {
 	int fds, pages;
 };

@@ -46,7 +46,8 @@ static void work(uint32_t kind, uint32_t n)
 		raise(n % 2 ? SIGUSR1 : SIGUSR2);
 		break;
 	case 6: {
-		char *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE | (n % 2 ? PROT_EXEC : 0), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE | (n % 2 ? PROT_EXEC : 0),
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		for (uint32_t i = 0; i < 65536; i += 4096)
 			p[i] = (char)n;

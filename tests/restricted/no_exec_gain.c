@@ -2,8 +2,8 @@
  * no_exec_gain mdwe|filter|file program [args...]: runs a program in which no memory becomes executable after it was
  * written.
  *   mdwe    prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN)
- *   filter  the seccomp filter that systemd makes for MemoryDenyWriteExecute=: EPERM to mmap of PROT_WRITE and PROT_EXEC, to
- *           mprotect and pkey_mprotect with PROT_EXEC, to shmat with SHM_EXEC
+ *   filter  the seccomp filter that systemd makes for MemoryDenyWriteExecute=: EPERM to mmap of PROT_WRITE and
+ *           PROT_EXEC, to mprotect and pkey_mprotect with PROT_EXEC, to shmat with SHM_EXEC
  *   file    the same, and to mmap of PROT_EXEC without a file, as SELinux without execmem
  */
 #include <errno.h>

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #define SKIP 77
-#define TRAP(nr, data) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP | (data))
+#define TRAP(nr, data)                                                                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP | (data))
 #define FIXED_NOREPLACE 0x100000
 
 static volatile int trapped, exact;
@@ -48,13 +49,12 @@ static int install(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		TRAP(SYS_openat, 1), TRAP(SYS_readlinkat, 1), TRAP(SYS_newfstatat, 1), TRAP(SYS_timer_create, 1), TRAP(SYS_rt_tgsigqueueinfo, 1),
-		TRAP(SYS_sendto, 1), TRAP(SYS_getpriority, 5), TRAP(SYS_uname, 2),
+		TRAP(SYS_openat, 1), TRAP(SYS_readlinkat, 1), TRAP(SYS_newfstatat, 1), TRAP(SYS_timer_create, 1),
+		TRAP(SYS_rt_tgsigqueueinfo, 1), TRAP(SYS_sendto, 1), TRAP(SYS_getpriority, 5), TRAP(SYS_uname, 2),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, FIXED_NOREPLACE, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP | 3),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP | 3), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
 
@@ -91,7 +91,8 @@ static void show_child(const char *what, int how)
 		_exit(9);
 	}
 	waitpid(pid, &status, 0);
-	printf("%s: exit %d, signal %d\n", what, WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	printf("%s: exit %d, signal %d\n", what, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+	       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
 int main(void)

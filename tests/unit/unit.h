@@ -1,6 +1,6 @@
 /*
- * What unit tests share: a test is a program that ends with `return unit_result();`. Each failed expectation prints itself
- * and lets the test go on.
+ * What unit tests share: a test is a program that ends with `return unit_result();`. Each failed expectation prints
+ * itself and lets the test go on.
  */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H

@@ -213,7 +213,11 @@ static int fake_hw_init(const struct perf_attr *attr, struct event_source *out)
 {
 	if (attr->config >= FAKE_CELLS)
 		return -ENOENT;
-	*out = (struct event_source){.source = (u32)attr->config, .units = 1u << attr->config, .rdpmc = 1 + (u32)attr->config};
+	*out = (struct event_source){
+		.source = (u32)attr->config,
+		.units = 1u << attr->config,
+		.rdpmc = 1 + (u32)attr->config,
+	};
 	out->shift = attr->config == FAKE_CELLS - 1 ? 2 : 0;
 	out->sampling_units = 1u << FAKE_CELLS;
 	return 0;

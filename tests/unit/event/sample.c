@@ -8,8 +8,10 @@
 #define DATA_SRC_NA 0x1e05080021ul /* what Linux 6.18 gives */
 
 /* The same in the order of asm/perf_regs.h. */
-static const u64 regs_in_order[24] = {0xa0, 0xb3, 0xc1, 0xd2, 0x56, 0xd7, 0xb5, 0x7ff000000000, 0x401000, 0x246, 0x33, 0x2b,
-				      0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15};
+static const u64 regs_in_order[24] = {
+	0xa0, 0xb3, 0xc1, 0xd2, 0x56, 0xd7, 0xb5, 0x7ff000000000, 0x401000, 0x246, 0x33, 0x2b, 0, 0, 0, 0,
+	8, 9, 10, 11, 12, 13, 14, 15,
+};
 
 /* ---- expectations ---- */
 
@@ -144,9 +146,9 @@ static void test_bytes(void)
 	id = event_of(fd)->id;
 	write_sample(event_of(fd), &snap, 1);
 	expect(!memcmp(take_record(),
-		       (u64[]){PERF_RECORD_SAMPLE | 0x4002ul << 32 | 22ul * 8 << 48, id, 0x401000, 1001 | 1001ul << 32, 777, 1,
-			       500, id, 3, -512ul, 0x401000, 0x1001, 4, PERF_SAMPLE_REGS_ABI_64, 0x7ff000000000, 0x401000, 16,
-			       0x3736353433323130, 0x6665646362613938, 16, 33, 0},
+		       (u64[]){PERF_RECORD_SAMPLE | 0x4002ul << 32 | 22ul * 8 << 48, id, 0x401000, 1001 | 1001ul << 32,
+			       777, 1, 500, id, 3, -512ul, 0x401000, 0x1001, 4, PERF_SAMPLE_REGS_ABI_64,
+			       0x7ff000000000, 0x401000, 16, 0x3736353433323130, 0x6665646362613938, 16, 33, 0},
 		       22 * 8));
 	done(fd);
 }
@@ -196,8 +198,9 @@ static void test_clocks(void)
 /* The trailer's order is not the sample's. */
 static void test_trailer(void)
 {
-	struct perf_attr attr = sampling(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD |
-					 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+	struct perf_attr attr =
+		sampling(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD |
+			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 	struct sample_id_of of = {7, 8, 9, 1};
 	struct ring_out o;
 	struct event *e;
@@ -258,14 +261,16 @@ static void test_lost(void)
 
 static void test_needs(void)
 {
-	struct perf_attr attr = sampling(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_RAW);
+	struct perf_attr attr =
+		sampling(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_RAW);
 
 	expect_long(sample_needs(&attr), 0);
 	attr.sample_type = TYPE_ALL;
-	expect_long(sample_needs(&attr),
-		    SNAPSHOT_REGS | SNAPSHOT_CHAIN | SNAPSHOT_STACK | SNAPSHOT_BRANCHES | SNAPSHOT_ADDR | SNAPSHOT_PAGES | SNAPSHOT_CGROUP | SNAPSHOT_CPU);
+	expect_long(sample_needs(&attr), SNAPSHOT_REGS | SNAPSHOT_CHAIN | SNAPSHOT_STACK | SNAPSHOT_BRANCHES |
+						 SNAPSHOT_ADDR | SNAPSHOT_PAGES | SNAPSHOT_CGROUP | SNAPSHOT_CPU);
 	attr.branch_sample_type |= PERF_SAMPLE_BRANCH_CALL_STACK;
-	expect(sample_needs(&attr) & SNAPSHOT_BRANCH_CALLS && !(sample_needs(&attr) & (SNAPSHOT_BRANCHES | SNAPSHOT_CALLS)));
+	expect(sample_needs(&attr) & SNAPSHOT_BRANCH_CALLS &&
+	       !(sample_needs(&attr) & (SNAPSHOT_BRANCHES | SNAPSHOT_CALLS)));
 	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	expect_long(sample_needs(&attr), SNAPSHOT_CHAIN);
 	attr.config1 = 1;

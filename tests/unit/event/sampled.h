@@ -32,10 +32,10 @@ static const struct snapshot_branch calls[] = {{0x70, 0x71, PERF_BR_CALL, 0}, {0
 static inline struct snapshot snapshot_of(void)
 {
 	return (struct snapshot){
-		.task = 1, .ip = 0x401000, .exact = true, .cpu = 1, .time = 777, .addr = 0xadd7, .weight = 33, .txn = 44,
-		.code_page_size = 4096, .data_page_size = 2097152, .cgroup = 55, .regs = &regs, .chain = chain,
-		.nr_chain = ARRAY_SIZE(chain), .stack = stack, .stack_size = sizeof(stack), .branch = branches,
-		.nr_branch = ARRAY_SIZE(branches), .call = calls, .nr_call = ARRAY_SIZE(calls),
+		.task = 1, .ip = 0x401000, .exact = true, .cpu = 1, .time = 777, .addr = 0xadd7, .weight = 33,
+		.txn = 44, .code_page_size = 4096, .data_page_size = 2097152, .cgroup = 55, .regs = &regs,
+		.chain = chain, .nr_chain = ARRAY_SIZE(chain), .stack = stack, .stack_size = sizeof(stack),
+		.branch = branches, .nr_branch = ARRAY_SIZE(branches), .call = calls, .nr_call = ARRAY_SIZE(calls),
 	};
 }
 

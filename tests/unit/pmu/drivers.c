@@ -4,7 +4,12 @@
 
 static struct perf_attr attr_of(u32 type, u64 config)
 {
-	return (struct perf_attr){.type = type, .size = sizeof(struct perf_attr), .config = config, .exclude_kernel = 1};
+	return (struct perf_attr){
+		.type = type,
+		.size = sizeof(struct perf_attr),
+		.config = config,
+		.exclude_kernel = 1,
+	};
 }
 
 /* pmu_find: 0 or -errno. */
@@ -62,8 +67,9 @@ static void test_software_sources(void)
 	struct event_source s;
 	static const struct { u64 config; u64 value; } expected[] = {
 		{PERF_COUNT_SW_CPU_CLOCK, 77}, {PERF_COUNT_SW_TASK_CLOCK, 77}, {PERF_COUNT_SW_PAGE_FAULTS, 11},
-		{PERF_COUNT_SW_PAGE_FAULTS_MIN, 1}, {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 10}, {PERF_COUNT_SW_CONTEXT_SWITCHES, 100},
-		{PERF_COUNT_SW_CPU_MIGRATIONS, 1000}, {PERF_COUNT_SW_DUMMY, 0}, {PERF_COUNT_SW_ALIGNMENT_FAULTS, 0},
+		{PERF_COUNT_SW_PAGE_FAULTS_MIN, 1}, {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 10},
+		{PERF_COUNT_SW_CONTEXT_SWITCHES, 100}, {PERF_COUNT_SW_CPU_MIGRATIONS, 1000}, {PERF_COUNT_SW_DUMMY, 0},
+		{PERF_COUNT_SW_ALIGNMENT_FAULTS, 0},
 	};
 
 	fake_clock = 77;
@@ -172,10 +178,12 @@ static void test_sampling_units(void)
 
 	expect_long(units_of(0), CPU_WANT_LIMITS);
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY), CPU_WANT_LIMITS | CPU_WANT_LBR);
-	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY_RETURN), CPU_WANT_LIMITS | CPU_WANT_LBR_RET);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY_RETURN),
+		    CPU_WANT_LIMITS | CPU_WANT_LBR_RET);
 	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_CALL),
 		    CPU_WANT_LIMITS | CPU_WANT_LBR_COND | CPU_WANT_LBR_CALL | CPU_WANT_LBR_IND_CALL);
-	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK), CPU_WANT_LIMITS | CPU_WANT_CALLS);
+	expect_long(units_of(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK),
+		    CPU_WANT_LIMITS | CPU_WANT_CALLS);
 	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	a.config1 = 1;
 	a.sample_type = PERF_SAMPLE_CALLCHAIN;

@@ -1,4 +1,6 @@
-/* The drivers' world: one task with a counter bank and counts that the test sets. Included once by each test program. */
+/*
+ * The drivers' world: one task with a counter bank and counts that the test sets. Included once by each test program.
+ */
 #ifndef TESTS_UNIT_PMU_FAKE_H
 #define TESTS_UNIT_PMU_FAKE_H
 
@@ -183,7 +185,8 @@ bool host_clock_limit(u64 ns, bool coarse)
 
 static inline void fake_session(void)
 {
-	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem = mmap(NULL, event_space_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
 
 	if (mem == MAP_FAILED)
 		abort();

@@ -19,11 +19,12 @@ static const char *text_of(const char *path)
 static void test_paths(void)
 {
 	static const char *const nothing[] = {
-		"/sys/kernel/tracing/trace", EVENTS "/irq", EVENTS "/sched/sched_waking", EVENTS "/sched/sched_switch/id",
-		EVENTS "/syscalls/sys_enter_", EVENTS "/syscalls/sys_enter_nosuch",
-		EVENTS "/syscalls/sys_enter", EVENTS "/syscalls/sys_enter_read/enable", EVENTS "/syscalls/sys_enter_read/id/x",
-		EVENTS "/raw_syscalls/sys_enter_read", EVENTS "/header_page/x", EVENTS "/syscalls/sys_enter_rea",
-		EVENTS "/syscalls/sys_enter_readx", "/sys/kernel/tracin", "/sys/kernel/tracingx", "/sys/kernel", "", "/",
+		"/sys/kernel/tracing/trace", EVENTS "/irq", EVENTS "/sched/sched_waking",
+		EVENTS "/sched/sched_switch/id", EVENTS "/syscalls/sys_enter_", EVENTS "/syscalls/sys_enter_nosuch",
+		EVENTS "/syscalls/sys_enter", EVENTS "/syscalls/sys_enter_read/enable",
+		EVENTS "/syscalls/sys_enter_read/id/x", EVENTS "/raw_syscalls/sys_enter_read", EVENTS "/header_page/x",
+		EVENTS "/syscalls/sys_enter_rea", EVENTS "/syscalls/sys_enter_readx", "/sys/kernel/tracin",
+		"/sys/kernel/tracingx", "/sys/kernel", "", "/",
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(nothing); i++) {
@@ -40,14 +41,15 @@ static void test_paths(void)
 	expect_str(text_of(EVENTS "/raw_syscalls/sys_enter/id"), "16\n");
 	expect_str(text_of("/sys/kernel/debug/tracing/events/syscalls/sys_exit_read/id"), "33\n");
 	expect_str(text_of(EVENTS "/sched"), "(directory)");
-	expect(strstr(text_of(EVENTS "/sched/sched_switch/format"), "ID: 24\nformat:\n\tfield:unsigned short common_type;"));
+	expect(strstr(text_of(EVENTS "/sched/sched_switch/format"),
+		      "ID: 24\nformat:\n\tfield:unsigned short common_type;"));
 	expect(strstr(text_of(EVENTS "/ftrace/function/format"), "field:unsigned long ip;"));
 }
 
-#define COMMON                                                                                                                \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                                \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                                \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                        \
+#define COMMON                                                                                                         \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                                         \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"                                 \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 /* As Linux prints them, but for the ids. */
@@ -65,16 +67,19 @@ static void test_formats(void)
 		   "name: sys_enter_getppid\nID: 252\nformat:\n" COMMON
 		   "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n");
 	expect_str(text_of(EVENTS "/syscalls/sys_exit_read/format"),
-		   "name: sys_exit_read\nID: 33\nformat:\n" COMMON "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+		   "name: sys_exit_read\nID: 33\nformat:\n" COMMON
+		   "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 		   "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n\nprint fmt: \"0x%lx\", REC->ret\n");
 	expect_str(text_of(EVENTS "/raw_syscalls/sys_enter/format"),
 		   "name: sys_enter\nID: 16\nformat:\n" COMMON "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
 		   "\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n"
-		   "\nprint fmt: \"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", REC->id, REC->args[0], REC->args[1], REC->args[2], "
+		   "\nprint fmt: \"NR %ld (%lx, %lx, %lx, %lx, %lx, %lx)\", "
+		   "REC->id, REC->args[0], REC->args[1], REC->args[2], "
 		   "REC->args[3], REC->args[4], REC->args[5]\n");
 	expect_str(text_of(EVENTS "/raw_syscalls/sys_exit/format"),
 		   "name: sys_exit\nID: 17\nformat:\n" COMMON "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
-		   "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n\nprint fmt: \"NR %ld = %ld\", REC->id, REC->ret\n");
+		   "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n\n"
+		   "print fmt: \"NR %ld = %ld\", REC->id, REC->ret\n");
 }
 
 static int driver_takes(u64 id, struct event_source *s, bool exclude_kernel)
