@@ -24,7 +24,7 @@ struct dbt_options {
 	u32 dump; /* DUMP_*, dbt/dump.h */
 	u64 dump_at; /* only of fragments with the instruction there; 0: of all */
 	bool one_insn;	/* one instruction per basic block */
-	bool loop_is_fast; /* the processor's `loop`; see dbt/ibl.c */
+	bool loop_is_fast; /* the processor's `loop`; see dbt/x86_64/ibl.c */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */
 };
