@@ -89,8 +89,8 @@ static inline void cpu_poll_outside(struct cpu *cpu)
 bool cpu_limit_is_next(const struct cpu *cpu);
 
 /*
- * By dbt/, outside translated code, when cpu->limits.renew or limits_stale: sets poll, countdown[] and near for what is
- * left.
+ * By dbt/, outside translated code, when cpu->limits has `renew` or `stale` set: sets cpu->poll, countdown[] and `want`
+ * for what is left.
  */
 void cpu_renew_limits(struct cpu *cpu);
 

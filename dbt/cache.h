@@ -184,7 +184,7 @@ struct cache {
 	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
 	/* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
 	const u8 *miss;
-	const u8 *lookup;    /* from the dispatcher to the landing at cpu->look_back of cpu->rip */
+	const u8 *lookup;    /* from the dispatcher to the landing at cpu->poll_back, of cpu->rip */
 	u8 *hot;	     /* next free byte of fragments and landings */
 	u8 *cold;	     /* next free byte of exit stubs and constants */
 	struct reserve of[2][OF_HALF], pages;

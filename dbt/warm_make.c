@@ -294,7 +294,7 @@ static struct warm_header *make(u8 *place, const struct warm_region *region, u32
 	return h->size <= WARM_FILE_MAX ? h : NULL;
 }
 
-/* Most of it is dead: of files that have changed since. The next image had better begin anew. */
+/* Most of it is dead: of files that have changed since. The next image is to begin empty. */
 static bool is_worn(void)
 {
 	u32 dead = 0;

@@ -113,7 +113,7 @@ void far_return_emulate(struct thread *t)
 
 	perf_regs(t->cpu, &before);
 	if (!guest_insn_decode(t->cpu->rip, &in))
-		return; /* another thread has changed it: it is translated anew */
+		return; /* another thread has changed it: it is translated again */
 	if (in.kind == ISA_POPF)
 		done = popf(t, &in, operand_size(&in));
 	else if (in.opcode == OP_LRET || in.opcode == OP_LRET_IMM)

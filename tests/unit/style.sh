@@ -23,6 +23,8 @@ refused()
 
 printf 'int a_b;\n/* As a_b(), but for a_c(). */\n' >"$copy/rt/a.c"
 refused 'names a_c(), which is not there'
+printf '/* The lock of p->a_d. */\nint a;\n' >"$copy/rt/a.c"
+refused 'names a field a_d, which is not there'
 printf '/* See rt/b.c. */\nint a;\n' >"$copy/rt/a.c"
 refused 'names rt/b.c, which is not there'
 printf '/* The kernel has an a_c(). */\nint a;\n' >"$copy/rt/a.c"
