@@ -6,12 +6,13 @@
 #include "abi/types.h"
 #include "cli/why.h"
 #include "os/session/arena.h"
+#include "rt/arch.h"
 
 static FILE *out;
 
 static const char *const call_names[] = {
 #define SYSCALL(nr, name, handler, level, formats) [nr] = #name,
-#include "os/syscalls.def"
+#include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 };
 

@@ -28,7 +28,7 @@ struct syscall_row {
 static const struct syscall_row rows[] = {
 #define pass					   syscall_pass
 #define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler},
-#include "os/syscalls.def"
+#include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 #undef pass
 };

@@ -1,5 +1,5 @@
 /*
- * System calls of the guest: the dispatcher over os/syscalls.def, and the handlers' prototypes.
+ * System calls of the guest: the dispatcher over os/x86_64/syscalls.def, and the handlers' prototypes.
  *
  * A handler gets the six argument registers and returns the kernel's value or -errno (refuse() keeps a reason), or
  * SYSCALL_AGAIN as it came from thread_syscall().
@@ -8,17 +8,18 @@
 #define OS_SYSCALL_H
 
 #include "os/session/thread.h"
+#include "rt/arch.h"
 
 #define pass syscall_pass
 #define SYSCALL(nr, name, handler, level, formats) long handler(struct thread *t, const u64 *a);
-#include "os/syscalls.def"
+#include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 #undef pass
 
 /* Executes the call as it is. */
 long syscall_pass(struct thread *t, const u64 *a);
 
-/* As in os/syscalls.def; NULL: the table has none. */
+/* As in os/x86_64/syscalls.def; NULL: the table has none. */
 const char *syscall_name(u64 nr);
 
 /* Serves the call that the thread's registers ask for (DBT_SYSCALL). */

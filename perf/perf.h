@@ -97,7 +97,7 @@ static inline void perf_switches(struct thread *t, u64 since)
 		t->switches.known = 0;
 }
 
-/* ---- system calls; the handlers of those for events are named in os/syscalls.def ---- */
+/* ---- system calls; the handlers of those for events are named in os/x86_64/syscalls.def ---- */
 
 /* The descriptor is an event of this process. */
 static inline bool perf_is_event(const struct thread *t, u64 fd)

@@ -13,6 +13,7 @@
 #include "cpu/cpu.h"
 #include "event/filter.h"
 #include "event/space.h"
+#include "rt/arch.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
@@ -29,7 +30,7 @@ struct row {
 
 static const struct row rows[TRACE_CALLS] = {
 #define TRACEPOINT(nr, name, nr_args, args) [nr] = {#name, args, nr_args},
-#include "pmu/tracepoints.def"
+#include ARCH_HEADER(pmu, tracepoints.def)
 #undef TRACEPOINT
 };
 

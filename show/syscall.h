@@ -5,8 +5,8 @@
 #include "abi/types.h"
 
 struct show_call {
-	const char *name;    /* from os/syscalls.def; NULL: a number that the table does not have */
-	const char *formats; /* from the same row; see the head of os/syscalls.def. NULL only if name is */
+	const char *name;    /* from os/x86_64/syscalls.def; NULL: a number that the table does not have */
+	const char *formats; /* from the same row; see the head of os/x86_64/syscalls.def. NULL only if name is */
 	long nr;
 	const u64 *args;     /* six */
 	long result;	     /* value or -errno */

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include "rt/arch.h"
 #include "rt/fmt.h"
 #include "show/attr.h"
 #include "show/names.h"
@@ -32,7 +33,7 @@ static const struct {
 	const char *name, *formats;
 } table[] = {
 #define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats},
-#include "os/syscalls.def"
+#include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 };
 
