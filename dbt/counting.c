@@ -136,6 +136,8 @@ void counting_resume(struct cpu *cpu, u32 variant, u32 rec)
 
 /* The cells that blocks[] stands for. */
 #define BLOCK_CELLS (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES)
+/* Those that several copies of a block may count at once. */
+#define AHEAD_CELLS (BLOCK_CELLS | 1u << CELL_CYCLES)
 /* Besides the cells, in counting.flushed. */
 #define COUNTDOWN_BIT(c) (1u << (CELL_NR + (c)))
 /* exit.undo: instructions, and with this a branch. */
@@ -209,13 +211,13 @@ bool counting_next(const struct counting *c, struct increment *out)
 
 bool counting_can_be_ahead(const struct counting *c)
 {
-	return (c->want & CPU_WANT_BLOCKS) && !(c->cells & ~BLOCK_CELLS);
+	return (c->want & CPU_WANT_BLOCKS) && !(c->cells & ~AHEAD_CELLS);
 }
 
 void counting_ahead(struct counting *c, u32 more)
 {
 	check_slow(counting_can_be_ahead(c));
-	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++)
+	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_CYCLES; cell++)
 		c->total[cell] *= (s32)(more + 1);
-	c->flushed |= BLOCK_CELLS;
+	c->flushed |= AHEAD_CELLS & c->cells;
 }

@@ -47,6 +47,7 @@ struct trace {
 	struct counting count;
 	bool first; /* the next record is the first of an instruction */
 	u32 units; /* of the block, see dbt/polls.h */
+	u32 cycles; /* of the block: CELL_CYCLES */
 	bool late; /* the indirect branch at its end polls */
 };
 

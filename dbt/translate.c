@@ -53,7 +53,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 {
 	u32 limit = dbt_options.one_insn || (tr.want & (CPU_WANT_ONE | CPU_WANT_FINE)) ? 1 : CPU_BLOCK_INSNS;
 
-	tr.n = tr.units = 0;
+	tr.n = tr.units = tr.cycles = 0;
 	tr.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
 	tr.guarded = (tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
 	tr.stops = !(tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
@@ -88,6 +88,7 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 		pc += (u64)len;
 		tr.n++;
 		tr.units += cpu_units(tr.want, gi->in.weight);
+		tr.cycles += gi->in.weight;
 		/* In checked code every store may be to the instructions that follow. */
 		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) ||
 		    (tr.guarded && rseq_cs_ends_piece(&gi->in)) ||
@@ -109,12 +110,13 @@ static u64 emit_break(void)
 }
 
 /*
- * A block that polls, and is a loop, is there several times: one poll serves so many rounds.
+ * A block that is a loop is there several times: it is counted, and polls, once for so many rounds. Not where it stops
+ * in front of limits.
  */
 static u32 copies(void)
 {
-	if (dbt_options.no_unroll || !tr.polls || tr.checked || !is_loop() ||
-	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR)))
+	if (dbt_options.no_unroll || tr.checked || !is_loop() || stops_at_limits() ||
+	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE)))
 		return 1;
 	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.units));
 }
@@ -152,7 +154,7 @@ static u64 emit_copy(u32 more)
 		tr.first = true;
 		if (k == place)
 			emit_counting(gi->pc, safe);
-		if (k == place && tr.polls && ahead) {
+		if (k == place && ahead && !tr.copied) {
 			emit_ahead((s32)ahead, safe);
 			counting_ahead(&tr.count, ahead);
 		}

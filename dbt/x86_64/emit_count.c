@@ -145,6 +145,8 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 void emit_ahead(s32 times, bool flags_dead)
 {
 	emit_add(cpu_blocks_at(0, tr.n), times, flags_dead);
+	if (tr.want & CPU_WANT_CYCLES)
+		emit_add(cpu_cell_at(CELL_CYCLES), times * (s32)tr.cycles, flags_dead);
 }
 
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
