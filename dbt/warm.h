@@ -29,6 +29,7 @@ struct warm_file {
 struct warm_region {
 	u64 start, end;
 	u64 offset; /* in the file */
+	u64 of_program; /* it was mapped before the program began, as were all others of its file */
 	struct warm_file file;
 };
 
@@ -36,6 +37,7 @@ struct warm_region {
 struct warm_key {
 	u64 build[3];	 /* the runtime's build id */
 	u64 settings;	 /* options and processor */
+	u64 want;	 /* CPU_WANT_*: what is counted from the beginning */
 	struct warm_file program;
 };
 
@@ -100,9 +102,9 @@ void dbt_warm_forked(void);
 
 /*
  * Makes an image of what there is. What is not to be in it is forgotten: code that is not of these regions, or of
- * a page of which clean(page, region, arg) says that it may not hold what is in the file. The process has one
- * thread. Returns the header, complete but for key and checksum, with the lookup tables behind it, as the file is
- * to begin; NULL: there is nothing to save. It is good until the next one.
+ * a page of which clean(page, region, arg) says that it may not hold what is in the file. No other thread runs
+ * translated code any more. Returns the header, complete but for key and checksum, with the lookup tables behind it,
+ * as the file is to begin; NULL: there is nothing to save. It is good until the next one.
  */
 typedef bool warm_clean(u64 page, u32 region, void *arg);
 struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_clean *clean, void *arg);

@@ -44,6 +44,18 @@ static u32 region_of(u64 page, const struct warm_region *region, u32 n)
 	return 0;
 }
 
+/*
+ * The program's own regions are always there together, so they are one: linkers like lld put the PLT into a segment
+ * of its own.
+ */
+static u32 taken_as(const struct warm_region *region, u32 r)
+{
+	for (u32 i = 0; region[r - 1].of_program && i < r; i++)
+		if (region[i].of_program)
+			return 1 + i;
+	return r;
+}
+
 /* All pages that a fragment was made from are in the same one. */
 static void take_page(struct code_page *p, u32 region)
 {
@@ -95,7 +107,7 @@ static void forget_others(const struct warm_region *region, u32 n, const u8 *now
 		u32 r = region_of(p->page, region, n);
 
 		if (r && p->frags && !p->checked && !p->protected_ && !p->writes && clean(p->page, r - 1, arg))
-			take_page(p, r);
+			take_page(p, taken_as(region, r));
 		else
 			forget_page(p, n);
 	}

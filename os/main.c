@@ -15,6 +15,7 @@
 #include "event/task.h"
 #include "os/dump.h"
 #include "os/loop.h"
+#include "os/mm/warm.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
 #include "os/session/pidns.h"
@@ -227,6 +228,7 @@ void main_run(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot take the event descriptors over", ret);
 	event_task_exec(t->cpu->slot);
+	warm_start(t->cpu);
 	__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* timers end with the old image */
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
 	perf_executed(t, &loaded);

@@ -34,6 +34,7 @@
 
 static struct warm_key key; /* of the program */
 static bool wanted;	    /* there is one */
+static bool begun;	    /* it is mapped */
 
 /* What was mapped, with the number of its mapping in the memory map. Under vma_lock(). */
 static struct mapped {
@@ -104,9 +105,31 @@ void warm_begin(int fd)
 	take_build(key.build);
 	key.settings = the_process.config.warm_settings;
 	wanted = true;
+}
+
+static void activate_locked(const struct warm_region *region)
+{
+	const struct warm_header *h = dbt_warm_header();
+
+	for (u32 i = 0; h && i < h->nregions; i++)
+		if (!memcmp(&h->region[i], region, sizeof(*region)))
+			dbt_warm_activate(i);
+}
+
+void warm_start(const struct cpu *cpu)
+{
+	begun = true;
+	if (!wanted || !enabled())
+		return;
+	key.want = cpu_bank(cpu)->want & CPU_WANT_BY_DRIVERS;
 	warm_file_load(&key);
-	if (dbt_warm_header())
-		stat_inc(images_used);
+	if (!dbt_warm_header())
+		return;
+	stat_inc(images_used);
+	vma_lock();
+	for (u32 i = 0; i < nmapped; i++)
+		activate_locked(&mapped[i].region);
+	vma_unlock();
 }
 
 /* As a place for a mapping at start: the one that was there, or a new one. NULL: there are too many. */
@@ -120,21 +143,20 @@ static struct mapped *place_for(gva start)
 
 static void add_locked(const struct warm_region *region)
 {
-	const struct warm_header *h = dbt_warm_header();
 	struct mapped *m = place_for(region->start);
 	struct vma vma;
 
 	if (!m || vma_lookup(region->start, &vma))
 		return;
 	*m = (struct mapped){*region, vma.id};
-	for (u32 i = 0; h && i < h->nregions; i++)
-		if (!memcmp(&h->region[i], region, sizeof(*region)))
-			dbt_warm_activate(i);
+	activate_locked(region);
 }
 
 void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *file)
 {
 	struct warm_region region = {.start = start, .end = end, .offset = offset, .file = *file};
+
+	region.of_program = !begun && !memcmp(file, &key.program, sizeof(*file));
 
 	add_locked(&region);
 }
@@ -252,23 +274,30 @@ static void save(struct saving *s)
 	warm_file_write(h);
 }
 
-bool warm_wants_save(struct thread *t)
+/*
+ * Many processes that each translate the same little, as a shell's children do, translate much: what they had to
+ * translate is added up for the image that they might have had.
+ */
+bool warm_wants_save(void)
 {
-	u32 before, new;
+	u32 before, new, *missed = &arena()->images_missed[hash_of(&key, sizeof(key), 0) % ARENA_IMAGES];
+	bool worth;
 
-	if (!wanted || !enabled() || t->group->nr_threads != 1 || t->proc->threads != t || t->next)
+	if (!wanted || !enabled())
 		return false;
 	new = dbt_warm_new(&before);
-	return new >= NEW_MIN && new >= before / NEW_PART;
+	if (new < NEW_MIN)
+		return false;
+	worth = __atomic_add_fetch(missed, new, __ATOMIC_RELAXED) >= before / NEW_PART;
+	if (worth)
+		__atomic_store_n(missed, 0, __ATOMIC_RELAXED);
+	return worth;
 }
 
-void warm_save(struct thread *t)
+void warm_save(void)
 {
-	struct saving *s;
+	struct saving *s = scratch_alloc(sizeof(*s));
 
-	if (!warm_wants_save(t))
-		return;
-	s = scratch_alloc(sizeof(*s));
 	if (!s)
 		return;
 	save(s);

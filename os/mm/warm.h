@@ -15,8 +15,12 @@
 #include "dbt/warm.h"
 #include "os/session/process.h"
 
-/* A new program, open as fd, is about to be mapped: its image. Nobody shares the table of descriptors. */
+/*
+ * A new program, open as fd, is about to be mapped; it is mapped, and what is to be counted from its first instruction
+ * on is known: its image. Nobody shares the table of descriptors.
+ */
 void warm_begin(int fd);
+void warm_start(const struct cpu *cpu);
 
 /* A file that the guest maps part of, to execute it. False: it is not known well enough, or nobody wants to know. */
 bool warm_identify(int fd, struct warm_file *out);
@@ -36,13 +40,10 @@ static inline void warm_opened(long fd, u64 flags)
 		warm_opened_for_writing(fd);
 }
 
-/*
- * The program ends, or executes another one: writes an image if it is worth it. Nobody shares the table of
- * descriptors.
- */
-void warm_save(struct thread *t);
-/* It may be worth it. */
-bool warm_wants_save(struct thread *t);
+/* The program ends, or executes another one: whether an image is worth it. To be asked once. */
+bool warm_wants_save(void);
+/* Writes it. Nobody shares the table of descriptors, and no other thread runs translated code any more. */
+void warm_save(void);
 
 /* os/mm/warm_file.c */
 

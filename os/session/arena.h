@@ -149,6 +149,7 @@ struct session_cpus {
 struct arena {
 	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
+	u32 images_missed[ARENA_IMAGES];  /* see warm_wants_save(); atomic, by everyone */
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;

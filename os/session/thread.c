@@ -210,8 +210,8 @@ struct refusal *refuse_slot(void)
 	return t ? &t->refusal : NULL;
 }
 
-/* Whether a sibling executes guest code that counts. Barrier A of host_kick() on the quiesce side. */
-static bool any_counting_in_cache(struct thread *self, bool kick)
+/* Whether a sibling executes guest code, or such that counts. Barrier A of host_kick() on the quiesce side. */
+static bool any_in_cache(struct thread *self, bool counting, bool kick)
 {
 	struct thread *t;
 	bool found = false;
@@ -220,7 +220,7 @@ static bool any_counting_in_cache(struct thread *self, bool kick)
 	for (t = self->proc->threads; t; t = t->next) {
 		if (t == self || t->group != self->group || !__atomic_load_n(&t->task->in_cache, __ATOMIC_ACQUIRE))
 			continue;
-		if (!t->cpu->variant && !cpu_bank(t->cpu)->want)
+		if (counting && !t->cpu->variant && !cpu_bank(t->cpu)->want)
 			continue;
 		found = true;
 		if (kick)
@@ -230,19 +230,45 @@ static bool any_counting_in_cache(struct thread *self, bool kick)
 	return found;
 }
 
-void group_quiesce(struct thread *self)
+static bool quiesce(struct thread *self, bool counting)
 {
 	u64 step[2] = {0, QUIESCE_STEP_NS};
 	u64 end;
 
-	if (__atomic_load_n(&self->group->nr_threads, __ATOMIC_RELAXED) <= 1 || !event_space->opened)
-		return;
 	__atomic_store_n(&self->group->quiesce, 1, __ATOMIC_SEQ_CST);
-	if (!any_counting_in_cache(self, true))
-		return;
+	if (!any_in_cache(self, counting, true))
+		return true;
 	end = host_clock_mono() + QUIESCE_NS;
-	while (any_counting_in_cache(self, false) && host_clock_mono() < end)
+	while (any_in_cache(self, counting, false)) {
+		if (host_clock_mono() >= end)
+			return false;
 		sys2(__NR_nanosleep, step, 0);
+	}
+	return true;
+}
+
+void group_quiesce(struct thread *self)
+{
+	if (__atomic_load_n(&self->group->nr_threads, __ATOMIC_RELAXED) > 1 && event_space->opened)
+		quiesce(self, true);
+}
+
+static bool any_of_other_group(struct thread *self)
+{
+	struct thread *t;
+
+	lock_acquire(&self->proc->threads_lock);
+	for (t = self->proc->threads; t && t->group == self->group; t = t->next)
+		;
+	lock_release(&self->proc->threads_lock);
+	return t;
+}
+
+bool group_stop(struct thread *self)
+{
+	if (any_of_other_group(self))
+		return false;
+	return __atomic_load_n(&self->group->nr_threads, __ATOMIC_RELAXED) == 1 || quiesce(self, false);
 }
 
 void group_resume(struct thread *self)

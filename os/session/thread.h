@@ -213,6 +213,9 @@ long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u
  * their counts are final before the kernel ends them. Does nothing unless something is counted. resume undoes it.
  */
 void group_quiesce(struct thread *t);
+
+/* The same in any case. False: another one may be in translated code, or a process that shares the memory. */
+bool group_stop(struct thread *t);
 void group_resume(struct thread *t);
 
 /* Where threads wait between quiesce and resume. */

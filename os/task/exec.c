@@ -273,7 +273,8 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	};
 	long ret;
 
-	warm_save(t);
+	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
+		warm_save();
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);

@@ -39,11 +39,15 @@ long sys_exit(struct thread *t, const u64 *a)
 
 long sys_exit_group(struct thread *t, const u64 *a)
 {
+	bool save;
+
 	signal_end_begins(t);
 	group_quiesce(t);
-	if (event_space->opened || warm_wants_save(t))
+	save = warm_wants_save() && group_stop(t);
+	if (event_space->opened || save)
 		apart_leave();
-	warm_save(t);
+	if (save)
+		warm_save();
 	session_group_end(t->task);
 	for (;;)
 		sys1(__NR_exit_group, (s32)a[0]);

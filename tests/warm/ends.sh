@@ -1,0 +1,40 @@
+# Which ends leave an image: with other threads still running, and children that each translate a little.
+export XDG_CACHE_HOME=$PWD/cache
+cat > threads.c <<'EOF'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long turns;
+static void *turn(void *p) { for (;;) turns++; return p; }
+static void *sleeper(void *p) { for (;;) pause(); return p; }
+int main(void)
+{
+	pthread_t t;
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t, NULL, turn, NULL) || pthread_create(&t, NULL, sleeper, NULL))
+			return 1;
+	while (turns < 1000)
+		usleep(100);
+	puts("done");
+	exit(3);
+}
+EOF
+"${CC:-gcc}" -O1 -pthread -o threads threads.c || exit 77
+cat > forks.sh <<'EOF'
+for i in $(seq 40); do (: "${i#1}"; [ "$i" = 2 ] && : "$(echo $i)"); done; exit 3
+EOF
+sleep 2.1 # a file that has just changed is not believed
+ends()
+{
+	for run in 1 2 3; do
+		"$PCL" --stats count -o counts -e instructions:u -- "$@" > out 2> stats
+		[ $? = 3 ] || { echo "$*: not its status"; cat stats; exit 1; }
+	done
+	translated=$(awk '/blocks translated/ { print $1 }' stats)
+	grep -q ' [23]  *programs that began with an image' stats && [ "$translated" -lt 1000 ] || { echo "$*: $translated blocks"; cat stats; exit 1; }
+	! grep -q 'images of translations written' stats || { echo "$*: an image each time"; cat stats; exit 1; }
+}
+ends ./threads
+grep -qx done out || exit 1
+ends bash forks.sh
