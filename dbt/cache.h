@@ -33,14 +33,13 @@ struct rec {
 	s8 d_branches;	/* branches; the other kinds are in rec_kinds */
 	u8 first : 1;	/* of the instruction's */
 	u8 fix : 7;	/* where in the host code that follows a displacement is relative to rip; 0: nowhere */
-	/*
-	 * guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs, NO_SPILL (dbt/rewrite.h)
-	 * none
-	 */
+	/* guest registers in cpu->spill[0] (low 4 bits) and [1] while the instruction runs; NO_SPILL: none */
 	u8 spills;
 };
 
 #define REC_FIX_MAX 127u
+#define NO_SPILL 15 /* which is never a scratch register */
+#define SPILLS_NONE (NO_SPILL | NO_SPILL << 4)
 
 /* Corrections of the cells from CELL_COND on; only in variants with CPU_WANT_KINDS. Same index as the rec. */
 struct rec_kinds {

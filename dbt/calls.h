@@ -20,18 +20,8 @@
 #define DBT_CALLS_H
 
 #include "cpu/cpu.h"
-#include "dbt/emit.h"
 
 #define CALLS_BYTES (CPU_CALLS * sizeof(struct cpu_call))
-
-/*
- * After a call has pushed its return address: notes it and where it lies. to 0: an indirect call, to cpu->target. Uses
- * rcx and rdx, which are spilled; touches no flags.
- */
-void calls_emit_push(struct emit *e, u64 ret, u8 len, u64 to);
-
-/* After a ret has popped. Uses rdx. */
-void calls_emit_pop(struct emit *e);
 
 /* A signal handler is about to run: sp is where its return address lies, saved as `to` above. */
 void calls_note_signal(struct cpu *cpu, u64 ret, u64 sp, u64 saved);

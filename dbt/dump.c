@@ -3,7 +3,6 @@
  */
 #include "dbt/dump.h"
 
-#include "dbt/rewrite.h"
 #include "dbt/translate.h"
 #include "isa/insn.h"
 #include "rt/fmt.h"

@@ -1,6 +1,5 @@
 /* Records, entries and exits of the trace at hand: see dbt/trace.h. */
 #include "dbt/polls.h"
-#include "dbt/rewrite.h"
 #include "dbt/trace.h"
 #include "dbt/translate.h"
 #include "rt/log.h"

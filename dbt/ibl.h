@@ -31,7 +31,10 @@ void ibl_emit_resume(struct emit *e);
 /* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
 
-/* A landing of the entry, to be of pc, that falls through to what is emitted next. */
+/*
+ * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the
+ * entry's number.
+ */
 struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc);
 
 /*

@@ -10,7 +10,6 @@
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
 #include "dbt/piece.h"
-#include "dbt/rewrite.h"
 #include "rt/log.h"
 
 static bool in_enter_window(u64 pc)

@@ -5,7 +5,6 @@
  * A block's poll is copied as it is, with a jump that leads nowhere: cpu->poll is far from 0 while pieces run.
  */
 #include "dbt/piece.h"
-#include "dbt/rewrite.h"
 #include "rt/log.h"
 
 #define PART_SIZE 0x10000u

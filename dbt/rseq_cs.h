@@ -43,6 +43,15 @@ bool rseq_cs_learn(const struct insn *in, u64 pc);
 /* Forgets code that was made from a section before it was known. With dbt_lock. */
 void rseq_cs_forget_code(void);
 
+/*
+ * The address of static data that the instruction puts somewhere, or 0. Of memory made at run time nothing is read,
+ * since that would show: where a page was not touched before, the error code of a fault is another.
+ */
+u64 rseq_cs_address(const struct insn *in, u64 pc);
+
+/* An abort handler of ours, with that signature in front, which `at` is the place of. */
+void rseq_cs_emit_handler(u8 *at, u32 sig);
+
 /* The block at hand is in a section: code that stops in front of it. */
 u64 rseq_cs_emit_stop(void);
 

@@ -25,7 +25,7 @@ struct section_host section_host;
 
 _Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offsetof(struct section, kept) == 8 &&
 		       __builtin_offsetof(struct section, begin) == 16 &&
-		       __builtin_offsetof(struct section, called) == 80,
+		       __builtin_offsetof(struct section, called) == 16 + sizeof(struct section_regs),
 	       "section.S knows");
 _Static_assert(sizeof(struct journal) <= LAYOUT_JOURNAL_SIZE - SECTION_SPARE_SIZE, "a journal has its place");
 

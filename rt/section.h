@@ -117,9 +117,9 @@ struct journal {
 	struct section_after after[SECTION_AFTERS];
 };
 
-/* Registers to go on with: rbx, rbp, r12 to r15, rsp, rip. */
+/* Registers to go on with. */
 struct section_regs {
-	u64 reg[8];
+	u64 reg[ARCH_SAVED_REGS];
 };
 
 /* A thread's own side, private. */

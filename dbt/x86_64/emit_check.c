@@ -1,7 +1,7 @@
 /* What comes in front of checked code and of watched accesses: see dbt/trace.h. */
 #include "dbt/trace.h"
-#include "dbt/watch.h"
 #include "dbt/x86_64/emit.h"
+#include "dbt/x86_64/watch.h"
 #include "rt/log.h"
 
 /*

@@ -2,12 +2,13 @@
  * One guest instruction, of which control transfers are most of the work: see dbt/trace.h. Each emit_ function of an
  * instruction returns where the trace may go on, or 0.
  */
-#include "dbt/calls.h"
 #include "dbt/ibl.h"
 #include "dbt/lbr.h"
-#include "dbt/rewrite.h"
 #include "dbt/trace.h"
+#include "dbt/x86_64/calls.h"
 #include "dbt/x86_64/emit.h"
+#include "dbt/x86_64/lbr.h"
+#include "dbt/x86_64/rewrite.h"
 #include "rt/log.h"
 
 /* Scratch registers, whose record is to say RCX | RDX << 4. */

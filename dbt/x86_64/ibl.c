@@ -1,4 +1,4 @@
-/* See dbt/ibl.h. */
+/* See dbt/ibl.h. The lookup and the landings. */
 #include "dbt/ibl.h"
 #include "dbt/translate.h"
 #include "dbt/x86_64/emit.h"
@@ -67,24 +67,6 @@ static void emit_number(struct emit *e, u32 entry)
 	emit32(e, entry);
 }
 
-/* The first entry of the index's chain of landings, or 0. */
-static u32 first_of(const struct variant *v, u64 pc)
-{
-	u32 at = __atomic_load_n(&v->ibl[(u16)pc], __ATOMIC_ACQUIRE), entry;
-
-	if (!at)
-		return 0;
-	memcpy(&entry, cache.miss + at - sizeof(entry), sizeof(entry));
-	return entry;
-}
-
-u32 ibl_find(const struct variant *v, u64 pc)
-{
-	u32 entry = first_of(v, pc);
-
-	return entry && cache.entry[entry].pc == pc ? entry : 0;
-}
-
 struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 {
 	struct landing l;
@@ -110,60 +92,4 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc)
 	emit_load_cpu(e, RCX, CPU_AT(spill[0]));
 	emit_load_cpu(e, RDX, CPU_AT(spill[1]));
 	return l;
-}
-
-/* Points the table, or the landing before it in the chain, to `to` (0: the miss code). */
-static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
-{
-	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : cache.miss;
-
-	check_slow(host >= cache.miss && (!to || cache.entry[to].landing));
-	if (before) {
-		if (cache.entry[before].landing_next == to) /* an image's page stays as it is */
-			return;
-		cache.entry[before].landing_next = to;
-		emit_patch(code_at(cache.entry[before].landing_miss), host);
-	} else {
-		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);
-	}
-}
-
-static void make_landing(struct entry *en)
-{
-	struct emit e = {.p = cache.hot};
-	struct landing l = ibl_emit_landing(&e, (u32)(en - cache.entry), en->pc);
-
-	check_slow(!en->landing);
-	emit_jmp(&e, (u8 *)(uintptr_t)en->host);
-	cache.hot = e.p;
-	en->landing = l.at;
-	en->landing_miss = l.miss;
-}
-
-void ibl_install(struct variant *v, u32 entry)
-{
-	struct entry *en = &cache.entry[entry];
-	u32 head = first_of(v, en->pc);
-
-	for (u32 i = head; i; i = cache.entry[i].landing_next)
-		if (i == entry)
-			return;
-	if (!en->landing)
-		make_landing(en);
-	set_next(v, en->pc, entry, head);
-	set_next(v, en->pc, 0, entry);
-}
-
-void ibl_remove(struct variant *v, u32 entry)
-{
-	struct entry *en = &cache.entry[entry];
-	u32 before = 0;
-
-	if (!en->landing)
-		return;
-	for (u32 i = first_of(v, en->pc); i; before = i, i = cache.entry[i].landing_next)
-		if (i == entry) {
-			set_next(v, en->pc, before, en->landing_next);
-			return;
-		}
 }

@@ -1,29 +1,5 @@
-/* See dbt/lbr.h. */
-#include "dbt/lbr.h"
-#include "dbt/x86_64/emit.h"
-
-#include "rt/string.h"
-
-u32 lbr_want_bit(enum isa_kind kind)
-{
-	switch (kind) {
-	case ISA_JCC:
-	case ISA_LOOP:
-		return CPU_WANT_LBR_COND;
-	case ISA_JMP:
-		return CPU_WANT_LBR_JMP;
-	case ISA_CALL:
-		return CPU_WANT_LBR_CALL;
-	case ISA_RET:
-		return CPU_WANT_LBR_RET;
-	case ISA_JMP_IND:
-		return CPU_WANT_LBR_IND_JMP;
-	case ISA_CALL_IND:
-		return CPU_WANT_LBR_IND_CALL;
-	default:
-		return 0;
-	}
-}
+/* See lbr.h. */
+#include "dbt/x86_64/lbr.h"
 
 /* ModRM and SIB for disp(%cpu,%rdx,8) with the given reg field */
 static void emit_ring_mem(struct emit *e, unsigned reg, s32 disp)
@@ -90,9 +66,4 @@ void lbr_emit_indirect(struct emit *e, u64 from)
 	if (far)
 		emit_load_cpu(e, RCX, CPU_AT(target));
 	emit_advance_pos(e);
-}
-
-void lbr_clear(struct cpu *cpu)
-{
-	memset(cpu->lbr_from, 0, sizeof(cpu->lbr_from));
 }

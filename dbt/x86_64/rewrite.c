@@ -1,5 +1,6 @@
-/* See dbt/rewrite.h. */
-#include "dbt/rewrite.h"
+/* See rewrite.h. */
+#include "dbt/x86_64/rewrite.h"
+#include "dbt/cache.h"
 #include "dbt/code_memory.h"
 #include "dbt/x86_64/emit.h"
 #include "rt/log.h"

@@ -1,151 +1,19 @@
-/* See section.h. */
+/* The code of critical sections: see dbt/rseq_cs.h. */
 #include "dbt/rseq_cs.h"
-#include <linux/mman.h>
-#include <linux/rseq.h>
-#include "dbt/enter.h"
-#include "dbt/invalidate.h"
-#include "dbt/rewrite.h"
-#include "dbt/run.h"
 #include "dbt/stop.h"
 #include "dbt/trace.h"
 #include "dbt/x86_64/emit.h"
-#include "rt/guest.h"
-#include "rt/layout.h"
 #include "rt/log.h"
-#include "rt/sys.h"
 
-#define SECTIONS 2048u
-#define SECTION_MAX 0x10000u /* bytes; one that is longer is none */
-#define LOWEST 0x10000u	     /* numbers below are no addresses */
-#define TASK_END 0x7ffffffff000ul
-#define SIG_SIZE 4u /* in front of an abort handler */
-#define SIG_PAGES 16u
-
-/* Append-only. Read without the lock up to dbt_rseq_cs_known, which is published last. */
-static struct rseq_cs_range {
-	u64 start, end;
-	u64 desc; /* guest address of a struct rseq_cs of it */
-} sections[SECTIONS];
-u32 dbt_rseq_cs_known;
-static u32 nforgotten;
-
-/* A bit for each 64 bytes of code, by the low bits of its address: sections may be there. */
-#define FILTER_BITS 4096u
-static u64 filter[FILTER_BITS / 64];
-
-static u32 filter_bit(u64 pc)
+void rseq_cs_emit_handler(u8 *at, u32 sig)
 {
-	return pc / 64 % FILTER_BITS;
-}
+	struct emit e = {.p = at};
 
-static const struct rseq_cs_range *find(u64 pc)
-{
-	u32 bit = filter_bit(pc), n;
-
-	if (likely(!(__atomic_load_n(&filter[bit / 64], __ATOMIC_RELAXED) >> bit % 64 & 1)))
-		return NULL;
-	n = __atomic_load_n(&dbt_rseq_cs_known, __ATOMIC_ACQUIRE);
-	for (u32 i = 0; i < n; i++)
-		if (pc >= sections[i].start && pc < sections[i].end)
-			return &sections[i];
-	return NULL;
-}
-
-bool dbt_find_rseq_cs(gva pc)
-{
-	return find(pc);
-}
-
-gva dbt_rseq_cs_begins(gva pc)
-{
-	const struct rseq_cs_range *s = find(pc);
-
-	return s && s->start == pc ? s->desc : 0;
-}
-
-/*
- * The kernel wants the thread's signature in front of our abort handler, too. Nearly all programs use that of
- * dbt_rseq_cs_abort. For others there are pages. With dbt_lock.
- */
-static u32 page_sig[SIG_PAGES], npages;
-
-static u64 page_of(u32 i)
-{
-	return LAYOUT_END - (i + 1) * PAGE_SIZE;
-}
-
-static long make_page(u64 page, u32 sig)
-{
-	long ret = sys6(__NR_mmap, page, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			0);
-	struct emit e = {.p = (u8 *)page};
-
-	if (ret < 0)
-		return ret;
 	emit32(&e, sig);
 	emit_jmp_cpu(&e, CPU_AT(rt_fn) + 8 * RT_RSEQ_CS_ABORT);
-	return sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ | PROT_EXEC);
 }
 
-u64 dbt_rseq_cs_handler(u32 sig)
-{
-	u64 found = 0;
-	u32 i;
-
-	if (sig == dbt_rseq_cs_signature)
-		return (u64)dbt_rseq_cs_abort;
-	lock_acquire(&dbt_lock);
-	for (i = 0; i < npages && page_sig[i] != sig; i++)
-		;
-	if (i < npages) {
-		found = page_of(i) + SIG_SIZE;
-	} else if (i < SIG_PAGES && make_page(page_of(i), sig) == 0) {
-		page_sig[npages++] = sig;
-		dbt_forget_range(0, TASK_END); /* code may have been passed by that is to be looked at */
-		found = page_of(i) + SIG_SIZE;
-	}
-	lock_release(&dbt_lock);
-	return found;
-}
-
-static bool is_signature(u32 sig)
-{
-	for (u32 i = 0; i < npages; i++)
-		if (sig == page_sig[i])
-			return true;
-	return sig == dbt_rseq_cs_signature;
-}
-
-static bool has(u64 addr, int prot)
-{
-	struct dbt_mapping m;
-
-	return dbt_host_mapping(addr, &m) == 0 && (m.prot & prot);
-}
-
-/* What is at addr is such that the kernel would take it for a section of code. */
-static bool is_descriptor(u64 addr, struct rseq_cs *cs)
-{
-	u32 sig;
-
-	if (addr < LOWEST || addr % __alignof__(struct rseq_cs) || addr >= TASK_END || !has(addr, PROT_READ) ||
-	    guest_read(cs, addr, sizeof(*cs)))
-		return false;
-	if (cs->version || cs->flags || !cs->post_commit_offset || cs->post_commit_offset > SECTION_MAX)
-		return false;
-	if (cs->start_ip < LOWEST || cs->start_ip >= TASK_END || cs->abort_ip < LOWEST || cs->abort_ip >= TASK_END)
-		return false;
-	if (cs->abort_ip - cs->start_ip < cs->post_commit_offset || !has(cs->start_ip, PROT_EXEC) ||
-	    !has(cs->abort_ip - SIG_SIZE, PROT_EXEC))
-		return false;
-	return !guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) && is_signature(sig);
-}
-
-/*
- * The address of static data that the instruction puts somewhere, or 0. Of memory made at run time nothing is read,
- * since that would show: where a page was not touched before, the error code of a fault is another.
- */
-static u64 address_loaded(const struct insn *in, u64 pc)
+u64 rseq_cs_address(const struct insn *in, u64 pc)
 {
 	if (in->map != 0 || in->enc != ISA_LEGACY)
 		return 0;
@@ -156,49 +24,11 @@ static u64 address_loaded(const struct insn *in, u64 pc)
 	return 0;
 }
 
-bool rseq_cs_learn(const struct insn *in, u64 pc)
-{
-	u64 addr = address_loaded(in, pc);
-	struct rseq_cs cs;
-
-	if (likely(!addr) || !is_descriptor(addr, &cs))
-		return false;
-	for (u32 i = 0; i < dbt_rseq_cs_known; i++)
-		if (sections[i].start == cs.start_ip && sections[i].end == cs.start_ip + cs.post_commit_offset)
-			return false;
-	if (dbt_rseq_cs_known == SECTIONS) {
-		log_printf(1, "more than %u critical sections: the one at %#lx is not restarted", SECTIONS,
-			   (u64)cs.start_ip);
-		return false;
-	}
-	sections[dbt_rseq_cs_known] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
-	__atomic_store_n(&dbt_rseq_cs_known, dbt_rseq_cs_known + 1, __ATOMIC_RELEASE);
-	for (u64 at = ALIGN_DOWN(cs.start_ip, 64); at < cs.start_ip + cs.post_commit_offset; at += 64)
-		__atomic_fetch_or(&filter[filter_bit(at) / 64], 1ul << filter_bit(at) % 64, __ATOMIC_RELEASE);
-	return true;
-}
-
-void rseq_cs_forget_code(void)
-{
-	for (; nforgotten < dbt_rseq_cs_known; nforgotten++)
-		dbt_forget_range(sections[nforgotten].start, sections[nforgotten].end);
-}
-
 bool rseq_cs_ends_piece(const struct insn *in)
 {
 	if (!(tr.want & CPU_WANT_RSEQ_CS) || in->kind != ISA_PLAIN || in->enc != ISA_LEGACY)
 		return true;
 	return (in->attr & (ISA_STORE | ISA_STRING | ISA_X87 | ISA_SSE)) || !(in->writes | in->fl_writes);
-}
-
-u64 rseq_cs_emit_stop(void)
-{
-	rec_add(tr.insn[0].pc);
-	emit_stop(EXIT_RSEQ_CS, tr.insn[0].pc, 0);
-	cache.frag[tr.frag].stays = true;
-	tr.insns++;
-	tr.blocks++;
-	return 0;
 }
 
 void rseq_cs_emit_guard(const struct guest_insn *gi)
@@ -249,61 +79,4 @@ void rseq_cs_emitted(const struct guest_insn *gi)
 	default:
 		f->guard_end = tr.e.done ? (u32)(uintptr_t)tr.e.done : (u32)host_here();
 	}
-}
-
-/* The kernel may read it at any moment: it never describes anything but the one piece of code or none. */
-static void set_range(struct rseq_cs *range, u32 start, u32 end)
-{
-	check_slow(start <= end);
-	__atomic_store_n(&range->post_commit_offset, 0, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&range->start_ip, start, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&range->post_commit_offset, end - start, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-/*
- * The entry of guarded code. Another thread may just have learned of the section: then it is about to forget other
- * code.
- */
-static u32 find_guarded(struct cpu *cpu, struct dbt_fault *fault)
-{
-	u32 entry;
-
-	for (;;) {
-		entry = run_find(cpu, 0, false, fault);
-		if (!entry || cache.frag[cache.entry[entry].frag].guard)
-			return entry;
-		lock_acquire(&dbt_lock);
-		rseq_cs_forget_code();
-		lock_release(&dbt_lock);
-	}
-}
-
-int rseq_cs_enter(struct cpu *cpu, u32 want, struct dbt_fault *fault)
-{
-	struct rseq_cs *range = cpu->guard.range;
-	const struct frag *f;
-	u32 entry;
-	int left;
-
-	if (want != cpu->variant)
-		run_set_variant(cpu, want);
-	run_hold_cache(cpu);
-	cpu->generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
-	entry = find_guarded(cpu, fault);
-	if (!entry)
-		return -1;
-	f = &cache.frag[cache.entry[entry].frag];
-	cpu->here.frag = 0;
-	cpu->guard.aborted = 0;
-	if (range)
-		set_range(range, f->guard, f->guard_end);
-	left = run_enter_at(cpu, cache.entry[entry].host);
-	if (range)
-		set_range(range, 0, 0);
-	if (cpu->guard.aborted)
-		counting_correct(cpu, f->variant, f->guard_rec);
-	return left;
 }

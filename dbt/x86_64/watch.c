@@ -1,5 +1,5 @@
-/* See dbt/watch.h. */
-#include "dbt/watch.h"
+/* See watch.h. */
+#include "dbt/x86_64/watch.h"
 #include "dbt/dbt.h"
 #include "dbt/x86_64/emit.h"
 #include "rt/log.h"

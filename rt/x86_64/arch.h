@@ -19,6 +19,9 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return ret;
 }
 
+/* What section_save() keeps: rbx, rbp, r12 to r15, rsp, rip. */
+#define ARCH_SAVED_REGS 8
+
 /* The instruction's bytes. */
 #define ARCH_SYSCALL {0x0f, 0x05}
 

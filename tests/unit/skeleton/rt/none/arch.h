@@ -4,6 +4,7 @@
 
 #include "abi/types.h"
 
+#define ARCH_SAVED_REGS 1
 #define ARCH_SYSCALL {0}
 
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)

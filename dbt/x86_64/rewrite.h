@@ -3,14 +3,11 @@
  * own address: rip-relative operands are re-aimed, and the stolen register is replaced by its home in struct cpu or by
  * a scratch register.
  */
-#ifndef DBT_REWRITE_H
-#define DBT_REWRITE_H
+#ifndef DBT_X86_64_REWRITE_H
+#define DBT_X86_64_REWRITE_H
 
 #include "dbt/emit.h"
 #include "isa/insn.h"
-
-#define NO_SPILL 15 /* in either half of rec.spills: nothing spilled (r15 is never a scratch register) */
-#define SPILLS_NONE (NO_SPILL | NO_SPILL << 4)
 
 /* Emits the instruction `in` with the given bytes, at guest address pc. Returns its rec.spills. */
 u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc);

@@ -5,8 +5,8 @@
  * cpu->watch_map does not exclude it, goes to a stop (EXIT_WATCHED); os/ then finds out exactly. Accesses of more than
  * 64 bytes, and those whose addresses are not a simple operand's, always stop.
  */
-#ifndef DBT_WATCH_H
-#define DBT_WATCH_H
+#ifndef DBT_X86_64_WATCH_H
+#define DBT_X86_64_WATCH_H
 
 #include "dbt/emit.h"
 #include "isa/insn.h"
