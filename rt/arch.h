@@ -8,6 +8,8 @@
 #ifndef ARCH
 #ifdef __x86_64__
 #define ARCH x86_64
+#else
+#error "there is no folder for this architecture yet: see doc/porting.md"
 #endif
 #endif
 

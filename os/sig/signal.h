@@ -24,6 +24,10 @@
 #include "os/session/thread.h"
 #include "rt/arch.h"
 #include "rt/lock.h"
+/*
+ * struct kucontext: the kernel's ucontext, with greg[GREG_NR], stack and sigmask at their places; SIGFRAME_POPPED,
+ * SIGFRAME_STACK_MIN.
+ */
 #include ARCH_HEADER(os/sig, frame.h)
 
 #define SIG_NUMBERS 64

@@ -17,9 +17,12 @@ void trap_stepped(struct thread *t, u64 *greg);
 /* Another one came in its place. */
 void trap_step_ends(struct thread *t, u64 *greg);
 
-/* In the window before the system call (os/x86_64/start.S): out of it, as if the instruction had not been reached. */
+/*
+ * True: it was in the window in front of the system call (syscall_window()), and goes on behind the call, which was not
+ * made.
+ */
 bool trap_abort_window(struct thread *t, u64 *greg);
-/* It is that of signal_mask_by_trap(): goes on behind it. */
+/* True: it is the exception of signal_mask_by_trap(), and goes on behind it. */
 bool trap_is_of_mask(u64 *greg);
 
 void trap_dump(const u64 *greg);
