@@ -100,7 +100,7 @@ _Static_assert(sizeof(struct perf_event_attr) >= PERF_ATTR_VER5, "the installed 
 /* Event states: the kernel's enum perf_event_state. */
 enum {
 	PERF_STATE_EXIT = -3, /* the task is gone */
-	PERF_STATE_ERROR = -2, /* a pinned event that could not be counted; never happens here */
+	PERF_STATE_ERROR = -2, /* a pinned event that found no counter */
 	PERF_STATE_OFF = -1,
 	PERF_STATE_INACTIVE = 0, /* enabled, not counting just now */
 	PERF_STATE_ACTIVE = 1,

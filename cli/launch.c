@@ -230,6 +230,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.max_sample_rate = MAX(o->max_sample_rate, 0),
 		.call_stacks = (u32)o->call_stacks,
 		.processor = processor_chosen(),
+		.counters = (u32)MAX(o->counters, 0),
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,

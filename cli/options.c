@@ -198,11 +198,24 @@ int options_read(const struct option_table *t, int argc, char **argv, void *out)
 	return i;
 }
 
+static bool is_above_0(const char *option, int value)
+{
+	if (value > 0 || value == OPTIONS_NOT_GIVEN)
+		return true;
+	fprintf(stderr, "pcl: %s takes a number above 0\n", option);
+	return false;
+}
+
 int options_parse(int argc, char **argv, struct options *out)
 {
 	int i;
 
-	*out = (struct options){.paranoid = 2, .max_sample_rate = OPTIONS_NO_RATE, .cache_size = 512};
+	*out = (struct options){
+		.paranoid = 2,
+		.max_sample_rate = OPTIONS_NOT_GIVEN,
+		.counters = OPTIONS_NOT_GIVEN,
+		.cache_size = 512,
+	};
 	if (argc > 1 && !strcmp(argv[1], "-h")) {
 		out->help = 1;
 		return 2;
@@ -212,9 +225,9 @@ int options_parse(int argc, char **argv, struct options *out)
 		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
 		return -1;
 	}
-	if (i >= 0 && out->max_sample_rate != OPTIONS_NO_RATE && out->max_sample_rate < 1) {
-		fprintf(stderr, "pcl: --max-sample-rate takes a number above 0\n");
+	if (i < 0)
+		return i;
+	if (!is_above_0("--max-sample-rate", out->max_sample_rate) || !is_above_0("--counters", out->counters))
 		return -1;
-	}
 	return i;
 }

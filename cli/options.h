@@ -57,7 +57,7 @@ struct options {
 #undef OPTION
 };
 
-#define OPTIONS_NO_RATE (-2) /* max_sample_rate: not given */
+#define OPTIONS_NOT_GIVEN (-2) /* max_sample_rate, counters */
 
 extern const struct option_table options_table;
 

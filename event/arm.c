@@ -87,7 +87,7 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 UNNOTED void see_none(struct round *r)
 {
 	r->ticks = r->timer = r->coarse = r->changed = false;
-	r->at = ~0ul;
+	r->at = r->ctx->look - 1; /* ~0 if that is 0 */
 	for (u32 i = 0; i < r->nr_sources; i++) {
 		r->source[i].next = ~0ul;
 		r->source[i].adaptive = true;

@@ -3,6 +3,7 @@
 
 #include "event/after.h"
 #include "event/attr.h"
+#include "event/counters.h"
 #include "event/fold.h"
 #include "event/lineage.h"
 #include "event/overflow.h"
@@ -194,6 +195,8 @@ void event_set_state(struct event *e, s64 state, u64 now)
 	if (event_tally(e)->state == state)
 		return;
 	event_hold(e);
+	if (unlikely(e->kept_out) && state < PERF_STATE_INACTIVE)
+		counters_end_kept_out(e);
 	if (state == PERF_STATE_ACTIVE) {
 		sched_in(e, now);
 	} else if (event_tally(e)->state == PERF_STATE_ACTIVE) {
@@ -202,7 +205,7 @@ void event_set_state(struct event *e, s64 state, u64 now)
 		t = &e->tally;
 		tally_time(e, t, now);
 		t->state = state;
-			userpage_update(e);
+		userpage_update(e);
 	}
 }
 
@@ -226,15 +229,23 @@ static void sched_one(struct event *e, bool group_on, u64 now)
 	event_set_state(e, group_on && on_its_cpu(e) ? PERF_STATE_ACTIVE : PERF_STATE_INACTIVE, now);
 }
 
-void event_sched_group(struct event *leader, u64 now)
+void event_set_group(struct event *leader, bool on, u64 now)
 {
-	bool on = event_tally(leader)->state >= PERF_STATE_INACTIVE;
 	struct event *s;
 
 	check_slow(ctx_is_locked());
+	on &= event_tally(leader)->state >= PERF_STATE_INACTIVE;
 	sched_one(leader, on, now);
 	for_each_sibling(s, leader)
 		sched_one(s, on, now);
+}
+
+void event_sched_group(struct event *leader, u64 now)
+{
+	if (unlikely(event_space->limited))
+		counters_place(leader->task, leader->cpu, now);
+	else
+		event_set_group(leader, true, now);
 }
 
 void event_leader_changes(struct event *e, u64 now)
@@ -422,6 +433,10 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 			out->count += own_count(c);
 		if (with_times && e->task)
 			own_times(c, out);
+		else if (with_times)
+			out->running -= counters_kept_out(c);
 	}
+	if ((s64)out->running < 0) /* tasks that were thought to be on one CPU have kept it out at the same time */
+		out->running = 0;
 	out->count >>= e->source.shift;
 }

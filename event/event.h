@@ -2,8 +2,8 @@
  * One event: its states, what it counted and for how long. All functions need event_lock().
  *
  * An event counts (PERF_STATE_ACTIVE, scheduled in) while it and its leader are enabled, its task lives and is on the
- * event's CPU. There is no multiplexing. Times advance with the context's clock: a task's CPU time, or
- * CLOCK_MONOTONIC for per-CPU events.
+ * event's CPU, and its group has its counters if these are limited (counters.h). Times advance with the context's
+ * clock: a task's CPU time, or CLOCK_MONOTONIC for per-CPU events.
  */
 #ifndef EVENT_EVENT_H
 #define EVENT_EVENT_H
@@ -59,7 +59,8 @@ READS bool event_follows_cpu(const struct event *e)
 u64 event_clock(const struct event *e);
 
 /*
- * Schedules every event of the group in or out as it should be. now: the context's clock; the same as in the change
+ * Schedules every event of the group in or out as it should be, and where counters are limited those of its context.
+ * now: the context's clock; the same as in the change
  * that led to it, so that no time is enabled but not running.
  */
 void event_sched_group(struct event *leader, u64 now);

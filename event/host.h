@@ -87,7 +87,8 @@ u32 host_uid(void);
 
 /*
  * An event's descriptors have news: those who wait on them look again (event.waiters), and with a pending_kill
- * (POLL_IN, POLL_HUP) whoever asked for signals gets one (event.async_*). Never blocks. root: number of a root event.
+ * (POLL_IN, POLL_HUP, POLL_ERR) whoever asked for signals gets one (event.async_*). Never blocks. root: number of a
+ * root event.
  */
 void host_wake(u32 root, u32 pending_kill);
 

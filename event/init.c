@@ -1,6 +1,8 @@
 /* The beginning of a session's event space; apart from the rest so that a launcher needs nothing else of this room. */
 #include "event/space.h"
 
+#define MUX_INTERVAL_MS 4 /* a tick at 250 Hz */
+
 int event_space_init(void *mem)
 {
 	struct event_space *s = mem;
@@ -23,6 +25,10 @@ int event_space_init(void *mem)
 		.max_contexts_per_stack = 8,
 		.cpu_time_max_percent = 25,
 		.rdpmc = 1, /* for tasks that have mapped an event */
+		.mux_interval_ms = MUX_INTERVAL_MS,
+		.mux_software_ms = MUX_INTERVAL_MS,
+		.mux_breakpoint_ms = MUX_INTERVAL_MS,
+		.mux_tracepoint_ms = MUX_INTERVAL_MS,
 	};
 	s->ctx[1].live = 1;
 	s->ctx[1].files = 1;

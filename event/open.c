@@ -4,6 +4,7 @@
 #include <asm-generic/errno.h>
 #include <linux/time.h>
 #include "event/attr.h"
+#include "event/counters.h"
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
@@ -108,6 +109,7 @@ static int find_source(struct opening *o)
 	if (attr->inherit && (attr->sample_type & PERF_SAMPLE_READ) && !(attr->sample_type & PERF_SAMPLE_TID))
 		return refuse(EINVAL, "PERF_SAMPLE_READ of an inherited event needs PERF_SAMPLE_TID");
 	err = pmu_find(attr, &o->pmu, &o->source);
+	err = err ? err : counters_check_group(o->leader, o->pmu);
 	err = err ? err : check_raw(o);
 	if (err)
 		return err;
@@ -293,6 +295,8 @@ static int install(struct opening *o, u64 fd, u64 inode)
 		see_cpus();
 	else if (e->cpu >= 0)
 		event_see_cpu(o->task);
+	if (e->attr.exclusive)
+		__atomic_store_n(&event_space->limited, 1, __ATOMIC_RELAXED);
 	event_attach(e);
 	event_files_install_locked(o->r->caller, fd, e);
 	if (o->output)

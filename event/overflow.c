@@ -7,6 +7,7 @@
 
 #include <asm/siginfo.h>
 #include "event/after.h"
+#include "event/counters.h"
 #include "event/period.h"
 #include "event/round.h"
 #include "event/throttle.h"
@@ -265,7 +266,9 @@ void event_tick_slow(task_id task)
 {
 	struct round r = round_of(task, NULL, NULL);
 
-	if (round_time(&r) - r.ctx->tick_stamp >= PERIOD_TICK)
+	if (event_ctx(task)->timer_refused)
+		counters_rotate(task);
+	if (event_ctx(task)->tick_stamp && round_time(&r) - r.ctx->tick_stamp >= PERIOD_TICK)
 		section_run(tick_all, &r);
 }
 

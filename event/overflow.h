@@ -43,13 +43,13 @@ void event_trace(task_id task, u32 source, const struct snapshot *snap, struct o
 void event_poll(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
 /*
- * On entering the runtime: a tick may be due. Overflows bring ticks too, but a task that has become slow would wait for
- * the next one for long.
+ * On entering the runtime: a tick may be due (and a rotation, where there is no timer). Overflows bring ticks too, but
+ * a task that has become slow would wait for the next one for long.
  */
 void event_tick_slow(task_id task);
 static inline void event_tick(task_id task)
 {
-	if (unlikely(event_ctx(task)->tick_stamp))
+	if (unlikely(event_ctx(task)->tick_stamp | event_ctx(task)->look))
 		event_tick_slow(task);
 }
 

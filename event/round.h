@@ -25,7 +25,7 @@ struct round {
 	bool changed; /* and that may have changed what other events need */
 	/* What the active events need that were looked at so far. */
 	bool ticks, timer, coarse; /* see needs_ticks() and so on */
-	u64 at; /* task clock of the nearest overflow of a clock; ~0: none */
+	u64 at; /* task clock of the nearest overflow of a clock, and of event_ctx.look; ~0: none */
 	u32 pmus; /* bit per driver with a source */
 	u32 nr_sources;
 	struct pmu_limit source[SOURCES_MAX]; /* each is read once */

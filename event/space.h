@@ -40,6 +40,7 @@
 #define EVENT_FILTER_NODES (4u << 20)
 #define EVENT_LINEAGES 65536
 #define EVENT_MM_BUCKETS 4096
+#define EVENT_CPUS_MAX 8192 /* CPU numbers; os/ checks that it is ARENA_CPUS */
 #define EVENT_CPUS 1024 /* children of events of CPUs above that are made at once; a multiple of 64 */
 
 enum event_slot_state {
@@ -59,7 +60,8 @@ struct event_tally {
 	u64 prev;	     /* the source's value when it was scheduled in; ACTIVE only */
 	u64 enabled, running; /* up to stamp */
 	u64 stamp;
-	u64 child_count, child_enabled, child_running; /* of children that are gone */
+	/* of children that are gone; child_running of a per-CPU event: less the time that tasks kept it out */
+	u64 child_count, child_enabled, child_running;
 	s64 state;	     /* PERF_STATE_* */
 };
 
@@ -82,6 +84,9 @@ struct event {
 	u64 inode;		     /* which file its descriptors are; roots only */
 	u32 lineage, lineage_seq;    /* see lineage.h; 0: none. Roots only, changes by one store */
 	u32 lineage_on;		     /* its pending children are enabled */
+	/* See counters.h. Of a per-CPU event's child: 1 + the task clock since when it is kept out, 0: it is not */
+	u64 kept_out;
+	u32 crowded_out;	     /* of a per-CPU leader, while one task's groups are placed */
 	/* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
 	struct perf_attr attr;
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
@@ -111,8 +116,8 @@ struct event {
 	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */
 	s32 async_owner;	     /* and which; 0: nobody */
 	u32 async_by;		     /* the task whose overflow signalled last */
-	/* wakeups signalled that are not known to be taken: POLL_IN's, and whether POLL_HUP too */
-	u32 async_in, async_hup;
+	/* wakeups signalled that are not known to be taken: how many POLL_IN, and POLL_HUP or POLL_ERR if that too */
+	u32 async_in, async_end;
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
@@ -144,6 +149,9 @@ struct event_ctx {
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
 	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
+	/* [any] 1 + the task clock at which it looks whether an interval is over, 0: not at all; see counters.h */
+	u64 look;
+	u64 rotate_at;	  /* task clock at which its own groups rotate; 0: none waits */
 	u32 live;	  /* the task exists and has not exited */
 	u32 generation;
 	u32 files;	  /* [any, by its own task] number of its descriptor table */
@@ -257,6 +265,8 @@ struct event_watch {
 
 struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
+	/* perf_event_mux_interval_ms of the PMUs; that of cpu is looked at, the others need no rotation */
+	s32 mux_interval_ms, mux_software_ms, mux_breakpoint_ms, mux_tracepoint_ms;
 };
 
 /* See lineage.h; free: no roots. */
@@ -296,6 +306,8 @@ struct event_space {
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
+	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
+	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: every overflow counts against it */
@@ -304,6 +316,7 @@ struct event_space {
 	struct elist system;	/* derived: per-CPU events */
 	struct elist roots;	/* derived: all of them, by their in_family */
 	struct event_sysctl sysctl; /* [any] */
+	u64 cpu_rotate_at[EVENT_CPUS_MAX]; /* CLOCK_MONOTONIC at which groups of a CPU rotate; 0: none waits */
 	struct event_ctx ctx[EVENT_TASKS];
 	struct event_lineage lineage[EVENT_LINEAGES];
 	struct event event[EVENT_SLOTS];

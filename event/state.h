@@ -13,6 +13,9 @@ void event_update_group(struct event *leader, u64 now);
 /* The leader is about to be enabled or disabled: times of its siblings up to now were as it was. */
 void event_leader_changes(struct event *e, u64 now);
 
+/* Schedules the group in, if its leader is enabled and the task on its CPU, or out. */
+void event_set_group(struct event *leader, bool on, u64 now);
+
 /* Any change of state: ACTIVE only from INACTIVE. */
 void event_set_state(struct event *e, s64 state, u64 now);
 

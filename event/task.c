@@ -3,6 +3,7 @@
 
 #include <asm-generic/errno.h>
 #include <linux/sched.h>
+#include "event/counters.h"
 #include "event/event.h"
 #include "event/files.h"
 #include "event/inherit.h"
@@ -157,5 +158,7 @@ void event_task_moved_slow(task_id task)
 	for_each_in_ctx(e, ctx)
 		if (e->cpu >= 0 && event_is_leader(e))
 			event_sched_group(e, event_clock(e));
+	if (unlikely(event_space->limited))
+		counters_place(task, cpu, host_task_clock(task));
 	event_unlock();
 }

@@ -1,4 +1,5 @@
 /* Does everything derived agree with the slot tables? For debug builds and tests; see event_validate() in space.h. */
+#include "event/counters.h"
 #include "event/event.h"
 #include "event/fold.h"
 #include "event/lineage.h"
@@ -77,8 +78,9 @@ static const char *check_ctx(u32 task, u32 *members)
 		return "sampling events are miscounted";
 	if (ctx->live && units != ctx->units)
 		return "the drivers were told of other units than are used";
-	return bound == ctx->cpu_bound && measured == ctx->measured ? NULL
-								    : "a context's events of a kind are miscounted";
+	if (bound != ctx->cpu_bound || measured != ctx->measured)
+		return "a context's events of a kind are miscounted";
+	return counters_validate(task);
 }
 
 static const char *check_members(void)

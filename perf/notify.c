@@ -126,6 +126,13 @@ static bool has_own_codes(u32 signo)
 
 #define BAND_IN (EPOLLIN | EPOLLRDNORM)
 #define BAND_HUP (EPOLLHUP | EPOLLERR)
+#define BAND_ERR EPOLLERR
+
+/* si_band for a si_code. */
+static u64 band_of(u32 kill)
+{
+	return kill == POLL_HUP ? BAND_HUP : kill == POLL_ERR ? BAND_ERR : BAND_IN;
+}
 
 /*
  * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and
@@ -172,7 +179,7 @@ static void fill_siginfo(struct ksiginfo *info, u32 signo, s32 fd, u32 kill)
 		return;
 	info->signo = (s32)signo;
 	info->code = has_own_codes(signo) ? SI_SIGIO : (s32)kill;
-	info->addr = kill == POLL_HUP ? BAND_HUP : BAND_IN; /* si_band */
+	info->addr = band_of(kill); /* si_band */
 	info->value = (u32)fd;
 }
 
@@ -208,7 +215,7 @@ static bool signal_self(struct event *e, u32 kill)
 		info.signo = SIGIO;
 		info.code = SIG_CODE_KERNEL;
 		ret = queue_to_self(t, type, &info);
-	} else if (!ret && kill != POLL_HUP) {
+	} else if (!ret && kill == POLL_IN) {
 		add_in(e);
 	}
 	return !ret;
@@ -226,10 +233,10 @@ void host_wake(u32 root, u32 pending_kill)
 		return;
 	if (!send_datagram(root) || !async)
 		return;
-	if (pending_kill == POLL_HUP)
-		e->async_hup = 1;
-	else
+	if (pending_kill == POLL_IN)
 		add_in(e);
+	else
+		e->async_end = pending_kill;
 }
 
 void perf_set_async(struct thread *t, s32 fd, bool on)
@@ -241,7 +248,7 @@ void perf_set_async(struct thread *t, s32 fd, bool on)
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
 	if (e && on && !e->async_pid) {
 		e->async_fd = fd;
-		e->async_in = e->async_hup = 0;
+		e->async_in = e->async_end = 0;
 		inode = e->inode;
 	}
 	if (e && on != !!e->async_pid)
@@ -300,7 +307,9 @@ enum meaning { OF_WAKEUP, OF_DATAGRAM, UNSURE };
 
 static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 {
-	if (info->addr == BAND_HUP || !e->async_pid || e->async_signo != (u32)info->signo ||
+	u32 end;
+
+	if (info->addr == BAND_HUP || info->addr == BAND_ERR || !e->async_pid || e->async_signo != (u32)info->signo ||
 	    e->async_type == F_OWNER_PGRP)
 		return UNSURE;
 	if (__atomic_load_n(&e->async_in, __ATOMIC_RELAXED)) {
@@ -311,11 +320,12 @@ static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 			__atomic_fetch_sub(&e->async_in, 1, __ATOMIC_RELAXED);
 		return OF_WAKEUP;
 	}
-	if (!e->async_hup)
+	if (!e->async_end)
 		return OF_DATAGRAM;
-	e->async_hup = 0;
-	info->code = info->code == POLL_IN ? POLL_HUP : info->code;
-	info->addr = BAND_HUP;
+	end = e->async_end == POLL_ERR ? POLL_ERR : POLL_HUP;
+	e->async_end = 0;
+	info->code = info->code == POLL_IN ? (s32)end : info->code;
+	info->addr = band_of(end);
 	return OF_WAKEUP;
 }
 
@@ -371,7 +381,7 @@ bool perf_signal_of_descriptor(const struct ksiginfo *info)
 {
 	if (has_own_codes((u32)info->signo))
 		return info->code == SI_SIGIO;
-	return info->code == POLL_IN || info->code == POLL_HUP;
+	return info->code == POLL_IN || info->code == POLL_HUP || info->code == POLL_ERR;
 }
 
 bool perf_signal_taken(struct thread *t, struct taken_signal *sig)

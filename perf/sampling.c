@@ -1,6 +1,7 @@
 /* See sampling.h. */
 #include <asm/siginfo.h>
 #include "cpu/bank.h"
+#include "event/counters.h"
 #include "os/guest_insn.h"
 #include "os/session/death.h"
 #include "os/session/process.h"
@@ -193,6 +194,7 @@ void perf_clock(struct thread *t)
 		return;
 	kernel = t->clock_fired == CLOCK_FIRED_IN_CALL;
 	t->clock_fired = CLOCK_NOT_FIRED;
+	counters_rotate(t->cpu->slot);
 	perf_regs(t->cpu, &now);
 	snapshot_take(t, &now, &snap);
 	snap.kernel = kernel;

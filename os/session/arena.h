@@ -113,6 +113,7 @@ struct session_config {
 	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h) */
+	u32 counters;	   /* of the virtual PMU, 0: as many as events */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 no_unroll, no_liveness, no_approach, no_polls, no_bias;
 	u32 one_insn_blocks, small_cache, dual_map;

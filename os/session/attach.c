@@ -17,6 +17,7 @@ static void configure(const struct session_config *c)
 	}
 	event_space->call_stacks = c->call_stacks;
 	event_space->processor = c->processor;
+	event_space->counters = event_space->limited = c->counters;
 }
 
 int attach_events(bool first)
@@ -25,6 +26,7 @@ int attach_events(bool first)
 	int ret = 0;
 
 	_Static_assert(ARENA_TASKS == EVENT_TASKS, "task slots are event contexts");
+	_Static_assert(ARENA_CPUS == EVENT_CPUS_MAX, "both are numbers of CPUs");
 	check((u64)arena_event_space() + event_space_size() <= LAYOUT_ARENA + LAYOUT_ARENA_SIZE);
 	if (first)
 		ret = event_space_init(arena_event_space());

@@ -48,6 +48,7 @@ static u64 fake_memlock = ~0ul;
 static bool fake_may_lock;
 static u32 fake_uid;
 static u64 fake_clock_limit = ~0ul;
+static bool fake_no_timer;
 static struct {
 	u32 calls, root, kill; /* the last one */
 	u64 ns;		       /* that the task spends on each, and another task thereafter */
@@ -114,7 +115,7 @@ void host_wake(u32 root, u32 pending_kill)
 bool host_clock_limit(u64 ns, bool coarse)
 {
 	fake_clock_limit = ns;
-	return true;
+	return !fake_no_timer;
 }
 
 u64 host_task_clock(task_id task)

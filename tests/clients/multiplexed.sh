@@ -1,0 +1,36 @@
+# pcl --counters=4: eight events take turns, in a program that reads its own and in perf stat.
+status=0
+fail() { echo "$*"; status=1; }
+"$PCL" --counters=4 "$BUILD/tests/clients/multiplexed" || fail "the program's own events: $?"
+for wrong in 0 -1 x; do
+	"$PCL" --counters=$wrong true 2> err && fail "--counters=$wrong was accepted"
+done
+command -v perf >/dev/null || { [ $status = 0 ] && echo "no perf" && exit 77; exit $status; }
+
+# A program with the same instructions in every run, some 100 ms long.
+loop=$BUILD/tests/clients/multiplexed_loop
+events=instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u,cpu/mem_loads/u,cpu/mem_stores/u,cpu/branches_cond/u
+"$PCL" --counters=4 perf stat -o text -e $events -- "$loop" || fail "perf stat: $?"
+[ "$(grep -cE '\([0-9.]+%\)$' text)" = 8 ] || { fail "no percentages"; cat text; }
+"$PCL" perf stat -x, -o all -e $events -- "$loop" || fail "perf stat without a limit: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e $events -- "$loop" || fail "perf stat: $?"
+# Fields: value, unit, event, time running, percentage of the time. Half of the time is each one's.
+awk -F, 'NR == FNR { if ($1 ~ /^[0-9]+$/) want[$3] = $1; next }
+	$1 ~ /^[0-9]+$/ {
+		n++; sum += $5; off = $1 - want[$3]
+		if (off * off > (want[$3] / 4 + 1000) ^ 2 || $5 < 25 || $5 > 75) { print $3, $1, "instead of", want[$3], $5 "%"; bad = 1 }
+	}
+	END { if (n != 8 || sum < 380 || sum > 420) { print n, "events have", sum "% of a counter"; bad = 1 } exit bad }' all csv ||
+	{ fail "scaled values"; cat csv; }
+# Four that fit are exact: to the unit those of an unlimited run.
+"$PCL" perf stat -x, -o all -e instructions:u,branches:u,cpu/calls/u,cycles:u -- "$loop" || fail "perf stat: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e instructions:u,branches:u,cpu/calls/u,cycles:u -- "$loop" || fail "perf stat: $?"
+[ "$(grep '^[0-9]' all | cut -d, -f1,3)" = "$(grep '^[0-9]' csv | cut -d, -f1,3)" ] || { fail "counts that need not be scaled differ"; cat all csv; }
+grep -E '^[0-9]' csv | cut -d, -f5 | grep -vqE '^100(\.00)?$' && fail "events that fit were not counted all the time"
+# A group as large as there are counters, and one that is larger: perf makes that one smaller ("weak group") or fails.
+"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u}' -- "$loop" || fail "group of four: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u}' -- "$loop" > /dev/null 2>&1
+awk -F, '$1 ~ /^[0-9]+$/ { n++ } END { exit n > 0 }' csv || { fail "a group of five was counted"; cat csv; }
+"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u}:W' -- "$loop" || fail "weak group: $?"
+awk -F, '$1 ~ /^[0-9]+$/ { n++ } END { exit n != 5 }' csv || { fail "weak group"; cat csv; }
+exit $status

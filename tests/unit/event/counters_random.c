@@ -1,0 +1,105 @@
+/* Random calls while counters are limited: what holds whatever is called. A failure prints its seed. */
+#include "tests/unit/event/counters.h"
+
+static u64 seed;
+
+static u32 pick(u32 n)
+{
+	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+	return (u32)(seed >> 33) % n;
+}
+
+#define RANDOM_FDS 12
+
+static void open_random(long *fd, long leader)
+{
+	struct perf_attr attr = counting();
+	s32 cpu = pick(4) ? -1 : (s32)pick(2);
+
+	attr.inherit = 1;
+	attr.disabled = !pick(4);
+	attr.pinned = !pick(6);
+	attr.exclusive = !pick(8);
+	attr.sample_period = pick(4) ? 0 : 100000 + pick(5000000);
+	*fd = fake_open(&attr, cpu < 0 || pick(2) ? 0 : -1, cpu, pick(2) ? (s32)leader : -1, 0);
+	expect(*fd >= 0 || *fd == -EINVAL || *fd == -EBADF);
+	if (*fd < 0)
+		*fd = -1;
+}
+
+/* What holds whatever is called: a count is the time that was running, which is no more than was enabled. */
+static void check_one(long fd)
+{
+	u64 v[3];
+
+	if (fd < 0 || event_read(1, (u64)fd, v, sizeof(v)) != sizeof(v))
+		return;
+	expect(v[2] <= v[1]);
+	expect(event_slot(event_files_lookup(1, (u64)fd))->task == 0 || v[0] == v[2]);
+}
+
+static void random_step(long *fd)
+{
+	static const u32 cmds[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE};
+	task_id task = 1 + pick(3);
+	long *one = &fd[pick(RANDOM_FDS)];
+
+	switch (pick(8)) {
+	case 0:
+	case 1:
+		if (*one < 0)
+			open_random(one, fd[pick(RANDOM_FDS)]);
+		break;
+	case 2:
+		if (*one >= 0)
+			event_files_close(1, (u64)*one);
+		*one = -1;
+		break;
+	case 3:
+		if (*one >= 0)
+			expect_long(control(*one, cmds[pick(2)], pick(2)), 0);
+		break;
+	case 4:
+		if (task > 1 && fake[task].alive)
+			fake_exit(task);
+		else if (task > 1)
+			expect_long(fake_fork(1, task, CLONE_FILES), 0);
+		break;
+	default:
+		fake[task].cpu = pick(2);
+		if (fake[task].alive)
+			go(task, 1 + pick(6 * MS));
+	}
+}
+
+static void test_random(u64 start)
+{
+	int before = unit_failures;
+	long fd[RANDOM_FDS];
+
+	seed = start;
+	session_with(1 + pick(4));
+	memset(fd, 0xff, sizeof(fd));
+	for (u32 i = 0; i < 400 && unit_failures == before; i++) {
+		random_step(fd);
+		for (u32 k = 0; k < RANDOM_FDS; k++)
+			check_one(fd[k]);
+		expect_valid("random calls");
+	}
+	for (task_id t = 2; t < 4; t++)
+		if (fake[t].alive)
+			fake_exit(t);
+	expect_empty();
+	if (unit_failures != before)
+		fprintf(stderr, "seed %lu\n", (unsigned long)start);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		test_random(strtoul(argv[1], NULL, 0));
+	else
+		for (u64 s = 1; s <= 60; s++)
+			test_random(s);
+	return unit_result();
+}
