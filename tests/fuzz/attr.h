@@ -71,6 +71,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	a->inherit_stat = bits >> 13 & 1;
 	a->write_backward = (bits >> 14 & 7) == 7;
 	a->pinned = (bits >> 17 & 3) == 3;
+	a->exclusive = (how >> 21 & 7) == 7;
 	a->watermark = bits >> 19 & 1;
 	a->wakeup_events = bits >> 20 & 7;
 	a->precise_ip = a->type == PERF_TYPE_SOFTWARE || a->type == PERF_TYPE_BREAKPOINT ? 0 : bits >> 23 & 3;
