@@ -126,6 +126,10 @@ static bool place_list(struct counters *c, const struct elist *list, s32 cpu, bo
 		if (!is_placed(e, pinned))
 			continue;
 		here = e->cpu < 0 || e->cpu == cpu;
+		if (e->cgroup.at) {
+			event_set_group(e, true, event_clock(e)); /* which tasks have room is seen with each of them */
+			continue;
+		}
 		if (!here && !e->task)
 			continue; /* another CPU's */
 		on = here && take(c, e);
@@ -161,15 +165,26 @@ static u64 *rotation_of(s32 cpu)
 
 /* ---- a task ---- */
 
-/* What the groups of the task's CPU have, or would have if they were not crowded out by those before them. */
-static void take_of_cpu(struct counters *c, s32 cpu, bool pinned)
+/*
+ * What the groups of the task's CPU have, or would have if they were not crowded out by those before them. True: some
+ * are.
+ */
+static bool take_of_cpu(struct counters *c, task_id task, bool pinned)
 {
+	bool out = false;
 	struct event *e;
 
 	begin_list(c);
-	for_each_linked(e, nr, next, event_space->system, in_ctx)
-		if (e->cpu == cpu && is_placed(e, pinned) && event_tally(e)->state == PERF_STATE_ACTIVE)
-			e->crowded_out = !take(c, e);
+	for_each_linked(e, nr, next, event_space->system, in_ctx) {
+		if (e->cpu != event_ctx(task)->cpu || !is_placed(e, pinned) || !cgroup_has(task, e) ||
+		    event_tally(e)->state != PERF_STATE_ACTIVE)
+			continue;
+		e->crowded_out = !take(c, e);
+		out |= e->crowded_out;
+		if (e->crowded_out && pinned)
+			fail(e, event_clock(e));
+	}
+	return out;
 }
 
 u64 counters_kept_out(const struct event *child)
@@ -197,6 +212,8 @@ static void follow(struct event *e, s32 cpu, u64 now)
 	if (event_tally(e)->state < PERF_STATE_INACTIVE)
 		return;
 	event_set_group(e, due && !out, now);
+	if (root->cgroup.at) /* its times are the child's */
+		return;
 	if (out && !e->kept_out)
 		e->kept_out = 1 + now;
 	else if (!out && e->kept_out)
@@ -227,16 +244,18 @@ static void set_look(task_id task, u64 now)
 	overflow_sync(task);
 }
 
-static void place_task(task_id task, u64 now)
+void counters_place_task(task_id task, u64 now)
 {
 	struct event_ctx *ctx = event_ctx(task);
 	struct counters c = all_counters();
 	bool wait;
 
+	check_slow(event_is_locked());
 	ctx_hold(task);
-	take_of_cpu(&c, ctx->cpu, true);
+	take_of_cpu(&c, task, true);
 	place_list(&c, &ctx->events, ctx->cpu, true, now);
-	take_of_cpu(&c, ctx->cpu, false);
+	if (take_of_cpu(&c, task, false))
+		set_rotation(rotation_of(ctx->cpu), true, host_clock_mono());
 	wait = place_list(&c, &ctx->events, ctx->cpu, false, now);
 	follow_all(task, now);
 	set_rotation(&ctx->rotate_at, wait, now);
@@ -255,16 +274,15 @@ static void place_cpu(s32 cpu, u64 now)
 	set_rotation(rotation_of(cpu), wait, now);
 	for (task_id task = 1; task < MIN(event_space->ctx_high, EVENT_TASKS); task++)
 		if (event_ctx(task)->live && event_ctx(task)->cpu == cpu)
-			place_task(task, host_task_clock(task));
+			counters_place_task(task, host_task_clock(task));
 }
 
-void counters_place(task_id task, s32 cpu, u64 now)
+void counters_place(const struct event *e, u64 now)
 {
-	check_slow(event_is_locked());
-	if (task)
-		place_task(task, now);
+	if (e->task)
+		counters_place_task(e->task, now);
 	else
-		place_cpu(cpu, now);
+		place_cpu(e->cpu, e->cgroup.at ? host_clock_mono() : now); /* that has no clock of its own */
 }
 
 /* ---- rotation ---- */
@@ -309,7 +327,7 @@ static void rotate_locked(task_id task, u64 clock)
 		rotate(&event_space->system, ctx->cpu);
 		place_cpu(ctx->cpu, mono);
 	}
-	place_task(task, clock);
+	counters_place_task(task, clock);
 }
 
 void counters_rotate_slow(task_id task)

@@ -29,8 +29,9 @@
 
 #include "event/space.h"
 
-/* The groups of a CPU (task 0) or a task may have changed. now: the context's clock. */
-void counters_place(task_id task, s32 cpu, u64 now);
+/* The groups of e's context may have changed; of the task's. now: that context's clock. */
+void counters_place(const struct event *e, u64 now);
+void counters_place_task(task_id task, u64 now);
 
 /* Before e is opened as a member of leader's group: 0, or -EINVAL if the group can never be placed. */
 int counters_check_group(const struct event *leader, u32 pmu);

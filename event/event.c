@@ -3,6 +3,7 @@
 
 #include "event/after.h"
 #include "event/attr.h"
+#include "event/cgroup.h"
 #include "event/counters.h"
 #include "event/fold.h"
 #include "event/lineage.h"
@@ -57,7 +58,9 @@ static u64 passed(const struct event *e, const struct event_tally *t)
 
 u64 event_clock(const struct event *e)
 {
-	return e->task ? host_task_clock(e->task) : host_clock_mono();
+	if (e->task)
+		return host_task_clock(e->task);
+	return e->cgroup.at ? 0 : host_clock_mono(); /* its times are its children's */
 }
 
 static s64 effective_state(const struct event *e)
@@ -243,7 +246,7 @@ void event_set_group(struct event *leader, bool on, u64 now)
 void event_sched_group(struct event *leader, u64 now)
 {
 	if (unlikely(event_space->limited))
-		counters_place(leader->task, leader->cpu, now);
+		counters_place(leader, now);
 	else
 		event_set_group(leader, true, now);
 }
@@ -299,16 +302,11 @@ static void reset(struct event *e)
 
 void event_sched_system(struct event *e)
 {
-	bool on = effective_state(e) >= PERF_STATE_INACTIVE;
 	struct event *c;
 
 	check_slow(event_is_locked());
-	for_each_child(c, e) {
-		if (on)
-			event_enable(c);
-		else
-			event_disable(c);
-	}
+	for_each_child(c, e)
+		cgroup_follow(c);
 }
 
 /* Its page has the count of its children, so it follows them. */
@@ -431,7 +429,7 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 	for_each_child(c, e) {
 		if (!event_counts_alone(e))
 			out->count += own_count(c);
-		if (with_times && e->task)
+		if (with_times && event_has_times_of_tasks(e))
 			own_times(c, out);
 		else if (with_times)
 			out->running -= counters_kept_out(c);

@@ -49,6 +49,12 @@ READS bool event_counts_alone(const struct event *e)
 	return !e->task && e->source.per_cpu;
 }
 
+/* Its times are those of its children's tasks, besides its own task's; else they are its CPU's. */
+READS bool event_has_times_of_tasks(const struct event *e)
+{
+	return e->task || e->cgroup.at;
+}
+
 /* A per-CPU event's child: its copy on one task, which follows it in everything. */
 READS bool event_follows_cpu(const struct event *e)
 {

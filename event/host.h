@@ -50,6 +50,13 @@ s32 host_task_ppid(task_id task, u32 pidns); /* the process that is its parent n
 u32 host_task_generation(task_id task);
 bool host_may_observe(task_id task); /* the kernel's ptrace_may_access(PTRACE_MODE_READ_REALCREDS) for the caller */
 
+/*
+ * Without event locks: the cgroup that a descriptor of the caller's is the directory of; where all tasks are is known
+ * from now on (event_cgroup_moved()). 0, -EBADF: it is none, -ENOENT: it is gone, or of another hierarchy.
+ */
+struct cgroup_path;
+int host_cgroup(s32 fd, struct cgroup_path *out);
+
 /* Privilege of the caller inside the session: uid 0 or CAP_PERFMON. */
 bool host_perfmon_capable(void);
 

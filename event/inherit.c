@@ -4,6 +4,7 @@
 #include <asm-generic/errno.h>
 #include <linux/sched.h>
 #include "event/attr.h"
+#include "event/cgroup.h"
 #include "event/event.h"
 #include "event/lineage.h"
 #include "event/period.h"
@@ -70,6 +71,7 @@ int inherit_system_event(struct event *e, task_id task)
 	struct event *leader = event_leader(e), *c;
 	bool on = event_tally(e)->state >= PERF_STATE_INACTIVE && event_tally(leader)->state >= PERF_STATE_INACTIVE;
 
+	on &= !e->cgroup.at || (e->cpu == event_ctx(task)->cpu && cgroup_has(task, e));
 	if (e->source.per_cpu && !attr_is_sampling(&e->attr))
 		return 0;
 	c = inherit_child(e, task, on ? PERF_STATE_INACTIVE : PERF_STATE_OFF, 0);

@@ -131,7 +131,7 @@ static void fold(struct event *e)
 	event_hold(parent);
 	if (!event_counts_alone(parent))
 		to->child_count += from->count;
-	if (parent->task) {
+	if (event_has_times_of_tasks(parent)) {
 		to->child_enabled += from->enabled;
 		to->child_running += from->running;
 	}

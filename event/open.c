@@ -30,7 +30,17 @@ struct opening {
 	struct event *output;	/* PERF_FLAG_FD_OUTPUT */
 	u32 pmu;
 	struct event_source source;
+	struct event_cgroup cgroup;
 };
+
+static void find_cgroup(struct event_request *r)
+{
+	struct cgroup_path path;
+
+	r->cgroup_err = host_cgroup(r->pid, &path);
+	if (!r->cgroup_err)
+		r->cgroup = (struct event_cgroup){path.at[path.levels], path.levels};
+}
 
 int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struct event_request *r)
 {
@@ -47,6 +57,8 @@ int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struc
 		return err;
 	if ((flags & PERF_FLAG_PID_CGROUP) && (pid == -1 || cpu == -1))
 		return refuse(EINVAL, "PERF_FLAG_PID_CGROUP needs a cgroup descriptor and a CPU");
+	if (flags & PERF_FLAG_PID_CGROUP)
+		find_cgroup(r);
 	return 0;
 }
 
@@ -95,6 +107,30 @@ static int check_raw(const struct opening *o)
 	return 0;
 }
 
+/* The kernel's perf_cgroup_connect(). A member without the flag belongs to its leader's cgroup, too. */
+static int check_cgroup(struct opening *o)
+{
+	const struct event_request *r = o->r;
+	const struct event_cgroup *of = o->leader ? &o->leader->cgroup : NULL;
+
+	if (r->flags & PERF_FLAG_PID_CGROUP) {
+		o->cgroup = r->cgroup;
+		if (r->cgroup_err == -ENOENT)
+			return refuse(ENOENT, "the cgroup is gone, or not of the perf_event controller's hierarchy");
+		if (r->cgroup_err == -ENOMEM)
+			return refuse(ENOMEM, "no memory to look for the cgroup");
+		if (r->cgroup_err)
+			return refuse(EBADF, "the descriptor is not a directory of a cgroup file system");
+		if (of && (of->at != r->cgroup.at || of->level != r->cgroup.level))
+			return refuse(EINVAL, "the leader counts another cgroup, or none");
+	} else if (of && !o->task) {
+		o->cgroup = *of;
+	}
+	if (o->cgroup.at)
+		o->source.per_cpu = 0; /* its count is that of some tasks */
+	return 0;
+}
+
 /* The kernel's perf_event_alloc(). */
 static int find_source(struct opening *o)
 {
@@ -119,8 +155,9 @@ static int find_source(struct opening *o)
 		return refuse(EINVAL, "an event cannot both pause and resume AUX output");
 	if (attr->aux_action & AUX_START_PAUSED)
 		return refuse(EOPNOTSUPP, "there is no AUX PMU");
-	if (o->r->flags & PERF_FLAG_PID_CGROUP)
-		return refuse(EBADF, "cgroup events are not built: no descriptor is a cgroup");
+	err = check_cgroup(o);
+	if (err)
+		return err;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && attr->sample_max_stack > event_sysctl()->max_stack)
 		return refuse(EOVERFLOW, "attr.sample_max_stack is above perf_event_max_stack");
 	return 0;
@@ -247,6 +284,7 @@ static struct event *fill(const struct opening *o, u64 inode)
 	e->cpu = r->cpu;
 	e->pmu = o->pmu;
 	e->source = o->source;
+	e->cgroup = o->cgroup;
 	e->inode = inode;
 	e->attr = r->attr;
 	if (!(e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK))

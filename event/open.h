@@ -9,12 +9,15 @@
 #define EVENT_OPEN_H
 
 #include "abi/perf.h"
+#include "event/cgroup.h"
 #include "event/host.h"
 
 struct event_request {
 	struct perf_attr attr;
 	s32 pid, cpu, group_fd;
 	u64 flags;	/* PERF_FLAG_* */
+	int cgroup_err;	/* PERF_FLAG_PID_CGROUP: what host_cgroup() said, and the cgroup */
+	struct event_cgroup cgroup;
 	task_id caller;
 };
 

@@ -113,7 +113,7 @@ static void tell_system_locked(const struct news *n)
 	struct event *e;
 
 	for_each_linked(e, nr, next, event_space->system, in_ctx)
-		if (hears(e, n))
+		if (hears(e, n) && cgroup_has(n->teller, e))
 			n->write(e, n);
 }
 

@@ -19,6 +19,7 @@
 #define EVENT_SPACE_H
 
 #include "abi/perf.h"
+#include "event/cgroup.h"
 #include "event/filter.h"
 #include "event/host.h"
 #include "event/list.h"
@@ -84,6 +85,7 @@ struct event {
 	u64 inode;		     /* which file its descriptors are; roots only */
 	u32 lineage, lineage_seq;    /* see lineage.h; 0: none. Roots only, changes by one store */
 	u32 lineage_on;		     /* its pending children are enabled */
+	struct event_cgroup cgroup;  /* per-CPU roots only */
 	/* See counters.h. Of a per-CPU event's child: 1 + the task clock since when it is kept out, 0: it is not */
 	u64 kept_out;
 	u32 crowded_out;	     /* of a per-CPU leader, while one task's groups are placed */
@@ -165,6 +167,7 @@ struct event_ctx {
 	u32 next_heir, prev_heir; /* derived */
 	u64 clock_read;	  /* the task clock as it was read last for those */
 	u64 seen[EVENT_CPUS / 64]; /* CPUs whose events it has */
+	struct cgroup_path cgroup; /* where it was seen last; nowhere before event_space.cgroups is set */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
 	u32 next_mm, prev_mm; /* derived: live tasks of the same bucket */
@@ -307,6 +310,8 @@ struct event_space {
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
 	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
+	u32 cgroups;	   /* [any] an event of a cgroup was opened: where tasks are is looked at, see perf/cgroup.h; */
+	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */
 	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */

@@ -3,6 +3,7 @@
 
 #include <asm-generic/errno.h>
 #include <linux/sched.h>
+#include "event/cgroup.h"
 #include "event/counters.h"
 #include "event/event.h"
 #include "event/files.h"
@@ -66,6 +67,7 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	task_gone(child); /* an earlier task of this slot that nobody told us about */
 	ctx_begin(child);
 	ctx->forked_by = parent;
+	ctx->cgroup = event_ctx(parent)->cgroup;
 	err = event_files_fork_locked(parent, child, clone_flags & CLONE_FILES);
 	if (err) {
 		event_unlock();
@@ -155,10 +157,14 @@ void event_task_moved_slow(task_id task)
 	event_lock();
 	ctx->cpu = cpu;
 	lineage_see(task, cpu);
-	for_each_in_ctx(e, ctx)
-		if (e->cpu >= 0 && event_is_leader(e))
-			event_sched_group(e, event_clock(e));
+	for_each_in_ctx(e, ctx) {
+		if (e->cpu < 0 || !event_is_leader(e))
+			continue;
+		if (event_follows_cpu(e))
+			cgroup_follow(e);
+		event_sched_group(e, event_clock(e));
+	}
 	if (unlikely(event_space->limited))
-		counters_place(task, cpu, host_task_clock(task));
+		counters_place_task(task, host_task_clock(task));
 	event_unlock();
 }

@@ -51,13 +51,20 @@ static void set_count(struct perf_event_mmap_page *p, const struct event *e, boo
 	p->offset = (s64)count >> shift;
 }
 
-static void set_times(struct perf_event_mmap_page *p, const struct event *e)
+static void set_times(struct perf_event_mmap_page *p, struct event *e)
 {
+	struct event_total total;
 	const struct event_tally *t = event_tally(e);
 	bool enabled = t->state >= PERF_STATE_INACTIVE && event_tally(event_leader(e))->state >= PERF_STATE_INACTIVE;
 	u64 now = enabled ? event_clock(e) : t->stamp;
 	u64 ns = now > t->stamp ? now - t->stamp : 0;
 
+	if (e->cgroup.at) {
+		event_read_total(e, true, &total);
+		p->time_enabled = total.enabled;
+		p->time_running = total.running;
+		return;
+	}
 	p->time_enabled = t->enabled + t->child_enabled + ns;
 	p->time_running = t->running + t->child_running + (t->state == PERF_STATE_ACTIVE ? ns : 0);
 }

@@ -64,6 +64,7 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 static void see_where(struct thread *t)
 {
 	perf_poll_sources(t, false);
+	perf_cgroup_look(t, false);
 	event_task_moved(t->cpu->slot);
 	perf_switches(t, 0);
 }

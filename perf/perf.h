@@ -97,6 +97,23 @@ static inline void perf_switches(struct thread *t, u64 since)
 		t->switches.known = 0;
 }
 
+/*
+ * Where the thread is among cgroups, if there are events of some: on entering the runtime, now and then; by `force` in
+ * any case. After a write(2) to a file of a cgroup: where all threads of the session are.
+ */
+void perf_cgroup_look_slowly(struct thread *t, bool force);
+static inline void perf_cgroup_look(struct thread *t, bool force)
+{
+	if (unlikely(__atomic_load_n(&event_space->cgroups, __ATOMIC_RELAXED)))
+		perf_cgroup_look_slowly(t, force);
+}
+void perf_cgroup_written_slowly(struct thread *t, s32 fd);
+static inline void perf_cgroup_written(struct thread *t, s32 fd)
+{
+	if (unlikely(__atomic_load_n(&event_space->cgroups, __ATOMIC_RELAXED)))
+		perf_cgroup_written_slowly(t, fd);
+}
+
 /* ---- system calls; the handlers of those for events are named in os/x86_64/syscalls.def ---- */
 
 /* The descriptor is an event of this process. */

@@ -225,6 +225,7 @@ void perf_first_switch(struct thread *t)
 {
 	struct sideband_switch in = {.out = false};
 
+	perf_cgroup_look(t, true); /* clone3(2) may have put it elsewhere than its parent */
 	t->switches.known = 0;
 	if (!perf_sideband_wanted(t, SB_SWITCH))
 		return;

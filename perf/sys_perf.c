@@ -171,6 +171,8 @@ long sys_write(struct thread *t, const u64 *a)
 	ret = syscall_pass(t, a);
 	if (ret > 0)
 		perf_written(t, (s32)a[0], (u64)ret);
+	if (ret > 0)
+		perf_cgroup_written(t, (s32)a[0]);
 	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
 }
 

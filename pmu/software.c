@@ -37,6 +37,8 @@ static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return refuse(EOPNOTSUPP, "software events have no branch stacks");
+	if (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES)
+		return refuse(ENOENT, "user space does not see which task a CPU goes to, nor whose cgroup");
 	if (!row)
 		return refuse(ENOENT, attr->config < PERF_COUNT_SW_MAX ? "this software event is not built" :
 									 "no such software event");

@@ -148,6 +148,7 @@ struct thread {
 	u32 has_left;	      /* it ends, and has left the guest's descriptor table; see apart_leave() */
 	s32 left_fd;	      /* the first of pcl's own in the table that it has then */
 	struct facts facts;   /* see os/session/facts.h */
+	u64 cgroup_looked;    /* perf clock when it was last seen where it is among cgroups: perf/cgroup.h */
 
 	struct rseq_state rseq;
 

@@ -56,6 +56,7 @@ void host_task_ids(task_id task, u32 pidns, s32 *tgid, s32 *tid) { *tgid = *tid 
 s32 host_task_ppid(task_id task, u32 pidns) { return task > 1; }
 u32 host_pidns(void) { return 0; }
 bool host_may_observe(task_id task) { return true; }
+int host_cgroup(s32 fd, struct cgroup_path *out) { return -9; /* EBADF */ }
 bool host_perfmon_capable(void) { return true; }
 
 u32 host_nr_cpus(void) { return 1; }

@@ -21,7 +21,10 @@ static void open_random(long *fd, long leader)
 	attr.pinned = !pick(6);
 	attr.exclusive = !pick(8);
 	attr.sample_period = pick(4) ? 0 : 100000 + pick(5000000);
-	*fd = fake_open(&attr, cpu < 0 || pick(2) ? 0 : -1, cpu, pick(2) ? (s32)leader : -1, 0);
+	if (cpu >= 0 && pick(2))
+		*fd = fake_open(&attr, 100 + (s32)pick(4), cpu, pick(4) ? -1 : (s32)leader, PERF_FLAG_PID_CGROUP);
+	else
+		*fd = fake_open(&attr, cpu < 0 || pick(2) ? 0 : -1, cpu, pick(2) ? (s32)leader : -1, 0);
 	expect(*fd >= 0 || *fd == -EINVAL || *fd == -EBADF);
 	if (*fd < 0)
 		*fd = -1;
@@ -30,12 +33,14 @@ static void open_random(long *fd, long leader)
 /* What holds whatever is called: a count is the time that was running, which is no more than was enabled. */
 static void check_one(long fd)
 {
+	struct event *e;
 	u64 v[3];
 
 	if (fd < 0 || event_read(1, (u64)fd, v, sizeof(v)) != sizeof(v))
 		return;
 	expect(v[2] <= v[1]);
-	expect(event_slot(event_files_lookup(1, (u64)fd))->task == 0 || v[0] == v[2]);
+	e = event_slot(event_files_lookup(1, (u64)fd));
+	expect((!e->task && !e->cgroup.at) || v[0] == v[2]);
 }
 
 static void random_step(long *fd)
@@ -43,8 +48,9 @@ static void random_step(long *fd)
 	static const u32 cmds[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE};
 	task_id task = 1 + pick(3);
 	long *one = &fd[pick(RANDOM_FDS)];
+	struct cgroup_path path;
 
-	switch (pick(8)) {
+	switch (pick(9)) {
 	case 0:
 	case 1:
 		if (*one < 0)
@@ -65,6 +71,10 @@ static void random_step(long *fd)
 		else if (task > 1)
 			expect_long(fake_fork(1, task, CLONE_FILES), 0);
 		break;
+	case 5:
+		cgroup_path_of(fake_cgroups[pick(4)], &path);
+		event_cgroup_moved(task, event_ctx(task)->generation, &path);
+		break;
 	default:
 		fake[task].cpu = pick(2);
 		if (fake[task].alive)
@@ -79,6 +89,7 @@ static void test_random(u64 start)
 
 	seed = start;
 	session_with(1 + pick(4));
+	fake_mono = 1000 * INTERVAL; /* unlike the tasks' clocks */
 	memset(fd, 0xff, sizeof(fd));
 	for (u32 i = 0; i < 400 && unit_failures == before; i++) {
 		random_step(fd);

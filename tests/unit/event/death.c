@@ -10,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "event/counters.h"
 #include "event/map.h"
 #include "event/ring.h"
 #include "event/overflow.h"
@@ -326,6 +327,27 @@ static void op_exec(void)
 	event_task_exec(2);
 }
 
+/* It makes all others wait, and then room for them. */
+static void op_rotate(void)
+{
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+
+	attr.exclusive = 1;
+	fake_open(&attr, 0, -1, -1, 0);
+	fake[2].clock += 5000000;
+	counters_rotate(2);
+}
+
+static void op_cgroup(void)
+{
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+	struct cgroup_path path;
+
+	fake_open(&attr, 101, 0, -1, PERF_FLAG_PID_CGROUP);
+	cgroup_path_of("/a", &path);
+	event_cgroup_moved(2, event_ctx(2)->generation, &path);
+}
+
 static void op_close_watched(void)
 {
 	event_files_close(3, (u64)watched);
@@ -369,6 +391,7 @@ int main(void)
 		{"SET_OUTPUT", op_redirect, expect_watched}, {"a record", op_record, expect_watched},
 		{"exec", op_exec, expect_watched},
 		{"move", op_move, expect_watched},	     {"toggle", op_toggle_bound, expect_watched},
+		{"rotation", op_rotate, expect_watched},     {"cgroup", op_cgroup, expect_watched},
 		{"close of an inherited event", op_close_watched, NULL},
 	};
 

@@ -174,6 +174,19 @@ u32 host_task_generation(task_id task)
 	return fake[task].generation;
 }
 
+/* Descriptors of directories: 100 and above. */
+static const char *const fake_cgroups[] = {"/", "/a", "/a/b", "/b"};
+
+int host_cgroup(s32 fd, struct cgroup_path *out)
+{
+	if (fd < 100)
+		return -EBADF;
+	if (fd - 100 >= (s32)ARRAY_SIZE(fake_cgroups))
+		return -ENOENT;
+	cgroup_path_of(fake_cgroups[fd - 100], out);
+	return 0;
+}
+
 bool host_may_observe(task_id task)
 {
 	return !fake[task].hidden;
