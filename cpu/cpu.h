@@ -178,6 +178,9 @@ struct cpu_found {
 };
 #define CPU_FOUND 64 /* a power of 2 */
 
+/* How the thread came to the instruction at rip: by an indirect branch (a return is one), or otherwise. */
+enum cpu_arrived { CPU_ARRIVED, CPU_ARRIVED_INDIRECTLY, CPU_ARRIVED_DIRECTLY };
+
 /* What every thread uses is at the end, in one page: each page that is written costs a fork two faults. */
 struct cpu {
 	u64 lbr_from[CPU_LBR], lbr_to[CPU_LBR]; /* taken branches, a ring */
@@ -201,6 +204,7 @@ struct cpu {
 	u32 left_code;			/* by dbt_leave(), since it was entered: else nothing was executed */
 	/* for statistics: steps and pieces since translated code ran on, stops by polls since the dispatcher ran */
 	u32 steps, pieces, stops;
+	u32 arrived;			/* enum cpu_arrived, at rip: known in front of a breakpoint and after a step */
 
 	struct cpu_limits limits;
 	struct cpu_here here;

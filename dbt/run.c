@@ -1,6 +1,7 @@
 /* The dispatcher: from one fragment to the next where translated code does not know the way itself. */
 #include "dbt/dbt.h"
 #include "cpu/bank.h"
+#include "dbt/breaks.h"
 #include "dbt/cache.h"
 #include "dbt/counting.h"
 #include "dbt/enter.h"
@@ -71,7 +72,7 @@ again:
 			stat_inc(links);
 		}
 	}
-	if (entry && indirect && !dbt_options.no_ibl)
+	if (entry && indirect && !dbt_options.no_ibl && !((v->want & CPU_WANT_BREAK) && breaks_at(cpu->rip)))
 		ibl_install(v, entry);
 	cache_unlock();
 	return entry;
@@ -345,6 +346,18 @@ static int poll_on(struct cpu *cpu, int left)
 	return left;
 }
 
+/*
+ * At a breakpoint, after code was entered at `from`. An indirect branch to a breakpoint always comes by the
+ * dispatcher: it has no landing. Where the thread was there before it is as it was known.
+ */
+static void note_arrival(struct cpu *cpu, u64 from, u32 exit, bool indirect)
+{
+	if (cpu->rip != from || exit)
+		cpu->arrived = CPU_ARRIVED_DIRECTLY;
+	else if (indirect)
+		cpu->arrived = CPU_ARRIVED_INDIRECTLY;
+}
+
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 exit = 0;
@@ -352,7 +365,8 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	for (;;) {
-		u32 want = wanted(cpu);
+		u32 want = wanted(cpu), by = exit;
+		u64 from = cpu->rip;
 		int left;
 
 		if (unlikely(cpu->limits.approaching))
@@ -365,9 +379,12 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_FAULT;
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
-			indirect = false;
-			if (run_left_by_exit(cpu, exit, &stop))
+			if (run_left_by_exit(cpu, exit, &stop)) {
+				if (stop == DBT_BREAK)
+					note_arrival(cpu, from, by, indirect);
 				return stop;
+			}
+			indirect = false;
 			if (!cache.exit[exit].patch)
 				exit = 0;
 			break;
@@ -405,6 +422,8 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		cpu->stops = 0;
 	}
 	stop = run(cpu, fault);
+	if (stop != DBT_BREAK)
+		cpu->arrived = CPU_ARRIVED;
 	if (stop != DBT_LIMIT && stop != DBT_NEAR)
 		dbt_outside(cpu);
 	return stop;
@@ -414,6 +433,7 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 {
 	enum dbt_stop stop;
 
+	cpu->arrived = CPU_ARRIVED;
 	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
 	for (;;) {
 		switch (rseq_cs_at(cpu->rip) ? rseq_cs_enter(cpu, want, fault) : enter(cpu, want, 0, false, fault)) {
@@ -422,11 +442,14 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 		case LEFT_EXIT:
 			if (run_left_by_exit(cpu, (u32)cpu->exit_id, &stop))
 				return stop;
-			if (cache.exit[cpu->exit_id].kind == EXIT_BRANCH)
+			if (cache.exit[cpu->exit_id].kind == EXIT_BRANCH) {
+				cpu->arrived = CPU_ARRIVED_DIRECTLY;
 				return DBT_STEPPED;
+			}
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
+			cpu->arrived = CPU_ARRIVED_INDIRECTLY;
 			return DBT_STEPPED;
 		default:
 			return DBT_INTERRUPT;

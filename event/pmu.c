@@ -9,6 +9,7 @@
 #pragma weak sw_pmu_init
 #pragma weak bp_pmu_init
 #pragma weak tp_pmu_init
+#pragma weak uprobe_pmu_init
 
 static const struct pmu *pmus[PMU_MAX];
 static u32 nr_pmus;
@@ -114,4 +115,6 @@ void pmu_init(void)
 		bp_pmu_init();
 	if (tp_pmu_init)
 		tp_pmu_init();
+	if (uprobe_pmu_init)
+		uprobe_pmu_init();
 }

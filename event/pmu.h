@@ -7,8 +7,8 @@
  * drivers); the core counts the events on each unit of each task and tells the drivers which are needed.
  *
  * Drivers register once per process, always in the same order: an event in the session's memory names its driver
- * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init() and tp_pmu_init() are weak: an architecture or a test that has
- * none leaves them out.
+ * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init(), tp_pmu_init() and uprobe_pmu_init() are weak: an architecture
+ * or a test that has none leaves them out.
  *
  * Context: with the event lock held. None of them may block.
  */
@@ -108,5 +108,6 @@ void hw_pmu_init(void);
 void sw_pmu_init(void);
 void bp_pmu_init(void);
 void tp_pmu_init(void);
+void uprobe_pmu_init(void);
 
 #endif

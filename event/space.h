@@ -24,6 +24,7 @@
 #include "event/host.h"
 #include "event/list.h"
 #include "event/pmu.h"
+#include "event/probe.h"
 #include "rt/section.h"
 
 /*
@@ -330,6 +331,7 @@ struct event_space {
 	struct event_mm_bucket mm[EVENT_MM_BUCKETS];
 	struct event_watch watch[EVENT_WATCHES];
 	struct filter_node filter[EVENT_FILTER_NODES]; /* of live events' filters; what none of them names is free */
+	struct probe_table probes;
 	struct event_files files[EVENT_FILES];
 	struct event_fds fds[EVENT_FD_CHUNKS]; /* [any, to look; the lock to be sure] */
 };

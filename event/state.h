@@ -16,6 +16,9 @@ void event_leader_changes(struct event *e, u64 now);
 /* Schedules the group in, if its leader is enabled and the task on its CPU, or out. */
 void event_set_group(struct event *leader, bool on, u64 now);
 
+/* Its task looks again at what it has to watch for. */
+void event_tell_hits(const struct event *e);
+
 /* Any change of state: ACTIVE only from INACTIVE. */
 void event_set_state(struct event *e, s64 state, u64 now);
 

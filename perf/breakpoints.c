@@ -8,6 +8,7 @@
 #include "perf/perf.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
+#include "perf/uprobes.h"
 #include "rt/string.h"
 
 #define WIDEST 64u /* bytes of an access that the check in translated code looks at; see struct cpu */
@@ -33,7 +34,7 @@ static u64 bytes_for(u32 room)
 
 static bool is_active(const struct event *e)
 {
-	return e->source.units & (CPU_WANT_BREAK | CPU_WANT_WATCH) && event_tally(e)->state == PERF_STATE_ACTIVE;
+	return e->attr.type == PERF_TYPE_BREAKPOINT && e->source.units && event_tally(e)->state == PERF_STATE_ACTIVE;
 }
 
 /* Fills the list if there is room. Returns how many there are. */
@@ -144,6 +145,7 @@ void perf_load_breakpoints(struct thread *t)
 {
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 0, __ATOMIC_SEQ_CST);
 	use_list(t, make_list(t));
+	uprobes_load(t);
 }
 
 void breakpoints_drop(struct thread *t)
@@ -174,7 +176,7 @@ static void hit(struct thread *t, const struct breakpoint *b, const struct snaps
 
 bool perf_must_step(const struct thread *t)
 {
-	return t->breakpoints && (t->cpu->rflags & FLAGS_RESUME);
+	return (t->breakpoints || uprobes_wanted) && (t->cpu->rflags & FLAGS_RESUME);
 }
 
 static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
@@ -182,7 +184,7 @@ static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
 	const struct breakpoints *list = t->breakpoints;
 	bool any = false;
 
-	for (u32 i = 0; i < list->n; i++) {
+	for (u32 i = 0; list && i < list->n; i++) {
 		const struct breakpoint *b = &list->bp[i];
 
 		if (b->type != HW_BREAKPOINT_X || b->addr != regs->rip)
@@ -193,22 +195,40 @@ static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
 	return any;
 }
 
-void breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s)
+static void find_accesses(const struct thread *t, struct breakpoint_step *s)
 {
 	struct isa_regs regs;
 	struct insn in;
 
-	perf_regs(t->cpu, &s->before);
-	s->hit = t->cpu->rflags & FLAGS_RESUME;
-	if (!s->hit && hit_execution(t, &s->before)) {
-		s->hit = true;
-		t->cpu->rflags |= FLAGS_RESUME;
-	}
 	s->accesses = 0;
 	if (!t->cpu->watch_len || !guest_insn_decode(s->before.rip, &in))
 		return;
 	guest_insn_regs(&s->before, &in, &regs);
 	s->accesses = isa_accesses(&in, s->before.rip, &regs, s->access);
+}
+
+/*
+ * A signal that comes from a probe waits for the instruction, as in Linux, and one that is there already comes first.
+ */
+bool breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s)
+{
+	bool stopped = false;
+
+	perf_regs(t->cpu, &s->before);
+	uprobes_returned(t, &s->before);
+	if (t->attention)
+		return false;
+	s->hit = t->cpu->rflags & FLAGS_RESUME;
+	if (!s->hit) {
+		s->hit = uprobes_hit(t, &s->before);
+		stopped = hit_execution(t, &s->before);
+	}
+	if (stopped) {
+		s->hit = true;
+		t->cpu->rflags |= FLAGS_RESUME;
+	}
+	find_accesses(t, s);
+	return !stopped || !t->attention;
 }
 
 /* The first iteration of an access, from a given one on, that touches the breakpoint; `end`: none before that. */

@@ -15,27 +15,25 @@
 #include "event/sample.h"
 #include "isa/address.h"
 #include "os/session/thread.h"
+#include "perf/uprobes.h"
 
 /* One instruction, from breakpoints_begin() to breakpoints_end(). */
 struct breakpoint_step {
-	bool on;	  /* the thread has any breakpoints */
-	bool hit;	  /* its own was hit: not again when it is begun again */
+	bool on;	  /* the thread has any breakpoints, or the process any probes */
+	bool hit;	  /* its own was hit, or a probe: not again when it is begun again */
 	struct snapshot_regs before;
 	struct isa_access access[ISA_ACCESSES];
 	int accesses;
 };
 
-void breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s);
+bool breakpoints_begin_slowly(struct thread *t, struct breakpoint_step *s);
 void breakpoints_end_slowly(struct thread *t, const struct breakpoint_step *s, enum dbt_stop stop);
 
 /* In front of the instruction. False: it must not be executed yet, a signal comes first. */
 static inline bool breakpoints_begin(struct thread *t, struct breakpoint_step *s)
 {
-	s->on = t->breakpoints;
-	if (likely(!s->on))
-		return true;
-	breakpoints_begin_slowly(t, s);
-	return !t->attention;
+	s->on = t->breakpoints || uprobes_wanted;
+	return likely(!s->on) || breakpoints_begin_slowly(t, s);
 }
 
 /* After dbt_step(), which returned stop. */

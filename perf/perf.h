@@ -17,6 +17,7 @@
  *   perf/snapshot.c         what a sample shows of the guest; perf/x86_64/callchain.c, perf/cgroup.c
  *   perf/timer.c            limits of clocks
  *   perf/breakpoints.c      breakpoints and watched data
+ *   perf/uprobe*.c          probes at places of files, see perf/uprobes.h
  *   perf/tracepoints.c      tracepoints at system calls
  *   perf/sideband_tasks.c, perf/sideband_maps.c    what event/sideband.h writes records of
  */
@@ -116,6 +117,9 @@ static inline void perf_cgroup_written(struct thread *t, s32 fd)
 
 /* ---- system calls; the handlers of those for events are named in os/x86_64/syscalls.def ---- */
 
+/* Before an event is opened: which file its probe is in, see pmu/uprobe.h. */
+void perf_find_probed(struct thread *t, struct perf_attr *attr);
+
 /* The descriptor is an event of this process. */
 static inline bool perf_is_event(const struct thread *t, u64 fd)
 {
@@ -167,7 +171,7 @@ bool perf_timer_call_cut(const struct thread *t, long nr, const u64 *a, long ret
 
 /* New limits, if event_ctx.rearm is set. */
 void perf_rearm(struct thread *t);
-/* The thread's breakpoints again, when event_ctx.hits_changed is set. */
+/* The thread's breakpoints and the process's probes again, when event_ctx.hits_changed is set. */
 void perf_load_breakpoints(struct thread *t);
 /*
  * The instruction at cpu->rip has had its breakpoint hit: the processor's resume flag. It is to be executed by
@@ -221,10 +225,16 @@ static inline void perf_poll_sources(struct thread *t, bool kernel)
 
 /* ---- memory ---- */
 
+/* The same address: there may be probes of its file. uprobes_wanted: of any. */
+extern u32 uprobes_wanted;
+void perf_file_mapped(struct thread *t, gva at);
+
 /* The whole mapping around `at`, which is new or has grown. fd: its file where one is at hand, else -1. */
 void perf_mapped_slowly(struct thread *t, gva at, int fd);
 static inline void perf_mapped(struct thread *t, gva at, int fd)
 {
+	if (unlikely(uprobes_wanted))
+		perf_file_mapped(t, at);
 	if (perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		perf_mapped_slowly(t, at, fd);
 }

@@ -91,6 +91,7 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 
 	if (ret)
 		return ret;
+	perf_find_probed(t, &rq.attr);
 	fd = make_descriptor(a[4] & PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fd;

@@ -3,11 +3,13 @@
 #include "perf/mmap.h"
 #include "perf/perf.h"
 #include "perf/timer.h"
+#include "perf/uprobes.h"
 
 void perf_fork_child(struct thread *t)
 {
 	timer_after_fork(t);
 	breakpoints_forked(t);
+	uprobes_forked(t);
 	perf_mmap_after_fork();
 }
 
@@ -16,4 +18,5 @@ void perf_thread_ends(struct thread *t)
 	timer_end(t);
 	perf_free_buffers(t);
 	breakpoints_drop(t);
+	uprobe_returns_drop(t);
 }

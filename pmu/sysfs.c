@@ -16,6 +16,7 @@
 #define SOFTWARE DEVICES "/software"
 #define BREAKPOINT DEVICES "/breakpoint"
 #define TRACEPOINT DEVICES "/tracepoint"
+#define UPROBE DEVICES "/uprobe"
 #define EVENTS CPU "/events"
 #define KERNEL "/proc/sys/kernel"
 
@@ -80,6 +81,13 @@ static const struct node nodes[] = {
 	TEXT(TRACEPOINT "/type", "2\n"),
 	NUMBER(TRACEPOINT "/perf_event_mux_interval_ms", mux_tracepoint_ms, 1, ANY_MAX),
 	TEXT(TRACEPOINT "/uevent", ""),
+	DIR(UPROBE),
+	TEXT(UPROBE "/type", "8\n"),
+	TEXT(UPROBE "/perf_event_mux_interval_ms", "4\n"),
+	TEXT(UPROBE "/uevent", ""),
+	DIR(UPROBE "/format"),
+	TEXT(UPROBE "/format/retprobe", "config:0\n"),
+	TEXT(UPROBE "/format/ref_ctr_offset", "config:32-63\n"),
 	NUMBER(KERNEL "/perf_event_paranoid", paranoid, ANY_MIN, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_max_sample_rate", max_sample_rate, 1, ANY_MAX),
 	NUMBER(KERNEL "/perf_event_mlock_kb", mlock_kb, ANY_MIN, ANY_MAX),
@@ -91,7 +99,7 @@ static const struct node nodes[] = {
 /* The path begins with the name of one of ours. */
 static bool is_device(const char *path)
 {
-	static const char *const names[] = {"cpu", "software", "breakpoint", "tracepoint"};
+	static const char *const names[] = {"cpu", "software", "breakpoint", "tracepoint", "uprobe"};
 
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t len = strlen(names[i]);

@@ -1,7 +1,7 @@
 /*
  * The files of the event subsystem as the guest sees them, made from pmu/events.def and the session's settings:
  *
- *   /sys/bus/event_source/devices/{cpu,software,breakpoint,tracepoint}/...   (and the same under /sys/devices/)
+ *   /sys/bus/event_source/devices/{cpu,software,breakpoint,tracepoint,uprobe}/...   (and the same under /sys/devices/)
  *   /proc/sys/kernel/perf_event_*
  *
  * Paths are absolute and normalised (no "..", no double slashes; one slash at the end is taken). All functions are

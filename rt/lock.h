@@ -12,6 +12,7 @@
 
 enum lock_rank {
 	RANK_NONE,
+	RANK_UPROBES, /* private: finding out where probes are */
 	RANK_SESSION, /* arena: task slots, membership */
 	RANK_FILES,   /* arena: a process's event descriptors */
 	RANK_EVENT,   /* arena: event tables and contexts */
@@ -23,6 +24,7 @@ enum lock_rank {
 	RANK_TIMERS,  /* private: making a timer of the kernel's */
 	RANK_SIGHAND, /* private: signal actions of a process */
 	RANK_MM,      /* private: the guest's memory map */
+	RANK_SITES,   /* private: where probes are */
 	RANK_DBT,     /* private: translation, links and invalidation */
 	RANK_THREADS, /* private: list of the process's threads */
 	RANK_LOG,

@@ -37,6 +37,7 @@
 struct sighand; /* os/sig/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/session/process.h: what threads with the same memory share */
 struct breakpoints; /* perf/breakpoints.c */
+struct uprobe_returns; /* perf/uprobe_returns.c */
 struct sampler; /* perf/snapshot.c */
 struct group;	/* os/session/process.h: what the threads of one thread group share */
 
@@ -154,6 +155,7 @@ struct thread {
 
 	/* Sampling; see perf/sampling.h and perf/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */
+	struct uprobe_returns *returns;	 /* calls whose return is probed; NULL: none yet */
 	struct sampler *sampler; /* buffers, NULL until they are needed */
 	struct cpu_call *calls;	 /* == cpu->calls */
 	s32 timer[2];	      /* 1 + ids of the clock timers, 0: none; [1] is the coarse one */
