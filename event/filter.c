@@ -123,6 +123,19 @@ static u64 as_type(enum filter_kind kind, u64 value)
 	}
 }
 
+/* One that is not there is empty. */
+static const char *string_in(const struct filter_subject *s, u32 offset)
+{
+	u16 where[2];
+
+	if (offset + sizeof(where) > s->size)
+		return "";
+	memcpy(where, s->record + offset, sizeof(where));
+	if (!where[1] || where[0] + where[1] > s->size || s->record[where[0] + where[1] - 1])
+		return "";
+	return (const char *)s->record + where[0];
+}
+
 static bool holds(const struct filter_node *node, const struct filter_subject *s)
 {
 	static const u8 bytes[] = {
@@ -134,22 +147,22 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 	const char *ustring;
 	u64 value = 0;
 
-	if (offset >= 8 * FILTER_WORDS)
-		return false;
 	switch (kind) {
 	case FILTER_NONE:
 	case FILTER_POINTER:
 		return false;
 	case FILTER_USTRING:
-		ustring = s->ustring ? s->ustring[offset / 8] : NULL;
+		ustring = s->ustring && offset < 8 * FILTER_WORDS ? s->ustring[offset / 8] : NULL;
 		return ustring && compare_string(node, ustring);
+	case FILTER_STRING:
+		return compare_string(node, string_in(s, offset));
 	case FILTER_COMM:
 		return compare_string(node, s->comm);
 	case FILTER_CPU:
 		value = host_task_cpu(s->task);
 		break;
 	default:
-		if (kind >= ARRAY_SIZE(bytes))
+		if (kind >= ARRAY_SIZE(bytes) || offset + bytes[kind] > s->size)
 			return false;
 		memcpy(&value, s->record + offset, bytes[kind]);
 		break;

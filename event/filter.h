@@ -29,6 +29,7 @@ enum filter_kind {
 	FILTER_S32,
 	FILTER_S64,
 	FILTER_POINTER, /* address of a string: never true, like Linux, which takes it for one in the kernel */
+	FILTER_STRING,	/* in the record: 16 bits say where it begins, 16 how long it is, with the 0 */
 	FILTER_USTRING, /* the same as NAME.ustring: the string in the task's memory */
 	FILTER_COMM,
 	FILTER_CPU,
@@ -57,7 +58,7 @@ struct filter_node {
 /* How many nodes were written to out[FILTER_NODES], or -errno with Linux's numbers. */
 int filter_compile(const char *text, filter_fields *fields, u32 source, struct filter_node *out);
 
-#define FILTER_WORDS 8	     /* of a record */
+#define FILTER_WORDS 8	     /* of a record that strings in the task's memory are looked for */
 #define FILTER_USTRING_SIZE 1024 /* what of a string in the task's memory is looked at, with the 0 */
 
 /* What is looked at. */
@@ -67,6 +68,7 @@ struct filter_subject {
 	/* those that the words of the record are the addresses of, NULL: cannot be read; or no array */
 	const char *const *ustring;
 	task_id task;		    /* which it happens to */
+	u32 size;		    /* of the record */
 };
 bool filter_passes(const struct filter_node *filter, u32 n, const struct filter_subject *s);
 

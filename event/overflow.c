@@ -368,7 +368,7 @@ static void hit_traced(void *arg)
 	const struct trace *t = arg;
 	const struct snapshot *snap = t->round.snap;
 	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring,
-					       t->round.task};
+					       t->round.task, snap->raw_size - (u32)sizeof(u32)};
 	struct round *r = arg;
 	bool ticks = false;
 	struct event *e;

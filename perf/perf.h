@@ -119,6 +119,8 @@ static inline void perf_cgroup_written(struct thread *t, s32 fd)
 
 /* Before an event is opened: which file its probe is in, see pmu/uprobe.h. */
 void perf_find_probed(struct thread *t, struct perf_attr *attr);
+/* write(2) to uprobe_events. */
+long perf_define_probes(struct thread *t, const char *text, u64 n);
 
 /* The descriptor is an event of this process. */
 static inline bool perf_is_event(const struct thread *t, u64 fd)

@@ -174,7 +174,7 @@ long sys_write(struct thread *t, const u64 *a)
 		perf_written(t, (s32)a[0], (u64)ret);
 	if (ret > 0)
 		perf_cgroup_written(t, (s32)a[0]);
-	return likely(ret != -EPERM) ? ret : vfile_write((s32)a[0], a[1], a[2]);
+	return likely(ret != -EPERM) ? ret : vfile_write(t, (s32)a[0], a[1], a[2]);
 }
 
 /* Those that the kernel does for every file. */

@@ -10,8 +10,10 @@
 #include "os/files/vfile.h"
 #include "perf/perf.h"
 #include "perf/uprobes.h"
+#include "pmu/probe_def.h"
 #include "pmu/uprobe.h"
 #include "rt/guest.h"
+#include "rt/refuse.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -141,4 +143,22 @@ void perf_find_probed(struct thread *t, struct perf_attr *attr)
 		uprobe_pmu_no_file(attr, err);
 	else
 		uprobe_pmu_file(attr, file.dev, file.ino);
+}
+
+/* For probe_write(). */
+static int find_defined(void *t, char *path, u64 *dev, u64 *ino)
+{
+	struct uprobe_file file;
+	int err = uprobe_find_file(t, path, &file);
+
+	if (err)
+		return err == -EINVAL ? refuse(EINVAL, "not a regular file") : refuse(-err, "the file of the probe");
+	*dev = file.dev;
+	*ino = file.ino;
+	return 0;
+}
+
+long perf_define_probes(struct thread *t, const char *text, u64 n)
+{
+	return probe_write(text, n, find_defined, t);
 }

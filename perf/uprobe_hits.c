@@ -11,29 +11,39 @@
 #include "perf/uprobes.h"
 #include "rt/string.h"
 
-/* As PERF_SAMPLE_RAW has it. */
+#define ROOM 4096 /* for the arguments; the kernel's MAX_UCB_BUFFER_SIZE */
+
+/* As PERF_SAMPLE_RAW has it: the size of what follows, with which the size word is a multiple of 8. */
 struct uprobe_record {
 	u32 size;
 	u16 type; /* the tracepoint's id; 0: it has no name */
 	u8 flags, preempt_count;
 	s32 pid;
 	u64 vaddr[2];
-	u32 end;
+	u8 args[ROOM + 8];
 } __attribute__((packed));
 
-/* The record, its size word in front, is a multiple of 8. */
-static u32 fill(struct uprobe_record *r, u32 row, s32 pid, gva func, gva at)
+#define AT(field) ((u32)(offsetof(struct uprobe_record, field) - sizeof(u32)))
+
+static u8 *after_size(struct uprobe_record *r)
+{
+	return (u8 *)r + sizeof(r->size);
+}
+
+static void fill(struct uprobe_record *r, const struct thread *t, u32 row, gva func, const struct snapshot_regs *regs)
 {
 	const struct probe *p = probe_row(row);
-	u32 addresses = func ? 2 : 1;
+	bool named = p->state == PROBE_NAMED;
+	u32 end = func ? AT(args) : AT(vaddr[1]);
 
-	memset(r, 0, sizeof(*r));
-	r->type = p->state == PROBE_NAMED ? (u16)(PROBE_ID + p->event) : 0;
-	r->pid = pid;
-	r->vaddr[0] = func ? func : at;
-	r->vaddr[1] = func ? at : 0;
-	r->size = 8 + 8 * addresses + 4;
-	return r->size;
+	memset(r, 0, named ? sizeof(*r) : offsetof(struct uprobe_record, args) + 8);
+	r->type = named ? (u16)(PROBE_ID + p->event) : 0;
+	r->pid = host_task_tid(t->cpu->slot);
+	r->vaddr[0] = func ? func : regs->rip;
+	r->vaddr[1] = func ? regs->rip : 0;
+	if (named)
+		end = uprobe_fetch(t, row, func ? func : regs->rip, regs, after_size(r), end, AT(args) + ROOM);
+	r->size = ALIGN_UP(end + (u32)sizeof(r->size), 8u) - (u32)sizeof(r->size);
 }
 
 void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs)
@@ -47,8 +57,9 @@ void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs
 	__atomic_store_n(&p->hits, p->hits + 1, __ATOMIC_RELAXED);
 	snapshot_take(t, regs, &snap);
 	snapshot_set_address(t, 0, &snap);
+	fill(&record, t, row, func, regs);
 	snap.raw = &record;
-	snap.raw_size = sizeof(record.size) + fill(&record, row, host_task_tid(task), func, regs->rip);
+	snap.raw_size = (u32)sizeof(record.size) + record.size;
 	snap.comm = t->task->comm;
 	event_trace(task, PROBE_ID + p->event, &snap, &result);
 	sampling_result(t, &result, false);

@@ -6,6 +6,7 @@
  *   perf/uprobe_sites.c    where the places are mapped, and their counters (ref_ctr_offset)
  *   perf/uprobe_returns.c  the calls whose return is probed
  *   perf/uprobe_hits.c     records
+ *   perf/uprobe_fetch.c    their arguments
  *
  * A site is one address with one probe. Translated code stops in front of it as in front of an execution breakpoint;
  * guest memory is not changed for that. Sites are the process's: a thread whose events are not about them passes. They
@@ -60,5 +61,11 @@ void uprobe_returns_forked(struct thread *t);
 void uprobe_returns_drop(struct thread *t);
 /* func: where the function begins that has returned; 0: nothing has returned, the place itself is reached. */
 void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs);
+/*
+ * The arguments of a named probe, behind the head of a record that has so much room, zeroed: where they end. site: its
+ * address.
+ */
+u32 uprobe_fetch(const struct thread *t, u32 row, gva site, const struct snapshot_regs *regs, u8 *record, u32 head,
+		 u32 room);
 
 #endif

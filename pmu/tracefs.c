@@ -2,7 +2,9 @@
 #include "pmu/tracefs.h"
 
 #include <asm-generic/errno.h>
+#include "pmu/probe_format.h"
 #include "pmu/tracepoint.h"
+#include "rt/refuse.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 
@@ -25,9 +27,31 @@ static const char header_event[] =
 	"\ttime_stamp : type == 31\n"
 	"\tdata max type_len  == 28\n";
 
+/* What of Linux's own is true here. perf looks here for what a probe can have. */
+static const char readme[] =
+	"tracing mini-HOWTO:\n"
+	"\n"
+	"  uprobe_events\t\t- Create/append/remove/show the userspace dynamic events\n"
+	"\t\t\t  Write into this file to define/undefine new trace events.\n"
+	"\t  accepts: event-definitions (one definition per line)\n"
+	"\t   Format: p[:[<group>/][<event>]] <place> [<args>]\n"
+	"\t           r[maxactive][:[<group>/][<event>]] <place> [<args>]\n"
+	"\t           -:[<group>/][<event>]\n"
+	"   place (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]\n"
+	"\t     args: <name>=fetcharg[:type]\n"
+	"\t fetcharg: %<register>, @<address>, @+<offset>, \\imm-value,\n"
+	"\t           $stack<index>, $stack, $retval, $comm,\n"
+	"\t           +|-[u]<offset>(<fetcharg>)\n"
+	"\t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string,\n"
+	"\t           b<bit-width>@<bit-offset>/<container-size>, ustring,\n"
+	"\t           <type>\\[<array-size>\\]\n"
+	"  events/\t\t- Directory containing all trace event subsystems\n";
+
 enum place {
 	NOWHERE, ROOT, EVENTS, HEADER_EVENT, HEADER_PAGE, FTRACE, CALLS, RAW_CALLS, TRACEPOINT_DIR, FORMAT, ID,
 	SCHED, DESCRIBED_DIR, DESCRIBED_FORMAT,
+	README, UPROBE_EVENTS, UPROBE_PROFILE, PROBE_GROUP, PROBE_DIR, PROBE_FORMAT, PROBE_ID_FILE, PROBE_ENABLE,
+	PROBE_FILTER,
 };
 
 #define COMMON_FIELDS                                                                                                  \
@@ -133,6 +157,35 @@ static enum place find_described(enum place in, const char *path, u32 *nr)
 	return NOWHERE;
 }
 
+static bool is_probes(enum place place)
+{
+	return place >= PROBE_GROUP;
+}
+
+/* tp->nr: the probe's row. */
+static enum place find_probe(const char *group, size_t len, const char *path, struct tracepoint *tp)
+{
+	struct probe_part of = {group, (u32)len}, event;
+	const char *file;
+	int row;
+
+	event.len = (u32)take_part(&path, &event.at);
+	row = probe_by_name(&of, event.len ? &event : NULL);
+	if (row < 0)
+		return NOWHERE;
+	tp->nr = (u32)row;
+	len = take_part(&path, &file);
+	if (!event.len || !len)
+		return event.len ? PROBE_DIR : PROBE_GROUP;
+	if (*path)
+		return NOWHERE;
+	return is_part(file, len, "format")   ? PROBE_FORMAT
+	       : is_part(file, len, "id")     ? PROBE_ID_FILE
+	       : is_part(file, len, "enable") ? PROBE_ENABLE
+	       : is_part(file, len, "filter") ? PROBE_FILTER
+					      : NOWHERE;
+}
+
 static enum place find_in_events(const char *path, struct tracepoint *tp)
 {
 	const char *part;
@@ -150,7 +203,7 @@ static enum place find_in_events(const char *path, struct tracepoint *tp)
 	if (is_part(part, len, "sched"))
 		return find_described(SCHED, path, &tp->nr);
 	if (!raw && !is_part(part, len, "syscalls"))
-		return NOWHERE;
+		return find_probe(part, len, path, tp);
 	len = take_part(&path, &part);
 	if (!len)
 		return raw ? RAW_CALLS : CALLS;
@@ -175,7 +228,14 @@ static enum place find(const char *path, struct tracepoint *tp)
 	len = take_part(&path, &part);
 	if (!len)
 		return ROOT;
-	return is_part(part, len, "events") ? find_in_events(path, tp) : NOWHERE;
+	if (is_part(part, len, "events"))
+		return find_in_events(path, tp);
+	if (*path)
+		return NOWHERE;
+	return is_part(part, len, "uprobe_events")    ? UPROBE_EVENTS
+	       : is_part(part, len, "uprobe_profile") ? UPROBE_PROFILE
+	       : is_part(part, len, "README")	      ? README
+						      : NOWHERE;
 }
 
 static enum pmu_node node_of(enum place place)
@@ -188,6 +248,13 @@ static enum pmu_node node_of(enum place place)
 	case FORMAT:
 	case ID:
 	case DESCRIBED_FORMAT:
+	case README:
+	case UPROBE_EVENTS:
+	case UPROBE_PROFILE:
+	case PROBE_FORMAT:
+	case PROBE_ID_FILE:
+	case PROBE_ENABLE:
+	case PROBE_FILTER:
 		return PMU_NODE_FILE;
 	default:
 		return PMU_NODE_DIR;
@@ -199,6 +266,29 @@ enum pmu_node tracefs_find(const char *path)
 	struct tracepoint tp;
 
 	return node_of(find(path, &tp));
+}
+
+bool tracefs_is_fixed(const char *path)
+{
+	struct tracepoint tp;
+	enum place place = find(path, &tp);
+
+	return place != NOWHERE && !is_probes(place);
+}
+
+u32 tracefs_mode(const char *path)
+{
+	struct tracepoint tp;
+	enum place place = find(path, &tp);
+
+	return place == UPROBE_EVENTS || place == PROBE_ENABLE || place == PROBE_FILTER ? 0644 : 0444;
+}
+
+bool tracefs_is_uprobe_events(const char *path)
+{
+	struct tracepoint tp;
+
+	return find(path, &tp) == UPROBE_EVENTS;
 }
 
 /* ---- contents ---- */
@@ -273,6 +363,20 @@ long tracefs_read(const char *path, char *buf, size_t size)
 		return format(&tp, buf, size);
 	case ID:
 		return rt_snprintf(buf, size, "%u\n", id_of(&tp));
+	case README:
+		return rt_snprintf(buf, size, "%s", readme);
+	case UPROBE_EVENTS:
+		return (long)probe_list(buf, size);
+	case UPROBE_PROFILE:
+		return (long)probe_profile(buf, size);
+	case PROBE_FORMAT:
+		return (long)probe_format(tp.nr, buf, size);
+	case PROBE_ID_FILE:
+		return rt_snprintf(buf, size, "%u\n", PROBE_ID + tp.nr);
+	case PROBE_ENABLE:
+		return rt_snprintf(buf, size, "0\n");
+	case PROBE_FILTER:
+		return rt_snprintf(buf, size, "none\n");
 	case DESCRIBED_FORMAT:
 		return rt_snprintf(buf, size, "name: %s\nID: %u\nformat:\n%s%s", described[tp.nr].name,
 				   described[tp.nr].id, COMMON_FIELDS, described[tp.nr].fields);
@@ -281,19 +385,34 @@ long tracefs_read(const char *path, char *buf, size_t size)
 	}
 }
 
+long tracefs_write(const char *path, const char *text, size_t n)
+{
+	struct tracepoint tp;
+	enum place place = find(path, &tp);
+
+	if (place == PROBE_ENABLE && n && text[0] == '0' && (n == 1 || text[1] == '\n'))
+		return (long)n;
+	if (place == PROBE_ENABLE || place == PROBE_FILTER)
+		return refuse(EOPNOTSUPP, "there is no trace buffer: open the event by perf_event_open(2)");
+	return place == NOWHERE ? -ENOENT : -EACCES;
+}
+
 /* ---- directories ---- */
 
 /*
  * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to
  * open it, but who names all tracepoints ("*:*") does not mean it.
  */
-static enum pmu_node fixed_entry(enum place place, u32 index, char *name)
+static enum pmu_node fixed_entry(enum place place, u32 *index, char *name)
 {
 	static const struct {
 		enum place in, what;
 		const char *name;
 	} entries[] = {
+		{ROOT, README, "README"},
 		{ROOT, EVENTS, "events"},
+		{ROOT, UPROBE_EVENTS, "uprobe_events"},
+		{ROOT, UPROBE_PROFILE, "uprobe_profile"},
 		{EVENTS, HEADER_EVENT, "header_event"},
 		{EVENTS, HEADER_PAGE, "header_page"},
 		{EVENTS, RAW_CALLS, "raw_syscalls"},
@@ -304,16 +423,20 @@ static enum pmu_node fixed_entry(enum place place, u32 index, char *name)
 		{TRACEPOINT_DIR, FORMAT, "format"},
 		{TRACEPOINT_DIR, ID, "id"},
 		{DESCRIBED_DIR, DESCRIBED_FORMAT, "format"},
+		{PROBE_DIR, PROBE_ENABLE, "enable"},
+		{PROBE_DIR, PROBE_FILTER, "filter"},
+		{PROBE_DIR, PROBE_FORMAT, "format"},
+		{PROBE_DIR, PROBE_ID_FILE, "id"},
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(entries); i++) {
-		if (entries[i].in != place || index--)
+		if (entries[i].in != place || (*index)--)
 			continue;
 		rt_snprintf(name, TRACEFS_NAME, "%s", entries[i].name);
 		return node_of(entries[i].what);
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(described); i++) {
-		if (described[i].in != place || index--)
+		if (described[i].in != place || (*index)--)
 			continue;
 		rt_snprintf(name, TRACEFS_NAME, "%s", described[i].name);
 		return PMU_NODE_DIR;
@@ -321,13 +444,33 @@ static enum pmu_node fixed_entry(enum place place, u32 index, char *name)
 	return PMU_NODE_NONE;
 }
 
+/* Groups of probes, and events of a group. */
+static enum pmu_node probe_entry(enum place place, u32 row, u32 index, char *name)
+{
+	struct probe_part part;
+	struct probe_def d;
+	int found = -1;
+
+	if (place == EVENTS)
+		found = probe_group(index, &part);
+	else if (place == PROBE_GROUP && probe_def_read(probe_text(row), &d))
+		found = probe_event(&d.group, index, &part);
+	if (found < 0)
+		return PMU_NODE_NONE;
+	rt_snprintf(name, TRACEFS_NAME, "%.*s", (int)part.len, part.at);
+	return PMU_NODE_DIR;
+}
+
 enum pmu_node tracefs_entry(const char *dir, u32 index, char name[TRACEFS_NAME])
 {
 	struct tracepoint tp;
 	enum place place = find(dir, &tp);
+	enum pmu_node node;
 
-	if (place != CALLS)
-		return fixed_entry(place, index, name);
+	if (place != CALLS) {
+		node = fixed_entry(place, &index, name);
+		return node != PMU_NODE_NONE ? node : probe_entry(place, tp.nr, index, name);
+	}
 	for (u32 nr = 0; nr < TRACE_CALLS; nr++) {
 		if (!tracepoint_id(TRACE_ENTER, nr))
 			continue;

@@ -9,8 +9,11 @@
  *     {header_page,header_event}
  *   /sys/kernel/debug/tracing                     the same
  *
+ *   /sys/kernel/tracing/{uprobe_events,uprobe_profile,README}           named probes, see pmu/probe_def.h
+ *   /sys/kernel/tracing/events/GROUP/EVENT/{id,format,enable,filter}    theirs
+ *
  * It is there whatever the host has, the same on all machines, and readable by everyone. There is nothing else in it:
- * no ftrace, no probes.
+ * no ftrace, so nothing can be enabled there, and no kprobes.
  *
  * Paths are absolute and normalised, as in pmu/sysfs.h.
  */
@@ -19,13 +22,21 @@
 
 #include "pmu/sysfs.h"
 
-#define TRACEFS_TEXT 4096 /* no file is longer */
+#define TRACEFS_TEXT (4u << 20) /* no file is longer */
 #define TRACEFS_NAME 64	  /* nor any name */
 
 /* True if the path is tracefs or below it, whether or not it exists there. */
 bool tracefs_has(const char *path);
 
 enum pmu_node tracefs_find(const char *path);
+/* The same of what is always there. */
+bool tracefs_is_fixed(const char *path);
+/* The permission bits of a file. */
+u32 tracefs_mode(const char *path);
+/* The path is uprobe_events. */
+bool tracefs_is_uprobe_events(const char *path);
+/* write(2) to another file: n, or why it cannot be. */
+long tracefs_write(const char *path, const char *text, size_t n);
 
 /* A file's contents, terminated. The length, -ENOENT, or -EISDIR. size is at least TRACEFS_TEXT. */
 long tracefs_read(const char *path, char *buf, size_t size);

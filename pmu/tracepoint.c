@@ -13,6 +13,7 @@
 #include "cpu/cpu.h"
 #include "event/filter.h"
 #include "event/space.h"
+#include "pmu/probe_format.h"
 #include "rt/arch.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
@@ -184,17 +185,27 @@ void tracepoint_fill(const struct tracepoint *tp, s64 nr, s32 tid, const u64 *va
 
 /* ---- the driver ---- */
 
+/* A named one: see pmu/probe_def.h. */
+static bool is_probe(u64 id)
+{
+	u32 row;
+
+	return probe_by_id(id, &row) && probe_row(row)->state == PROBE_NAMED && probe_row(row)->event == row;
+}
+
 static int tp_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	struct tracepoint tp;
 
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return refuse(EOPNOTSUPP, "tracepoints have no branch stacks");
-	if (!tracepoint_by_id(attr->config, &tp))
-		return refuse(EINVAL, "no tracepoint has this id: see events/ in the session's tracefs");
 	out->source = (u32)attr->config;
 	out->hits = 1;
-	if (!(attr->exclude_kernel && trace_is_raw(tp.kind)))
+	if (is_probe(attr->config))
+		out->units = CPU_WANT_BREAK;
+	else if (!tracepoint_by_id(attr->config, &tp))
+		return refuse(EINVAL, "no tracepoint has this id: see events/ in the session's tracefs");
+	else if (!(attr->exclude_kernel && trace_is_raw(tp.kind)))
 		out->units = EVENT_UNIT_TRACE << tp.kind;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
@@ -231,7 +242,11 @@ static bool tp_field(u32 source, u32 index, struct filter_field *out)
 	struct tracepoint_field f;
 	struct tracepoint tp;
 
-	if (!tracepoint_by_id(source, &tp) || !tracepoint_field(&tp, index, &f))
+	if (is_probe(source) && index >= NR_COMMON)
+		return probe_field(source - PROBE_ID, index - NR_COMMON, out);
+	if (is_probe(source))
+		f = common_field(index);
+	else if (!tracepoint_by_id(source, &tp) || !tracepoint_field(&tp, index, &f))
 		return false;
 	*out = (struct filter_field){.name = f.name, .name_len = f.name_len, .offset = f.offset, .kind = kind_of(&f)};
 	if (f.size > 8)

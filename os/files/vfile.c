@@ -204,8 +204,10 @@ static void find_sys(struct vfile *v)
 	enum pmu_node node = pmu_sysfs_find(v->path, &v->mode);
 	const char *p = v->path;
 
-	if (node == PMU_NODE_NONE)
+	if (node == PMU_NODE_NONE) {
 		node = tracefs_find(v->path);
+		v->mode = tracefs_mode(v->path);
+	}
 	if (node != PMU_NODE_NONE)
 		v->kind = node == PMU_NODE_DIR ? VFILE_DIR : VFILE_FILE;
 	else if (take(&p, DEVICES) || tracefs_has(v->path))

@@ -85,7 +85,7 @@ void vfile_set_exe(const char *path);
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
 
 /* After write(2) has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
-long vfile_write(int fd, gva buf, u64 size);
+long vfile_write(struct thread *t, int fd, gva buf, u64 size);
 
 /* The inode number of a served file. */
 u64 vfile_inode(const char *path);

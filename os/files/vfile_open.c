@@ -10,6 +10,9 @@
 #include "os/files/vfile.h"
 #include "os/session/apart.h"
 #include "os/session/proc.h"
+#include "os/session/scratch.h"
+#include "perf/perf.h"
+#include "pmu/probe_def.h"
 #include "pmu/tracefs.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -106,19 +109,29 @@ static long write_dir(const struct vfile *v, int fd)
 	return ret ? ret : sys2(__NR_fchmod, fd, VFILE_DIR_MARK & 07777);
 }
 
-static long write_file(const struct vfile *v, int fd)
+static long write_text(const struct vfile *v, int fd, char *text)
 {
-	char text[PMU_SYSFS_TEXT > TRACEFS_TEXT ? PMU_SYSFS_TEXT : TRACEFS_TEXT];
 	long n;
 
 	if (tracefs_has(v->path))
-		n = tracefs_read(v->path, text, sizeof(text));
+		n = tracefs_read(v->path, text, TRACEFS_TEXT);
 	else
-		n = pmu_sysfs_read(v->path, text, sizeof(text));
-	if (n < 0)
-		return n;
-	n = write_all(fd, text, (u64)n);
-	return n ? n : sys2(__NR_fchmod, fd, v->mode);
+		n = pmu_sysfs_read(v->path, text, TRACEFS_TEXT);
+	if (n >= (long)TRACEFS_TEXT)
+		return -ENOMEM;
+	return n < 0 ? n : write_all(fd, text, (u64)n);
+}
+
+static long write_file(const struct vfile *v, int fd)
+{
+	char *text = scratch_alloc(TRACEFS_TEXT);
+	long ret;
+
+	if (!text)
+		return -ENOMEM;
+	ret = write_text(v, fd, text);
+	scratch_free(text, TRACEFS_TEXT);
+	return ret ? ret : sys2(__NR_fchmod, fd, v->mode);
 }
 
 static long fill(struct thread *t, const struct vfile *v, int fd)
@@ -157,9 +170,12 @@ static long read_only(int fd, u32 flags)
 	return fd;
 }
 
+/* Probes are for those who may have events of them. */
 static bool may_write(const struct vfile *v)
 {
-	return v->kind == VFILE_FILE && (v->mode & 0222) && sys0(__NR_geteuid) == 0;
+	if (v->kind != VFILE_FILE || !(v->mode & 0222))
+		return false;
+	return sys0(__NR_geteuid) == 0 || (tracefs_has(v->path) && event_sysctl()->paranoid < 0);
 }
 
 /* Writing gives EPERM: vfile_write() is called then. */
@@ -201,7 +217,7 @@ static long make(void *arg)
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 {
 	struct making m = {t, v, flags};
-	long fd;
+	long fd, ret;
 
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return -EEXIST;
@@ -209,6 +225,11 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
 	if (is_writing(&m) && !may_write(v))
 		return refuse(EACCES, "only root may write this, and not every such file");
+	if (is_writing(&m) && (flags & O_TRUNC) && tracefs_is_uprobe_events(v->path)) {
+		ret = probe_undefine_all();
+		if (ret)
+			return ret;
+	}
 	fd = apart_open(make, &m, flags & (O_ACCMODE | O_CLOEXEC | O_NONBLOCK));
 	if (fd != -ENOSYS)
 		return fd;
@@ -216,7 +237,22 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 	return fd < 0 || is_writing(&m) ? fd : read_only((int)fd, flags);
 }
 
-long vfile_write(int fd, gva buf, u64 size)
+/* A page at most: who writes more comes again. */
+static long write_tracefs(struct thread *t, const char *path, gva buf, u64 size)
+{
+	char text[PAGE_SIZE];
+	u64 n = MIN(size, sizeof(text));
+
+	if (guest_read(text, buf, n))
+		return -EFAULT;
+	if (!tracefs_is_uprobe_events(path))
+		return tracefs_write(path, text, n);
+	while (n < size && n && text[n - 1] != '\n')
+		n--;
+	return n || !size ? perf_define_probes(t, text, n) : refuse(EINVAL, "the line is longer than a page");
+}
+
+long vfile_write(struct thread *t, int fd, gva buf, u64 size)
 {
 	static const char prefix[] = "/memfd:";
 	char link[32], path[DIR_PATH_MAX], text[PMU_SYSFS_TEXT], *end;
@@ -230,6 +266,8 @@ long vfile_write(int fd, gva buf, u64 size)
 	end = strrchr(path, ' '); /* " (deleted)" */
 	if (end)
 		*end = 0;
+	if (tracefs_find(path + sizeof(prefix) - 1) == PMU_NODE_FILE)
+		return write_tracefs(t, path + sizeof(prefix) - 1, buf, size);
 	if (pmu_sysfs_find(path + sizeof(prefix) - 1, NULL) != PMU_NODE_FILE)
 		return -EPERM;
 	n = (long)MIN(size, sizeof(text));

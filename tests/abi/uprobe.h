@@ -6,6 +6,7 @@
 #define TESTS_ABI_UPROBE_H
 
 #include <limits.h>
+#include <stdarg.h>
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"
 
@@ -152,6 +153,37 @@ static inline int uprobe_next(struct uprobe_ring *r, struct uprobe_sample *out)
 	memcpy(&out->pid, out->data + 4, 4);
 	memcpy(out->vaddr, out->data + 8, 16);
 	return 1;
+}
+
+/* ---- uprobe_events ---- */
+
+static char uprobe_group[32]; /* of this test's events */
+
+/* Writes a line: 0 or -errno. */
+__attribute__((format(printf, 1, 2))) static inline int uprobe_define(const char *format, ...)
+{
+	int fd = open("/sys/kernel/tracing/uprobe_events", O_WRONLY | O_APPEND), err;
+	static char text[8192];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (fd < 0)
+		return -errno;
+	err = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static inline void uprobe_define_or_skip(const struct place *p)
+{
+	snprintf(uprobe_group, sizeof(uprobe_group), "pcl_test_%d", getpid());
+	if (uprobe_define("p:%s/try %s:0x%lx", uprobe_group, p->path, p->offset) ||
+	    uprobe_define("-:%s/try", uprobe_group)) {
+		printf("no uprobe_events here, or no privilege\n");
+		exit(77);
+	}
 }
 
 #endif

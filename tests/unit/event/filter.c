@@ -32,7 +32,7 @@ static int passes(const char *text, u64 value, const char *comm)
 {
 	u64 record[2] = {value, 0};
 	const char *const ustring[2] = {NULL, value ? comm : NULL};
-	struct filter_subject s = {(const u8 *)record, comm, ustring, 1};
+	struct filter_subject s = {(const u8 *)record, comm, ustring, 1, sizeof(record)};
 	int n = compile(text);
 
 	return n < 0 ? n : filter_passes(nodes, (u32)n, &s);
