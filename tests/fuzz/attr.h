@@ -2,10 +2,10 @@
 #ifndef TESTS_FUZZ_ATTR_H
 #define TESTS_FUZZ_ATTR_H
 
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <string.h>
+#include "tests/fuzz/probe.h"
 #include "tests/fuzz/work.h"
 
 #define SIGNALS_APART 10000 /* instructions */
@@ -32,7 +32,6 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 		1u << 22, 1u << 23};
 	static const uint64_t counts[] = {
 		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
-	static const uint32_t accesses[] = {HW_BREAKPOINT_X, HW_BREAKPOINT_W, HW_BREAKPOINT_RW};
 
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
@@ -52,10 +51,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 		a->config = what / 6 % 10;
 		break;
 	default:
-		a->type = PERF_TYPE_BREAKPOINT;
-		a->bp_type = accesses[what / 6 % 3];
-		a->bp_addr = a->bp_type == HW_BREAKPOINT_X ? (uintptr_t)recurse : (uintptr_t)&watched;
-		a->bp_len = a->bp_type == HW_BREAKPOINT_X ? sizeof(long) : 1u << what / 18 % 4;
+		place_attr(a, what / 6);
 		break;
 	}
 	a->exclude_kernel = bits % 16 != 15 || portable;

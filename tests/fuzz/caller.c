@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3)
 		return 2;
+	probe_find();
 	before = room_now();
 	broken = getenv("FUZZ_BROKEN") != NULL;
 	if (getenv("FUZZ_RESULTS"))
