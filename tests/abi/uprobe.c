@@ -53,19 +53,6 @@ static void in_a_loop(void)
 	expect(uprobe_count(fd), 1000);
 }
 
-static int under_pcl(void)
-{
-	char text[8] = "";
-	FILE *f = fopen("/sys/bus/event_source/devices/cpu/caps/pmu_name", "r");
-
-	if (!f)
-		return 0;
-	if (!fgets(text, sizeof(text), f))
-		text[0] = 0;
-	fclose(f);
-	return !strcmp(text, "pcl\n");
-}
-
 static void text_is_unchanged(void)
 {
 	unsigned char before[16], during[16];

@@ -94,6 +94,19 @@ static inline void uprobe_skip_without(void)
 	exit(77);
 }
 
+static inline int under_pcl(void)
+{
+	char text[8] = "";
+	FILE *f = fopen("/sys/bus/event_source/devices/cpu/caps/pmu_name", "r");
+
+	if (!f)
+		return 0;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	fclose(f);
+	return !strcmp(text, "pcl\n");
+}
+
 /* Samples of IP and RAW. */
 struct uprobe_ring {
 	long fd;

@@ -132,6 +132,10 @@ expect_session() # of the output in $1
 	awk '/^arg1=/ { if ($0 != "arg1=" n + 0 " arg2=" int(n / 2) - 10) exit 1; n++ } END { exit n != 100 }' "$1" || fail "arguments of sdt"
 }
 LIBC=$libc "$PCL" --paranoid=-1 sh session.sh > out 2>&1 || fail "session"
+for name in 'perf probe of function' "probe libc's inet_pton"; do
+	"$PCL" --paranoid=-1 perf test "$name" > test 2>&1 || fail "perf test $name"
+	grep -q FAILED test && { fail "perf test $name"; cat test; }
+done
 expect_session out
 [ $status = 0 ] || cat out
 exit $status
