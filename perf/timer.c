@@ -134,13 +134,27 @@ static void stop(struct thread *t, enum clock_state state)
 	t->clock_due = NEVER;
 }
 
-/* None runs. */
+static void create_outside(void *coarse)
+{
+	create(thread_current(), coarse);
+}
+
+/*
+ * None runs. A section that is put back while create_lock is held would leave that to nobody, so it is left for it.
+ * Once: there may be no timer to be had.
+ */
 static void use(struct thread *t, bool coarse)
 {
 	t->clock_coarse = coarse;
 	t->clock_due = NEVER;
-	if (!t->timer[coarse])
+	if (t->timer[coarse])
+		return;
+	if (!t->section.open || t->section.after || !t->section.restartable) {
 		create(t, coarse);
+	} else if (t->timer_serial != t->section.serial) {
+		t->timer_serial = t->section.serial;
+		section_leave_for(create_outside, coarse ? t : NULL);
+	}
 }
 
 bool host_clock_limit(u64 ns, bool coarse)
@@ -267,7 +281,7 @@ void timer_end(struct thread *t)
 	forget(t);
 }
 
-/* No guest memory is touched with create_lock: host_clock_limit() waits for it with the event lock. */
+/* No guest memory is touched with create_lock. */
 long sys_timer_create(struct thread *t, const u64 *a)
 {
 	struct ksigevent event;

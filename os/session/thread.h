@@ -160,6 +160,7 @@ struct thread {
 	struct cpu_call *calls;	 /* == cpu->calls */
 	s32 timer[2];	      /* 1 + ids of the clock timers, 0: none; [1] is the coarse one */
 	u32 clock_coarse;     /* which one is in use */
+	u64 timer_serial;     /* the section that was left to make one */
 	u32 clock_state;      /* enum clock_state */
 	u32 clock_fired;      /* enum clock_fired */
 	struct {
