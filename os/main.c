@@ -169,7 +169,7 @@ static void find_task(struct thread *t)
 static void look_around(void)
 {
 	host_find_cpus(&arena()->cpus);
-	arena()->clock.tsc_trusted = clock_tsc_trusted();
+	clock_look_around(&arena()->clock);
 }
 
 static void start_translator(struct thread *t, const u64 *kernel_sp)

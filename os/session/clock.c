@@ -1,66 +1,20 @@
 /* See clock.h. */
-#include <elf.h>
 #include <linux/time.h>
 #include "event/host.h"
 #include "os/session/arena.h"
 #include "os/session/proc.h"
-#include "os/session/process.h"
+#include "os/session/vdso.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
 #define NS 1000000000ul
 #define MEASURE_NS 3000000ul /* two pairs of clocks this far apart give the rate to some 15 ppm */
 
-/* ---- the host's vDSO ---- */
-
-typedef int vdso_gettime(int clock, u64 ts[2]);
-
-static vdso_gettime *find_gettime(u64 base)
-{
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)base;
-	const Elf64_Phdr *ph = (const Elf64_Phdr *)(base + eh->e_phoff);
-	u64 bias = base, dynamic = 0, strings = 0, symbols = 0;
-
-	for (u32 i = 0; i < eh->e_phnum; i++) {
-		if (ph[i].p_type == PT_LOAD)
-			bias = base + ph[i].p_offset - ph[i].p_vaddr;
-		if (ph[i].p_type == PT_DYNAMIC)
-			dynamic = base + ph[i].p_offset;
-	}
-	for (const Elf64_Dyn *d = (const Elf64_Dyn *)dynamic; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_STRTAB)
-			strings = bias + d->d_un.d_ptr;
-		if (d->d_tag == DT_SYMTAB)
-			symbols = bias + d->d_un.d_ptr;
-	}
-	/* The strings follow the symbols. */
-	for (const Elf64_Sym *s = (const Elf64_Sym *)symbols; s && (u64)(s + 1) <= strings; s++)
-		if (!strcmp((const char *)strings + s->st_name, "__vdso_clock_gettime"))
-			return (vdso_gettime *)(bias + s->st_value);
-	return NULL;
-}
-
-static vdso_gettime *vdso(void)
-{
-	static vdso_gettime *found;
-	static u64 found_in;
-	u64 base = the_process.vdso;
-
-	if (!base || !clock_vdso_is_at(base))
-		return NULL;
-	if (found_in != base) {
-		found = find_gettime(base);
-		__atomic_store_n(&found_in, base, __ATOMIC_RELEASE);
-	}
-	return found;
-}
-
 u64 host_clock_by_id(s32 clockid)
 {
-	vdso_gettime *fast = vdso();
 	u64 ts[2] = {0, 0};
 
-	if (!fast || fast(clockid, ts))
+	if (vdso_clock_gettime(clockid, ts))
 		sys2(__NR_clock_gettime, clockid, ts);
 	return ts[0] * NS + ts[1];
 }
@@ -73,12 +27,14 @@ u64 host_clock_mono(void)
 /* ---- the time-stamp counter ---- */
 
 /* Without /sys the processor's word must do. */
-bool clock_tsc_trusted(void)
+void clock_look_around(struct session_clock *clock)
 {
-	char name[8];
+	char name[32];
 	long n = proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof(name));
 
-	return n < 0 || !strcmp(name, "tsc\n");
+	clock->tsc_trusted = n < 0 || !strcmp(name, "tsc\n");
+	clock->in_vdso =
+		clock->tsc_trusted || !strcmp(name, "kvm-clock\n") || !strcmp(name, "hyperv_clocksource_tsc_page\n");
 }
 
 static bool tsc_is_clock(void)

@@ -20,6 +20,7 @@ struct clock_pair {
 struct session_clock {
 	struct clock_pair start; /* set by the launcher */
 	u32 tsc_trusted;	 /* by the kernel for its own clock; set by the first member before the guest runs */
+	u32 in_vdso;		 /* the kernel's vDSO computes it without a system call; likewise */
 	u32 mult;		 /* ns = mono + ((tsc since then) * mult >> CLOCK_SHIFT); see enum */
 };
 enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT_FIRST };
@@ -27,8 +28,8 @@ enum { CLOCK_MULT_UNKNOWN, CLOCK_MULT_NONE /* the TSC is no clock */, CLOCK_MULT
 
 /* The processor says that it counts at one rate, whatever else changes. */
 bool clock_tsc_constant(void);
-/* Asks the kernel, for session_clock.tsc_trusted. */
-bool clock_tsc_trusted(void);
+/* Asks the kernel, for session_clock.tsc_trusted and in_vdso. */
+void clock_look_around(struct session_clock *clock);
 
 /* The vDSO is still mapped at `base`: the guest may have moved it, or done away with it. In os/mm/. */
 bool clock_vdso_is_at(u64 base);

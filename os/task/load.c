@@ -18,6 +18,7 @@
 #include "os/session/proc.h"
 #include "os/mm/procmaps.h"
 #include "os/session/scratch.h"
+#include "os/session/vdso.h"
 #include "os/sig/signal.h"
 #include "os/task/stack.h"
 #include "os/mm/sys_mm.h"
@@ -117,18 +118,26 @@ static u32 perms_prot(const char *perms)
 	       (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Without /proc: how far the vDSO reaches, from its own headers. Nobody asks for its data pages. */
-static void measure_vdso_locked(struct loading *ld)
+/* Without /proc. Nobody asks for the vDSO's data pages. */
+static void note_vdso_locked(const struct loading *ld)
 {
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)ld->vdso;
-	const Elf64_Phdr *ph = (const Elf64_Phdr *)(ld->vdso + eh->e_phoff);
-	struct vma vma = {.start = ld->vdso, .prot = PROT_READ | PROT_EXEC, .kind = VMA_VDSO};
+	struct vma vma = {
+		.start = ld->vdso, .end = vdso_end(ld->vdso), .prot = PROT_READ | PROT_EXEC, .kind = VMA_VDSO};
 
-	for (unsigned i = 0; i < eh->e_phnum; i++)
-		if (ph[i].p_type == PT_LOAD)
-			vma.end = MAX(vma.end, ALIGN_UP(ld->vdso + ph[i].p_vaddr + ph[i].p_memsz, PAGE_SIZE));
 	if (vma.end)
 		vma_insert_locked(&vma);
+}
+
+/* The whole of the kernel's mapping, which may be larger than what is in it. */
+static void prepare_vdso(const struct loading *ld)
+{
+	const struct kernel_maps *m = &ld->maps;
+	gva end = vdso_end(ld->vdso);
+
+	for (u32 i = 0; i < m->specials; i++)
+		if (m->special[i].start == ld->vdso)
+			end = m->special[i].end;
+	vdso_prepare(ld->vdso, end);
 }
 
 static void read_kernel_maps(struct loading *ld)
@@ -418,11 +427,13 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 
 	if (ret)
 		return ret;
+	if (ld->vdso)
+		prepare_vdso(ld);
 	vma_lock();
 	if (ld->maps.specials)
 		place_vdso_locked(ld);
 	else if (ld->vdso)
-		measure_vdso_locked(ld); /* there is no /proc */
+		note_vdso_locked(ld); /* there is no /proc */
 	vma_unlock();
 	prog.exec_name = handover.name;
 	prog.phdr = ld->program.phdr;

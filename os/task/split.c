@@ -21,9 +21,9 @@
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #define MFD_NOEXEC_SEAL 8u
-#define MFD_EXEC 0x10u
+#define MFD_EXEC	0x10u
 #endif
-#define FIRST_SLOT 1
+#define FIRST_SLOT  1
 #define EXIT_FAILED 126
 
 bool split_is_due(void)
@@ -182,7 +182,7 @@ void split_session(struct thread *t, const struct split *s)
 	struct task was = *t->task;
 	struct arena *a = arena();
 	struct session_cpus cpus = a->cpus;
-	u32 trusted = a->clock.tsc_trusted, pid_namespace = a->pid_namespace;
+	u32 trusted = a->clock.tsc_trusted, in_vdso = a->clock.in_vdso, pid_namespace = a->pid_namespace;
 	long ret;
 
 	signal_host_mask(~(SIG_BIT(SIG_KICK) | SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
@@ -198,7 +198,8 @@ void split_session(struct thread *t, const struct split *s)
 		fail("its memory", ret);
 	slock_init(&a->lock, RANK_SESSION);
 	a->cpus = cpus;
-	a->clock = (struct session_clock){.start = clock_read_pair(host_clock_mono), .tsc_trusted = trusted};
+	a->clock = (struct session_clock){
+		.start = clock_read_pair(host_clock_mono), .tsc_trusted = trusted, .in_vdso = in_vdso};
 	a->pid_namespace = pid_namespace;
 	a->tasks_high = FIRST_SLOT + 1;
 	the_process.config.session_id = new_session_id();

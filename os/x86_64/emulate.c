@@ -2,6 +2,7 @@
 #include "os/emulate.h"
 #include <asm/siginfo.h>
 #include <asm/signal.h>
+#include "os/session/vdso.h"
 #include "os/sig/signal.h"
 #include "os/trap_flag.h"
 #include "os/x86_64/cpuid.h"
@@ -34,6 +35,14 @@ static void emulated(struct thread *t, int err)
 		trap_flag_raise(t);
 }
 
+static void serve_cpuid(struct thread *t)
+{
+	enum vdso_served served = vdso_serve(t);
+
+	if (served != VDSO_GOES_ON)
+		emulated(t, served == VDSO_DONE ? 0 : cpuid_emulate(t));
+}
+
 void emulate(struct thread *t, enum dbt_stop stop)
 {
 	switch (stop) {
@@ -45,7 +54,7 @@ void emulate(struct thread *t, enum dbt_stop stop)
 		emulated(t, perf_rdpmc(t));
 		break;
 	case DBT_CPUID:
-		emulated(t, cpuid_emulate(t));
+		serve_cpuid(t);
 		break;
 	case DBT_XGETBV:
 		emulated(t, xgetbv_emulate(t));

@@ -37,20 +37,12 @@ check()
 		echo "$name: $(sort -u numbers | tr '\n' ' ')"
 	fi
 }
-# Programs that ask for the time: just after a full second the vDSO's division loop goes round once more, so a series may have to be done again.
-check_again()
-{
-	failed=$status
-	for try in 1 2 3; do
-		status=$failed
-		check "$@"
-		[ $status = 0 ] && break
-	done
-}
-check_again xz xz -2kc data
+export PYTHONHASHSEED=0
+check python3 python3 -c pass
+check xz xz -2kc data
 check gzip gzip -9nc data
 check sqlite3 sqlite3 :memory: '.read script.sql'
 # Without -save-temps gcc names its temporary files at random, and counts a few branches more or less for it, natively as well.
 # The object file must not exist before: writing over it is another path.
-check_again gcc gcc -save-temps -O2 -c unit.c -o unit.o
+check gcc gcc -save-temps -O2 -c unit.c -o unit.o
 exit $status
