@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/cache_dir.h"
+#include "cli/pin.h"
 #include "rt/hash.h"
 
 #define DIR_MODE 0700
@@ -86,5 +87,6 @@ u64 cache_settings(const struct options *o)
 	word[5] = 0; /* says which CPU it is */
 	word[12] = (u32)(o->no_traces | o->no_links << 1 | o->no_ibl << 2 | o->no_unroll << 3 | o->no_liveness << 4);
 	word[13] = (u32)(o->one_insn_blocks | o->call_stacks << 1 | o->no_approach << 2 | o->no_polls << 3);
+	word[14] = pin_chosen()->virtual;
 	return hash_of(word, sizeof(word), 0) | 1;
 }

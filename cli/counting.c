@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <fcntl.h>
@@ -10,7 +11,9 @@
 #include "cli/counting.h"
 #include "cli/find.h"
 #include "cli/launch.h"
+#include "cli/pin.h"
 #include "cli/stay.h"
+#include "os/session/arena.h"
 
 /* The child waits at `go` and tells at `failed` with which status its execve failed. */
 struct start {
@@ -33,6 +36,8 @@ static void __attribute__((noreturn)) become_program(const struct start *s, cons
 	close(s->go[1]);
 	if (read(s->go[0], &c, 1) != 1)
 		_exit(LAUNCH_FAILED);
+	prctl(PIN_ANEW);
+	pin_environment();
 	status = launch_inside(program, argv);
 	_exit(write(s->failed[1], &status, sizeof(status)) == sizeof(status) ? status : LAUNCH_FAILED);
 }
@@ -110,7 +115,7 @@ static int let_run(const struct start *s, pid_t pid, const struct watcher *w, vo
 	if (write(s->go[1], "", 1) != 1)
 		return LAUNCH_FAILED;
 	out->status = stay_wait(pid, w->drain, arg);
-	out->elapsed = monotonic() - begin;
+	out->elapsed = pin_chosen()->virtual ? 0 : monotonic() - begin;
 	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
 

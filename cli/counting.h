@@ -18,7 +18,7 @@ struct reading {
 struct run {
 	struct reading *reading; /* one for each event */
 	int status;		 /* as wait(2) gives it */
-	u64 elapsed;		 /* ns */
+	u64 elapsed;		 /* ns; 0: not known, by a virtual clock */
 	struct tasks tasks;	 /* with `shares` only */
 };
 

@@ -21,6 +21,7 @@
 #include "cli/cache_dir.h"
 #include "cli/launch.h"
 #include "cli/limits.h"
+#include "cli/pin.h"
 #include "cli/processor.h"
 #include "os/session/arena.h"
 #include "os/session/handover.h"
@@ -256,6 +257,10 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.warm_settings = c->warm_settings,
 		.cache_mib = (u32)o->cache_size,
 		.user_namespace = namespace("user"),
+		.pin = pin_chosen()->items,
+		.pin_cpu = pin_chosen()->cpu,
+		.cpu_level = pin_chosen()->level,
+		.pin_state = pin_first_state(monotonic()),
 	};
 }
 
@@ -283,6 +288,8 @@ int launch_session(const struct options *options)
 	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
 	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
 	    move_to(spare, number + SPARE_FD) || move_to(cache, number + CACHE_FD))
+		return -1;
+	if (pin_begin())
 		return -1;
 	slock_init(&arena()->lock, RANK_SESSION);
 	fill_config(&config, options, number, &limits);

@@ -17,6 +17,7 @@
 #include "cli/launch.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/pin.h"
 #include "cli/processor.h"
 #include "cli/stay.h"
 #include "cli/why.h"
@@ -71,6 +72,7 @@ static int run(const struct options *options, char **argv)
 		return LAUNCH_FAILED;
 	if (stay_if_asked(options))
 		return LAUNCH_FAILED;
+	pin_environment();
 	return launch_guest(&program, argv);
 }
 
@@ -120,11 +122,13 @@ int main(int argc, char **argv)
 		return LAUNCH_FAILED;
 	if (options.help || options.version || options.manual || options.completion)
 		return help(&options);
+	if (options.pin && !strcmp(options.pin, "help"))
+		return pin_help();
 	if (first == argc) {
 		fprintf(stderr, "pcl: no program given (see pcl --help)\n");
 		return LAUNCH_FAILED;
 	}
-	if (processor_choose(options.processor))
+	if (pin_choose(&options) || processor_choose(options.processor))
 		return LAUNCH_FAILED;
 	if (strcmp(argv[first - 1], "--"))
 		command = find_command(argv[first]);

@@ -103,8 +103,11 @@ static void print_one_run(const struct counts *c, FILE *f)
 			print_scaled(&c->run[0].reading[e], f);
 		fprintf(f, "\n");
 	}
-	fprintf(f, "\n%17.3f ms  elapsed; all threads and child processes counted\n",
-		(double)c->run[0].elapsed / NS_PER_MS);
+	if (c->run[0].elapsed)
+		fprintf(f, "\n%17.3f ms  elapsed; all threads and child processes counted\n",
+			(double)c->run[0].elapsed / NS_PER_MS);
+	else
+		fprintf(f, "\n%20s  all threads and child processes counted; time is virtual (--pin)\n", "");
 }
 
 static void print_runs(const struct counts *c, FILE *f)

@@ -113,7 +113,7 @@ void print_json(const struct counts *c, FILE *f)
 	put(o, "runs", json_object_new_int(c->runs));
 	put(o, "status", json_object_new_int(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)));
 	for (int r = 0; r < c->runs; r++)
-		json_object_array_add(elapsed, number(c->run[r].elapsed));
+		json_object_array_add(elapsed, c->run[r].elapsed ? number(c->run[r].elapsed) : NULL);
 	put(o, "elapsed_ns", elapsed);
 	for (int e = 0; e < c->specs.nr; e++)
 		json_object_array_add(events, make_event(c, e));

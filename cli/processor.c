@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/event_names.h"
+#include "cli/pin.h"
 #include "cli/processor.h"
 
 enum {
@@ -51,19 +52,11 @@ const struct processor_event processor_events[] = {
 const size_t processor_nr_events = ARRAY_SIZE(processor_events);
 
 /* Leaf 1's eax, as both vendors say. */
-static u32 find(void)
+static u32 find(const char *vendor, u32 a)
 {
-	u32 a, b, c, d, family, model;
-	char vendor[12 + 1] = "";
+	u32 family = (a >> 8 & 15) + ((a >> 8 & 15) == 15 ? a >> 20 & 0xff : 0), model = (a >> 4 & 15) | (a >> 16 & 15)
+														 << 4;
 
-	if (!__get_cpuid(0, &a, &b, &c, &d))
-		return PROCESSOR_NONE;
-	memcpy(vendor, &b, 4);
-	memcpy(vendor + 4, &d, 4);
-	memcpy(vendor + 8, &c, 4);
-	__get_cpuid(1, &a, &b, &c, &d);
-	family = (a >> 8 & 15) + ((a >> 8 & 15) == 15 ? a >> 20 & 0xff : 0);
-	model = (a >> 4 & 15) | (a >> 16 & 15) << 4;
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
 		if (!strcmp(models[i].vendor, vendor) && models[i].family == family && model >= models[i].first &&
 		    model <= models[i].last)
@@ -71,12 +64,28 @@ static u32 find(void)
 	return PROCESSOR_NONE;
 }
 
+static u32 find_own(void)
+{
+	char vendor[12 + 1] = "";
+	u32 a, b, c, d;
+
+	if (!__get_cpuid(0, &a, &b, &c, &d))
+		return PROCESSOR_NONE;
+	memcpy(vendor, &b, 4);
+	memcpy(vendor + 4, &d, 4);
+	memcpy(vendor + 8, &c, 4);
+	__get_cpuid(1, &a, &b, &c, &d);
+	return find(vendor, a);
+}
+
 static u32 chosen;
 
 int processor_choose(const char *name)
 {
+	u32 signature = pin_chosen()->signature;
+
 	if (!name)
-		chosen = find();
+		chosen = signature ? find("GenuineIntel", signature) : find_own();
 	else
 		while (chosen < ARRAY_SIZE(names) && strcmp(names[chosen].name, name))
 			chosen++;

@@ -14,8 +14,10 @@ struct processor_event {
 extern const struct processor_event processor_events[];
 extern const size_t processor_nr_events;
 
-/* By its name in pmu/processors.def; NULL: this machine's. Once, before the others are asked. 0, or -1 after a message:
- * there is none. */
+/*
+ * By its name in pmu/processors.def; NULL: that of --cpu (pin_chosen()), or this machine's. Once, before the others are
+ * asked. 0, or -1 after a message: there is none.
+ */
 int processor_choose(const char *name);
 
 /* The row. */

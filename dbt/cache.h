@@ -87,6 +87,7 @@ enum exit_kind {
 	EXIT_RDPMC,    /* an rdpmc instruction is at target */
 	EXIT_CPUID,    /* a cpuid instruction is at target */
 	EXIT_XGETBV,   /* an xgetbv instruction is at target */
+	EXIT_RDTSC,    /* an rdtsc or rdtscp instruction is at target */
 	EXIT_EMULATE,  /* an instruction that os/ does is at target: DBT_EMULATE */
 	EXIT_POLL,     /* the block with target is counted, in CPU_WANT_SPARSE code: a limit may be near */
 	EXIT_LIMIT,    /* the block at target would reach a limit, or may; nothing of it is done */

@@ -20,6 +20,7 @@ enum dbt_stop {
 	DBT_RDPMC,     /* rdpmc at cpu->rip (not executed); the caller emulates it and steps over */
 	DBT_CPUID,     /* cpuid at cpu->rip (not executed); likewise */
 	DBT_XGETBV,    /* xgetbv at cpu->rip (not executed); likewise */
+	DBT_RDTSC,     /* with dbt_options.stop_at_tsc: rdtsc or rdtscp at cpu->rip (not executed); likewise */
 	DBT_EMULATE,   /* a far return, or a popf that would set the trap flag, at cpu->rip (not executed); likewise */
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */

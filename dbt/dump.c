@@ -25,6 +25,7 @@ static const char *const exits[] = {
 	[EXIT_RDPMC] = "rdpmc",
 	[EXIT_CPUID] = "cpuid",
 	[EXIT_XGETBV] = "xgetbv",
+	[EXIT_RDTSC] = "rdtsc",
 	[EXIT_POLL] = "poll",
 	[EXIT_LIMIT] = "limit",
 	[EXIT_BREAK] = "breakpoint",

@@ -158,6 +158,9 @@ bool run_left_by_exit(struct cpu *cpu, u32 id, enum dbt_stop *stop)
 	case EXIT_XGETBV:
 		*stop = DBT_XGETBV;
 		return true;
+	case EXIT_RDTSC:
+		*stop = DBT_RDTSC;
+		return true;
 	case EXIT_EMULATE:
 		*stop = DBT_EMULATE;
 		return true;
@@ -188,6 +191,7 @@ u32 run_usable_want(const struct cpu *cpu)
 {
 	u32 want = __atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_ACQUIRE) & CPU_WANT_BY_DRIVERS;
 
+	want |= dbt_options.always;
 	return cpu->calls ? want : want & ~CPU_WANT_CALLS;
 }
 

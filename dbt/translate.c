@@ -26,10 +26,11 @@ static bool ends_block(const struct insn *in)
 	case ISA_PLAIN:
 	case ISA_PUSHF:
 	case ISA_POPF:
-	case ISA_RDTSC:
 	case ISA_FSGSBASE:
 	case ISA_SEGLOAD:
 		return false;
+	case ISA_RDTSC:
+		return dbt_options.stop_at_tsc;
 	default:
 		return true;
 	}
@@ -39,7 +40,7 @@ static bool ends_block(const struct insn *in)
 static bool stands_alone(const struct insn *in)
 {
 	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV ||
-	       in->kind == ISA_FAR;
+	       in->kind == ISA_FAR || (in->kind == ISA_RDTSC && dbt_options.stop_at_tsc);
 }
 
 /* Far jumps and calls, which nobody has: lret and iret have opcodes of their own. */

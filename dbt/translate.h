@@ -23,6 +23,8 @@ struct dbt_options {
 	bool no_approach; /* dbt/approach.c is not used */
 	u32 dump; /* DUMP_*, dbt/dump.h */
 	u64 dump_at; /* only of fragments with the instruction there; 0: of all */
+	bool stop_at_tsc; /* rdtsc and rdtscp are the caller's to execute: DBT_RDTSC */
+	u32 always;	/* CPU_WANT_* that all threads' code has, whatever the drivers want */
 	bool one_insn;	/* one instruction per basic block */
 	bool loop_is_fast; /* the processor's `loop`; see dbt/x86_64/ibl.c */
 	bool small_cache; /* full after 256 KiB of code */

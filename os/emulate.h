@@ -7,7 +7,7 @@
 
 /*
  * Does the instruction at cpu->rip, for which translated code stopped (DBT_SYSENTER, DBT_RDPMC, DBT_CPUID, DBT_XGETBV,
- * DBT_EMULATE), or raises the signal that it causes.
+ * DBT_RDTSC, DBT_EMULATE), or raises the signal that it causes.
  */
 void emulate(struct thread *t, enum dbt_stop stop);
 

@@ -114,6 +114,7 @@ void loop_run(struct thread *t)
 		case DBT_RDPMC:
 		case DBT_CPUID:
 		case DBT_XGETBV:
+		case DBT_RDTSC:
 		case DBT_EMULATE:
 			emulate(t, stop);
 			break;

@@ -16,6 +16,7 @@
 #include "os/dump.h"
 #include "os/loop.h"
 #include "os/mm/warm.h"
+#include "os/pin/pin.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
 #include "os/session/pidns.h"
@@ -36,9 +37,9 @@
 #include "rt/sys.h"
 #include "show/syscall.h"
 
-#define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
-#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
-#define FD_PREFIX   "/dev/fd/"
+#define HWCAP2_FSGSBASE_ 2   /* asm/hwcap2.h */
+#define EXIT_FAILED	 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
+#define FD_PREFIX	 "/dev/fd/"
 
 u64 main_prepare(const u64 *kernel_sp);
 void main_run(const u64 *kernel_sp) __attribute__((noreturn));
@@ -161,6 +162,7 @@ static void find_task(struct thread *t)
 	t->group->pid = t->pid;
 	t->group->refs = t->group->nr_threads = 1;
 	thread_list_add(t);
+	pin_program_begins(t, !handover.fd);
 	if (the_process.config.strace)
 		log_exec(t);
 }
@@ -168,7 +170,13 @@ static void find_task(struct thread *t)
 /* The first image of a session: nobody sees that files are opened. */
 static void look_around(void)
 {
+	u32 cpu = the_process.config.pin_cpu;
+
 	host_find_cpus(&arena()->cpus);
+	if (held_still(PIN_CPUS)) { /* the others are there, but not online */
+		memset(arena()->cpus.online, 0, sizeof(arena()->cpus.online));
+		arena()->cpus.online[cpu / 64] = 1ul << cpu % 64;
+	}
 	clock_look_around(&arena()->clock);
 }
 

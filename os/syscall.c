@@ -5,6 +5,7 @@
 #include "event/task.h"
 #include "isa/insn.h"
 #include "os/files/vfile.h"
+#include "os/pin/pin.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
 #include "os/sig/signal.h"
@@ -197,7 +198,7 @@ void syscall_dispatch(struct thread *t)
 	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
 		ret = refuse(EBADF, "pcl's own descriptor");
 	else
-		ret = row->handler(t, t->args);
+		ret = unlikely(the_process.config.pin) ? pin_call(t, row->handler) : row->handler(t, t->args);
 	t->serving = 0;
 	noted->ret = ret;
 	stat_inc(syscalls);

@@ -1,6 +1,6 @@
 # Rules. One wildcard per room: a new .c or .S file is picked up without an edit here.
 
-ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/mm os/sig os/files os/task
+ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/pin os/mm os/sig os/files os/task
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
 DEFS := -I. -I$(O)/gen $(if $(filter none,$(ARCH)),-Itests/unit/skeleton) -DARCH=$(ARCH) -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 

@@ -5,6 +5,7 @@
 #include "dbt/ibl.h"
 #include "dbt/lbr.h"
 #include "dbt/trace.h"
+#include "dbt/translate.h"
 #include "dbt/x86_64/calls.h"
 #include "dbt/x86_64/emit.h"
 #include "dbt/x86_64/lbr.h"
@@ -312,6 +313,12 @@ u64 emit_insn(const struct guest_insn *gi)
 	case ISA_XGETBV:
 		rec_add(gi->pc);
 		emit_stop(EXIT_XGETBV, gi->pc, 0);
+		return 0;
+	case ISA_RDTSC:
+		if (!dbt_options.stop_at_tsc)
+			return emit_plain(gi);
+		rec_add(gi->pc);
+		emit_stop(EXIT_RDTSC, gi->pc, 0);
 		return 0;
 	case ISA_FAR:
 		rec_add(gi->pc);

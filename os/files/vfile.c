@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "os/files/vfile.h"
+#include "os/pin/pin.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
@@ -175,6 +176,8 @@ static void find_proc(struct thread *t, const char *p, struct vfile *v)
 	if (!take(&p, "self") && !take(&p, "thread-self") && !take_number(&p, &pid)) {
 		if (pmu_sysfs_find(v->path, &v->mode) == PMU_NODE_FILE)
 			v->kind = VFILE_FILE;
+		else if (pin_is_file(v->path))
+			v->kind = VFILE_PIN;
 		return;
 	}
 	if (take(&p, "task") && !take_number(&p, &tid))
@@ -208,7 +211,9 @@ static void find_sys(struct vfile *v)
 		node = tracefs_find(v->path);
 		v->mode = tracefs_mode(v->path);
 	}
-	if (node != PMU_NODE_NONE)
+	if (pin_is_file(v->path))
+		v->kind = VFILE_PIN;
+	else if (node != PMU_NODE_NONE)
 		v->kind = node == PMU_NODE_DIR ? VFILE_DIR : VFILE_FILE;
 	else if (take(&p, DEVICES) || tracefs_has(v->path))
 		v->kind = VFILE_ABSENT;

@@ -46,6 +46,7 @@ enum vfile_kind {
 	VFILE_MAPS,
 	VFILE_SMAPS,
 	VFILE_STATUS, /* of the reader's own process */
+	VFILE_PIN,    /* of os/pin/pin.h */
 	VFILE_FILE,   /* text that describes the PMU or a setting */
 	VFILE_DIR,
 };

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include "os/files/vfile.h"
+#include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/proc.h"
 #include "os/session/scratch.h"
@@ -134,6 +135,17 @@ static long write_file(const struct vfile *v, int fd)
 	return ret ? ret : sys2(__NR_fchmod, fd, v->mode);
 }
 
+static long write_held(const struct vfile *v, int fd)
+{
+	char text[PIN_FILE_PART];
+	long ret = 0;
+	size_t n;
+
+	for (u32 part = 0; !ret && (n = pin_file(v->path, part, text)); part++)
+		ret = write_all(fd, text, n);
+	return ret;
+}
+
 static long fill(struct thread *t, const struct vfile *v, int fd)
 {
 	switch (v->kind) {
@@ -141,6 +153,8 @@ static long fill(struct thread *t, const struct vfile *v, int fd)
 		return write_dir(v, fd);
 	case VFILE_FILE:
 		return write_file(v, fd);
+	case VFILE_PIN:
+		return write_held(v, fd);
 	case VFILE_STATUS:
 		return vfile_write_status(t, v, fd);
 	default:
@@ -203,7 +217,8 @@ static long make(void *arg)
 {
 	const struct making *m = arg;
 	long fd = sys2(__NR_memfd_create, m->v->path,
-		       (m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (is_writing(m) ? MFD_ALLOW_SEALING : 0)), ret;
+		       (m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (is_writing(m) ? MFD_ALLOW_SEALING : 0)),
+	     ret;
 
 	if (fd < 0)
 		return fd;

@@ -14,6 +14,7 @@
 #include "abi/types.h"
 #include "cpu/cpu.h"
 #include "os/session/clock.h"
+#include "os/session/pin.h"
 #include "os/session/refusals.h"
 #include "rt/layout.h"
 #include "rt/lock.h"
@@ -135,6 +136,10 @@ struct session_config {
 	u32 user_namespace; /* inode number of the launcher's, 0: not known */
 	/* a process may have to leave the session when it executes the next program, see os/task/split.h */
 	u32 split_later;
+	u32 pin;	   /* bit per enum pin_item (os/session/pin.h) */
+	u32 cpu_level;	   /* enum isa_level (isa/level.h) */
+	u32 pin_cpu;	   /* with PIN_CPUS: the one */
+	struct pin_state pin_state;
 	u32 filtered;	   /* this process has asked for a seccomp filter, or one that made it has */
 };
 
@@ -162,6 +167,7 @@ struct arena {
 	s32 launcher_pid;
 	u32 pid_namespace;	  /* inode number of the launcher's */
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
+	struct pin_end pin_ends[PIN_PIDS];
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
 };

@@ -3,6 +3,7 @@
 #include "event/host.h"
 #include "os/session/arena.h"
 #include "os/session/proc.h"
+#include "os/session/process.h"
 #include "os/session/vdso.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -47,7 +48,7 @@ static u32 measure(const struct clock_pair *start)
 	struct clock_pair now;
 	u64 ns, cycles, mult;
 
-	if (!start->tsc || !tsc_is_clock())
+	if (!start->tsc || !tsc_is_clock() || held_still(PIN_CLOCK)) /* the guest's TSC is another one */
 		return CLOCK_MULT_NONE;
 	do
 		now = clock_read_pair(host_clock_mono);

@@ -36,6 +36,12 @@ struct group {
 
 extern struct process the_process;
 
+/* --pin: see os/pin/pin.h. */
+static inline bool held_still(enum pin_item item)
+{
+	return the_process.config.pin >> item & 1;
+}
+
 /* Asks the kernel which CPUs are online. */
 void host_find_cpus(struct session_cpus *cpus);
 u32 host_current_cpu(void); /* without a system call, as a rule */

@@ -17,6 +17,7 @@
 #include "cpu/cpu.h"
 #include "os/session/arena.h"
 #include "os/session/facts.h"
+#include "os/session/pin.h"
 #include "rt/arch.h"
 #include "rt/layout.h"
 #include "rt/refuse.h"
@@ -176,6 +177,7 @@ struct thread {
 	u32 strict;
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
+	struct pin_thread pin; /* see os/pin/pin.h */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
 

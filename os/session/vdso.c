@@ -113,14 +113,16 @@ u64 vdso_end(u64 base)
 void vdso_prepare(u64 base, u64 end)
 {
 	find(base);
-	redirect(base, end);
+	if (!held_still(PIN_CLOCK)) /* it is not the guest's then */
+		redirect(base, end);
 }
 
 static vdso_function *function(u32 i)
 {
 	u64 base = the_process.vdso;
 
-	return base && at[i] && clock_vdso_is_at(base) ? (vdso_function *)(base + at[i]) : NULL;
+	return base && at[i] && (held_still(PIN_CLOCK) || clock_vdso_is_at(base)) ? (vdso_function *)(base + at[i])
+										  : NULL;
 }
 
 int vdso_clock_gettime(s32 clock, u64 ts[2])

@@ -3,6 +3,7 @@
  * kernel's get_signal() and handle_signal() do on the way back to user mode.
  */
 #include <asm/errno.h>
+#include "os/pin/pin.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
 #include "os/sig/rseq.h"
@@ -50,6 +51,7 @@ void signal_die(struct thread *t, int signo)
 	}
 	signal_end_begins(t);
 	group_quiesce(t);
+	pin_task_ends(t);
 	session_group_end(t->task);
 	sys4(__NR_rt_sigaction, signo, &dfl, 0, 8);
 	if (sys3(__NR_tgkill, sys0(__NR_getpid), t->tid, signo) == -EAGAIN)

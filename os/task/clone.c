@@ -18,6 +18,7 @@
 #include "event/task.h"
 #include "os/loop.h"
 #include "os/mm/vma.h"
+#include "os/pin/pin.h"
 #include "os/session/pidns.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -41,6 +42,7 @@ struct request {
 	struct clone_args args;
 	u64 size; /* of args as the guest gave it; 0: it called clone, fork or vfork */
 	u64 stack;
+	u64 seed; /* pin_new_task() */
 };
 
 /* The child's slot and its events; NULL: refused, *ret says why. */
@@ -193,6 +195,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	child->cpu->calls = NULL;
 	begin_cpu(child->cpu, task, rq);
 	child->clone_flags = flags;
+	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
 	ret = call_clone_vm(child, rq);
@@ -219,6 +222,7 @@ void clone_child(struct thread *t)
 	}
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	thread_use_slot(t, t->cpu->slot);
+	pin_task_begins(t, t->pin.seed);
 	session_task_begin(t->task);
 	event_task_moved(t->cpu->slot);
 	perf_forked(t->cpu->slot, t->task->generation);
@@ -240,7 +244,7 @@ static long call_fork(struct request *rq)
 }
 
 /* In the child of a fork: the same struct thread, alone, with a slot of its own. */
-static void begin_forked(struct thread *t, struct task *task, u64 flags)
+static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 seed)
 {
 	session_task_ids(t, task);
 	t->task = task;
@@ -262,6 +266,8 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags)
 	perf_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
+	t->clone_flags = flags;
+	pin_task_begins(t, seed);
 	split_now(t);
 }
 
@@ -296,7 +302,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	vma_after_fork();
 	lock_release(&t->sighand->lock);
 	if (ret == 0)
-		begin_forked(t, task, flags);
+		begin_forked(t, task, flags, rq->seed);
 	return ret;
 }
 
@@ -330,6 +336,7 @@ static long clone_any(struct thread *t, struct request *rq)
 		t->host_blocked = 1;
 		return SYSCALL_AGAIN;
 	}
+	rq->seed = pin_new_task(t);
 	task = make_task(t, rq, &ret);
 	if (task) {
 		generation = task->generation;

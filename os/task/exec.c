@@ -17,6 +17,7 @@
 #include "os/files/vfile.h"
 #include "os/mm/elf.h"
 #include "os/mm/warm.h"
+#include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/handover.h"
 #include "os/session/proc.h"
@@ -267,12 +268,12 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	struct task *task = t->task;
 	struct handover h = {
 		.slot = t->cpu->slot,
-		.fd = (u32)x->fd + 1,
-		.nr = (u32)t->nr,
+		.fd = (u32)x->fd + 1, .nr = (u32)t->nr,
 		.config = the_process.config,
 	};
 	long ret;
 
+	pin_hand_over(t, &h.config);
 	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
 		warm_save();
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);

@@ -3,6 +3,7 @@
 #include "event/space.h"
 #include "event/task.h"
 #include "os/mm/warm.h"
+#include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -26,6 +27,7 @@ long sys_exit(struct thread *t, const u64 *a)
 		thread_leave(status);
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
+	pin_task_ends(t);
 	if (event_task_measured(t->cpu->slot))
 		apart_leave();
 	session_task_end(t->task);
@@ -48,6 +50,7 @@ long sys_exit_group(struct thread *t, const u64 *a)
 		apart_leave();
 	if (save)
 		warm_save();
+	pin_task_ends(t);
 	session_group_end(t->task);
 	for (;;)
 		sys1(__NR_exit_group, (s32)a[0]);

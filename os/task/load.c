@@ -121,8 +121,8 @@ static u32 perms_prot(const char *perms)
 /* Without /proc. Nobody asks for the vDSO's data pages. */
 static void note_vdso_locked(const struct loading *ld)
 {
-	struct vma vma = {
-		.start = ld->vdso, .end = vdso_end(ld->vdso), .prot = PROT_READ | PROT_EXEC, .kind = VMA_VDSO};
+	u32 kind = held_still(PIN_CLOCK) ? VMA_HOST : VMA_VDSO;
+	struct vma vma = {ld->vdso, vdso_end(ld->vdso), .prot = PROT_READ | PROT_EXEC, .kind = kind};
 
 	if (vma.end)
 		vma_insert_locked(&vma);
@@ -190,7 +190,7 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 		.start = at,
 		.end = at + m->special[i].end - m->special[i].start,
 		.prot = m->special[i].prot,
-		.kind = m->special[i].kind,
+		.kind = held_still(PIN_CLOCK) ? VMA_HOST : m->special[i].kind,
 	};
 
 	vma_insert_locked(&vma);
@@ -441,7 +441,7 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	prog.entry = ld->program.entry;
 	prog.exec_stack = ld->program.exec_stack;
 	prog.interp_base = ld->has_interp ? ld->interp.bias : 0;
-	prog.vdso = ld->vdso;
+	prog.vdso = held_still(PIN_CLOCK) ? 0 : ld->vdso;
 	prog.random_shift = ld->random[2];
 	prog.random_bytes = the_process.config.aslr;
 	ret = stack_build(&ld->kernel, &prog, &built);

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include "isa/cpuid.h"
+#include "isa/level.h"
+#include "os/session/process.h"
 #include "os/mm/vma.h"
 #include "os/task/stack.h"
 #include "rt/guest.h"
@@ -82,25 +83,48 @@ u64 stack_reserve(void)
 /* Positions of everything, from the top down. */
 struct plan {
 	gva execfn, strings, platform, random, auxv, envp, argv, sp;
-	u64 platform_len;
+	u64 platform_len, auxc;
 };
+
+/* --pin=stack: strings and vectors begin where they do, as long as none of them is longer than that. */
+#define PIN_STEP 0x10000ul
+
+static gva down(gva at)
+{
+	return ALIGN_DOWN(at, held_still(PIN_STACK) ? PIN_STEP : 16);
+}
+
+/* Where the strings begin, which end at `end`. Held still, the second one begins at a step. */
+static gva place_strings(const struct stack_kernel *k, gva end)
+{
+	u64 first = k->argc ? strlen(k->strings) + 1 : 0;
+
+	return held_still(PIN_STACK) ? down(end - (k->strings_len - first)) - first : end - k->strings_len;
+}
+
+/* Kernels differ in what they tell of rseq(2) and of further features: AT_RSEQ_FEATURE_SIZE to AT_HWCAP4. */
+static bool is_told(u64 type)
+{
+	return !held_still(PIN_STACK) || type < 27 || type > 30;
+}
 
 static void plan(const struct stack_kernel *k, const struct stack_program *prog, const char *platform, struct plan *l)
 {
 	u64 items = 1 + (k->argc + 1) + (k->envc + 1);
 	gva p = LAYOUT_GUEST_STACK_TOP - ALIGN_DOWN(prog->random_shift, 16) - sizeof(u64);
 
-	p -= strlen(prog->exec_name) + 1;
-	l->execfn = p;
-	p -= k->strings_len;
+	p = place_strings(k, p - (strlen(prog->exec_name) + 1));
 	l->strings = p;
-	p = ALIGN_DOWN(p, 16);
+	l->execfn = p + k->strings_len;
+	p = down(p);
 	l->platform_len = platform ? strlen(platform) + 1 : 0;
 	p -= l->platform_len;
 	l->platform = p;
 	p -= RANDOM_BYTES;
 	l->random = p;
-	l->sp = ALIGN_DOWN(p - 8 * (2 * k->auxc + items), 16);
+	for (u64 i = 0; i < k->auxc; i++)
+		l->auxc += is_told(k->auxv[2 * i]);
+	l->sp = down(p - 8 * (2 * l->auxc + items));
 	l->argv = l->sp + 8;
 	l->envp = l->argv + 8 * (k->argc + 1);
 	l->auxv = l->envp + 8 * (k->envc + 1);
@@ -137,6 +161,8 @@ static int map_stack(gva sp, bool exec)
 /* The value that the guest sees for an entry of the kernel's auxiliary vector. */
 static u64 auxv_value(const struct stack_program *prog, const struct plan *l, u64 type, u64 kernel_value)
 {
+	enum isa_level level = the_process.config.cpu_level;
+
 	switch (type) {
 	case AT_SYSINFO_EHDR:
 		return prog->vdso;
@@ -157,9 +183,9 @@ static u64 auxv_value(const struct stack_program *prog, const struct plan *l, u6
 	case AT_PLATFORM:
 		return l->platform;
 	case AT_HWCAP:
-		return isa_mask_hwcap(kernel_value);
+		return level ? isa_level_hwcap(level) : isa_mask_hwcap(kernel_value);
 	case AT_HWCAP2:
-		return isa_mask_hwcap2(kernel_value);
+		return level ? 0 : isa_mask_hwcap2(kernel_value);
 	}
 	return kernel_value;
 }
@@ -198,6 +224,8 @@ static int fill(const struct stack_kernel *k, const struct stack_program *prog, 
 	int ret = 0;
 
 	for (u64 i = 0; i < k->auxc; i++) {
+		if (!is_told(k->auxv[2 * i]))
+			continue;
 		ret |= write_u64(&at, k->auxv[2 * i]);
 		ret |= write_u64(&at, auxv_value(prog, l, k->auxv[2 * i], k->auxv[2 * i + 1]));
 	}
@@ -215,7 +243,7 @@ static int fill(const struct stack_kernel *k, const struct stack_program *prog, 
 int stack_build(const struct stack_kernel *k, const struct stack_program *prog, struct stack_built *out)
 {
 	const char *platform = (const char *)stack_kernel_auxv(k, AT_PLATFORM);
-	struct plan l;
+	struct plan l = {0};
 	int ret;
 
 	plan(k, prog, platform, &l);
@@ -228,6 +256,6 @@ int stack_build(const struct stack_kernel *k, const struct stack_program *prog, 
 	out->env_start = k->envc ? k->envp[0] + l.strings - (u64)k->strings : l.execfn;
 	out->arg_end = out->env_start;
 	out->auxv = l.auxv;
-	out->auxv_size = k->auxc * 16;
+	out->auxv_size = l.auxc * 16;
 	return fill(k, prog, &l, platform);
 }

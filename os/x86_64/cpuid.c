@@ -3,15 +3,29 @@
 
 #include <asm-generic/errno-base.h>
 #include "dbt/code_memory.h"
-#include "isa/cpuid.h"
+#include "isa/level.h"
 #include "os/session/process.h"
 #include "perf/perf.h"
 #include "rt/string.h"
 
+#define LEAF_XSAVE 0xdu
+#define RDRAND	   (1u << 30) /* leaf 1, ecx */
+#define RDSEED	   (1u << 18) /* leaf 7, ebx */
+
 static void execute(u32 leaf, u32 subleaf, u32 r[4])
 {
-	__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(subleaf));
-	isa_mask_cpuid(leaf, subleaf, r);
+	enum isa_level level = the_process.config.cpu_level;
+
+	if (!level || leaf == LEAF_XSAVE) {
+		__asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(subleaf));
+		isa_mask_cpuid(leaf, subleaf, r);
+	}
+	if (level)
+		isa_level_cpuid(level, leaf, subleaf, r);
+	if (held_still(PIN_RANDOM) && leaf == 1)
+		r[CPUID_ECX] &= ~RDRAND;
+	if (held_still(PIN_RANDOM) && leaf == 7 && !subleaf)
+		r[CPUID_EBX] &= ~RDSEED;
 }
 
 /*
@@ -91,9 +105,11 @@ int xgetbv_emulate(struct thread *t)
 	struct snapshot_regs before;
 	u64 value;
 
-	if (ecx > 1 || (ecx == 1 && !tells_in_use()))
+	if (ecx > 1 || (ecx == 1 && (the_process.config.cpu_level || !tells_in_use())))
 		return -EFAULT;
 	value = isa_mask_xcr0(xgetbv(ecx));
+	if (the_process.config.cpu_level)
+		value = isa_level_xcr0(the_process.config.cpu_level, value);
 	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);

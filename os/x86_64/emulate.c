@@ -2,6 +2,7 @@
 #include "os/emulate.h"
 #include <asm/siginfo.h>
 #include <asm/signal.h>
+#include "os/pin/pin.h"
 #include "os/session/vdso.h"
 #include "os/sig/signal.h"
 #include "os/trap_flag.h"
@@ -58,6 +59,10 @@ void emulate(struct thread *t, enum dbt_stop stop)
 		break;
 	case DBT_XGETBV:
 		emulated(t, xgetbv_emulate(t));
+		break;
+	case DBT_RDTSC:
+		pin_rdtsc(t);
+		emulated(t, 0);
 		break;
 	case DBT_EMULATE:
 		far_return_emulate(t);

@@ -1,0 +1,249 @@
+/* See pin.h. */
+#include <cpuid.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/launch.h"
+#include "cli/nearest.h"
+#include "cli/pin.h"
+
+enum {
+#define PIN(id, name, text) PIN_##id,
+#include "os/session/pin.def"
+#undef PIN
+	ITEMS,
+};
+
+#define ALL	      ((1u << ITEMS) - 1)
+#define DEFAULT_CPU   2 /* of the words of --cpu */
+#define WORD_LEN      31
+#define LEVEL_OF(cpu) ((u32)(cpu) + 1)
+
+static const struct {
+	const char *name, *text;
+} items[ITEMS] = {
+#define PIN(id, name, text) [PIN_##id] = {name, text},
+#include "os/session/pin.def"
+#undef PIN
+};
+
+/* Registers as isa/levels.def names them. */
+enum { CPUID_EAX, CPUID_EBX, CPUID_ECX, CPUID_EDX };
+
+static const struct {
+	u32 level, leaf, reg, bit;
+	const char *name;
+} features[] = {
+#define LEVEL(level, name, signature, components)
+#define FEATURE(level, leaf, reg, bit, name) {level, leaf, reg, bit, name},
+#include "isa/levels.def"
+#undef LEVEL
+#undef FEATURE
+};
+
+static const struct {
+	const char *name;
+	u32 signature, components;
+} levels[] = {
+#define LEVEL(level, name, signature, components) [level] = {name, signature, components},
+#define FEATURE(level, leaf, reg, bit, name)
+#include "isa/levels.def"
+#undef LEVEL
+#undef FEATURE
+};
+
+static struct pin_choice choice;
+static const char *kept; /* --keep-env */
+
+const struct pin_choice *pin_chosen(void)
+{
+	return &choice;
+}
+
+/* ---- the words of --pin ---- */
+
+static int find_item(const char *word, size_t len)
+{
+	int i = 0;
+
+	while (i < ITEMS && (strlen(items[i].name) != len || memcmp(items[i].name, word, len)))
+		i++;
+	return i;
+}
+
+static int complain_item(const char *word, size_t len)
+{
+	char name[WORD_LEN + 1] = "";
+	struct nearest nearest = {.word = name};
+
+	memcpy(name, word, len < WORD_LEN ? len : WORD_LEN);
+	for (int i = 0; i < ITEMS; i++)
+		nearest_try(&nearest, items[i].name);
+	if (*name && nearest.best)
+		fprintf(stderr, "pcl: --pin has no item %s; is %s meant? (see pcl --pin=help)\n", name, nearest.best);
+	else
+		fprintf(stderr, "pcl: --pin has no item %s (see pcl --pin=help)\n", *name ? name : "without a name");
+	return -1;
+}
+
+/* ITEM,... or [all,]-ITEM,...: 0, or -1 after a message. */
+static int parse(const char *text, u32 *out)
+{
+	size_t len = strcspn(text, ",");
+	bool all = !*text || (len == 3 && !memcmp(text, "all", 3)), less = all || *text == '-';
+
+	*out = less ? ALL : 0;
+	if (all && !text[len])
+		return 0;
+	for (text += all ? len + 1 : 0;; text += len + 1) {
+		const char *word = text + (*text == '-');
+		int item;
+
+		len = strcspn(text, ",");
+		item = find_item(word, len - (size_t)(word - text));
+		if (item == ITEMS)
+			return complain_item(word, len - (size_t)(word - text));
+		if ((*text == '-') != less) {
+			fprintf(stderr, "pcl: --pin takes items, or all,-ITEM,...: not both (see pcl --pin=help)\n");
+			return -1;
+		}
+		*out = less ? *out & ~(1u << item) : *out | 1u << item;
+		if (!text[len])
+			return 0;
+	}
+}
+
+/* ---- the processor ---- */
+
+static u32 components(void)
+{
+	u32 a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+		return 3; /* x87 and SSE */
+	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+	return a;
+}
+
+/* 0, or -1 after a message: this processor has not all of it. */
+static int check_level(u32 level)
+{
+	const char *missing =
+		(components() & levels[level].components) == levels[level].components ? NULL : "the kernel's support";
+
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		u32 r[4] = {0};
+
+		if (features[i].level > level)
+			continue;
+		__get_cpuid_count(features[i].leaf, 0, &r[CPUID_EAX], &r[CPUID_EBX], &r[CPUID_ECX], &r[CPUID_EDX]);
+		if (!(r[features[i].reg] >> features[i].bit & 1) && *features[i].name)
+			missing = features[i].name;
+	}
+	if (missing)
+		fprintf(stderr, "pcl: this processor cannot be seen as %s: it lacks %s; choose a lower one by --cpu\n",
+			levels[level].name, missing);
+	return missing ? -1 : 0;
+}
+
+static int choose_cpu(int cpu)
+{
+	if (cpu == OPTIONS_NOT_GIVEN)
+		cpu = choice.items >> PIN_CPU & 1 ? DEFAULT_CPU : 0;
+	if (!cpu) {
+		choice.items &= ~(1u << PIN_CPU);
+		return 0;
+	}
+	choice.items |= 1u << PIN_CPU;
+	choice.level = (u32)cpu;
+	choice.signature = levels[LEVEL_OF(cpu)].signature;
+	return check_level(LEVEL_OF(cpu));
+}
+
+int pin_choose(const struct options *o)
+{
+	if (o->pin && parse(o->pin, &choice.items))
+		return -1;
+	if (o->pin && o->aslr) {
+		fprintf(stderr, "pcl: --pin and --aslr: addresses are the same each time, or they are not\n");
+		return -1;
+	}
+	if (o->keep_env && !(choice.items >> PIN_ENV & 1)) {
+		fprintf(stderr, "pcl: --keep-env needs --pin with its item env: without that the whole environment is "
+				"passed on\n");
+		return -1;
+	}
+	kept = o->keep_env;
+	choice.virtual = choice.items >> PIN_CLOCK & 1;
+	return choose_cpu(o->cpu);
+}
+
+int pin_help(void)
+{
+	printf("usage: pcl --pin[=ITEM,...] ...     all of these, or only the items that are named\n"
+	       "       pcl --pin=-ITEM,... ...      all but those\n\n");
+	for (int i = 0; i < ITEMS; i++)
+		printf("  %-9s %s\n", items[i].name, items[i].text);
+	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
+	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew); the "
+	       "order\n"
+	       "of threads, and of processes that run at once; network, files and their times, the order of "
+	       "directories;\n"
+	       "the kernel's version, the host's name, the amount of memory; /proc but for cpuinfo.\n");
+	return fflush(stdout) ? LAUNCH_FAILED : 0;
+}
+
+/* ---- before the first program ---- */
+
+extern char **environ;
+
+/* A name of a list, in front of the '=' of a variable. */
+static bool is_named(const char *list, const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+
+	for (; list && *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ','))
+		if (strcspn(list, ",") == len && !memcmp(list, variable, len))
+			return true;
+	return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void pin_environment(void)
+{
+	size_t n = 0;
+
+	if (!(choice.items >> PIN_ENV & 1))
+		return;
+	for (char **at = environ; *at; at++)
+		if (!strncmp(*at, "LC_", 3) || is_named("PATH,HOME,LANG,TZ,TMPDIR,LD_LIBRARY_PATH,LD_PRELOAD", *at) ||
+		    is_named(kept, *at))
+			environ[n++] = *at;
+	environ[n] = NULL;
+	qsort(environ, n, sizeof(*environ), by_text);
+}
+
+int pin_begin(void)
+{
+	cpu_set_t allowed, one;
+
+	if (!(choice.items >> PIN_CPUS & 1))
+		return 0;
+	if (!sched_getaffinity(0, sizeof(allowed), &allowed)) {
+		while (choice.cpu < CPU_SETSIZE && !CPU_ISSET(choice.cpu, &allowed))
+			choice.cpu++;
+		CPU_ZERO(&one);
+		CPU_SET(choice.cpu, &one);
+		if (!sched_setaffinity(0, sizeof(one), &one))
+			return 0;
+	}
+	fprintf(stderr, "pcl: cannot run on one CPU: %s (leave that out by --pin=-cpus)\n", strerror(errno));
+	return -1;
+}

@@ -1,0 +1,306 @@
+/* See clock.h. */
+#include "os/pin/clock.h"
+
+#include <asm/errno.h>
+#include <linux/resource.h>
+#include <linux/sched.h>
+#include <linux/time.h>
+#include <linux/times.h>
+#include "cpu/bank.h"
+#include "dbt/dbt.h"
+#include "dbt/translate.h"
+#include "event/host.h"
+#include "isa/insn.h"
+#include "os/session/arena.h"
+#include "os/guest_insn.h"
+#include "os/pin/random.h"
+#include "perf/perf.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+#define TSC_NS	  25u
+#define TICK_NS	  10000000u		    /* of times(2) */
+#define BOOT_NS	  (100000ul * NS_PER_S)	    /* CLOCK_MONOTONIC when the session begins */
+#define EPOCH_NS  (1893456000ul * NS_PER_S) /* CLOCK_REALTIME then: 2030-01-01 */
+#define TAI_NS	  (37ul * NS_PER_S)
+#define RDTSC_LEN 2
+
+/* Of a clock's number that is a CPU clock: linux/posix-timers.h. */
+#define CPUCLOCK_KIND	3
+#define CPUCLOCK_FD	3
+#define CPUCLOCK_THREAD 4
+
+/* This process's, or that of a vfork parent. Its threads change it. */
+static struct {
+	u64 now, cpu, children;
+	s64 lag;
+} clock;
+
+/* ---- advancing ---- */
+
+void pin_clock_reach(u64 to)
+{
+	u64 now = __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
+
+	while ((s64)(to - now) > 0 &&
+	       !__atomic_compare_exchange_n(&clock.now, &now, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+u64 pin_clock_own(struct thread *t)
+{
+	u64 count = cpu_own_count(t->cpu, CELL_INSTRUCTIONS), ns = count - t->pin.seen + t->pin.late;
+
+	t->pin.seen = count;
+	t->pin.late = 0;
+	t->pin.cpu += ns;
+	__atomic_add_fetch(&clock.cpu, ns, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&clock.now, ns, __ATOMIC_RELAXED);
+}
+
+u64 pin_clock_now(struct thread *t)
+{
+	pin_clock_own(t);
+	pin_clock_reach(host_clock_mono() - (u64)__atomic_load_n(&clock.lag, __ATOMIC_RELAXED));
+	return __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
+}
+
+/* From here on it is not behind the host's. */
+void pin_clock_timer(struct thread *t)
+{
+	s64 lag = (s64)(host_clock_mono() - pin_clock_now(t));
+
+	if (lag < __atomic_load_n(&clock.lag, __ATOMIC_RELAXED))
+		__atomic_store_n(&clock.lag, lag, __ATOMIC_RELAXED);
+}
+
+/* ---- tasks ---- */
+
+static struct pin_end *end_of(s32 pid)
+{
+	return &arena()->pin_ends[(u32)pid % PIN_PIDS];
+}
+
+void pin_program_begins(struct thread *t, bool first)
+{
+	const struct pin_state *s = &the_process.config.pin_state;
+
+	t->pin.seed = s->seed;
+	t->pin.seen = cpu_own_count(t->cpu, CELL_INSTRUCTIONS);
+	clock.now = s->now;
+	clock.cpu = s->cpu;
+	clock.children = s->children;
+	clock.lag = s->lag;
+	dbt_options.stop_at_tsc = held_still(PIN_CLOCK);
+	dbt_options.always = held_still(PIN_CLOCK) ? CPU_WANT_BLOCKS : 0;
+	if (first && held_still(PIN_RANDOM))
+		pin_random_look();
+}
+
+/* A child of vfork uses the clock of its parent's memory. */
+static bool is_vforked(const struct thread *t)
+{
+	return (t->clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
+}
+
+void pin_task_begins(struct thread *t, u64 seed)
+{
+	t->pin = (struct pin_thread){.seed = seed, .seen = cpu_own_count(t->cpu, CELL_INSTRUCTIONS)};
+	if (!held_still(PIN_CLOCK) || (t->clone_flags & CLONE_THREAD))
+		return;
+	*end_of(t->task->pid) = (struct pin_end){.now = clock.now};
+	if (!is_vforked(t))
+		clock.cpu = clock.children = 0;
+}
+
+/* What the process has used, and its children that it has waited for. */
+static u64 used(const struct thread *t)
+{
+	return is_vforked(t) ? t->pin.cpu : clock.cpu + clock.children;
+}
+
+void pin_task_ends(struct thread *t)
+{
+	if (!held_still(PIN_CLOCK))
+		return;
+	pin_clock_own(t);
+	*end_of(t->task->pid) = (struct pin_end){.now = clock.now, .cpu = used(t)};
+}
+
+void pin_hand_over(struct thread *t, struct session_config *config)
+{
+	struct pin_state *s = &config->pin_state;
+
+	if (!config->pin)
+		return;
+	if (t->pin.anew) {
+		*s = pin_first_state(host_clock_mono());
+		return;
+	}
+	s->seed = t->pin.seed ^ ~t->pin.drawn;
+	if (!held_still(PIN_CLOCK))
+		return;
+	s->now = pin_clock_own(t);
+	s->cpu = is_vforked(t) ? t->pin.cpu : clock.cpu;
+	s->children = is_vforked(t) ? 0 : clock.children;
+	s->lag = clock.lag;
+}
+
+/* ---- what the guest is told ---- */
+
+static u64 own_cpu(struct thread *t, bool of_thread)
+{
+	pin_clock_own(t);
+	return of_thread ? t->pin.cpu : __atomic_load_n(&clock.cpu, __ATOMIC_RELAXED);
+}
+
+bool pin_clock_zero(s32 id, u64 *ns)
+{
+	switch (id) {
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+	case CLOCK_BOOTTIME_ALARM:
+		*ns = BOOT_NS;
+		return true;
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_REALTIME_ALARM:
+		*ns = EPOCH_NS;
+		return true;
+	case CLOCK_TAI:
+		*ns = EPOCH_NS + TAI_NS;
+		return true;
+	}
+	return false;
+}
+
+/* CPU clocks by process or thread number, of the caller itself. */
+static bool is_own_clock(const struct thread *t, s32 id)
+{
+	s32 number = ~(id >> 3);
+
+	return id < 0 && (id & CPUCLOCK_KIND) != CPUCLOCK_FD &&
+	       (!number || number == (id & CPUCLOCK_THREAD ? t->tid : t->pid));
+}
+
+bool pin_clock_read(struct thread *t, s32 id, u64 *ns)
+{
+	u64 zero;
+
+	if (pin_clock_zero(id, &zero))
+		*ns = zero + pin_clock_now(t);
+	else if (id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID)
+		*ns = own_cpu(t, id == CLOCK_THREAD_CPUTIME_ID);
+	else if (is_own_clock(t, id))
+		*ns = own_cpu(t, id & CPUCLOCK_THREAD);
+	else
+		return false;
+	return true;
+}
+
+long pin_clock_gettime(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	u64 ns, ts[2];
+
+	if (!pin_clock_read(t, (s32)a[0], &ns))
+		return host(t, a);
+	ts[0] = ns / NS_PER_S;
+	ts[1] = ns % NS_PER_S;
+	return guest_write(a[1], ts, sizeof(ts));
+}
+
+long pin_gettimeofday(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	u64 ns = EPOCH_NS + pin_clock_now(t), tv[2] = {ns / NS_PER_S, ns % NS_PER_S / 1000}, zone = 0;
+
+	if (a[0] && guest_write(a[0], tv, sizeof(tv)))
+		return -EFAULT;
+	return a[1] ? guest_write(a[1], &zone, sizeof(zone)) : 0;
+}
+
+long pin_time(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	u64 s = (EPOCH_NS + pin_clock_now(t)) / NS_PER_S;
+
+	return a[0] && guest_write(a[0], &s, sizeof(s)) ? -EFAULT : (long)s;
+}
+
+long pin_times(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	struct tms tms = {
+		.tms_utime = (long)(own_cpu(t, false) / TICK_NS),
+		.tms_cutime = (long)(clock.children / TICK_NS),
+	};
+
+	if (a[0] && guest_write(a[0], &tms, sizeof(tms)))
+		return -EFAULT;
+	return (long)((BOOT_NS + pin_clock_now(t)) / TICK_NS);
+}
+
+/* All times are the user's. What the host has counted of faults, blocks and switches is left out, but not the memory.
+ */
+static long write_usage(gva to, u64 ns)
+{
+	struct rusage usage, all = {0};
+
+	if (guest_read(&usage, to, sizeof(usage)))
+		return -EFAULT;
+	all.ru_utime.tv_sec = (long)(ns / NS_PER_S);
+	all.ru_utime.tv_usec = (long)(ns % NS_PER_S / 1000);
+	all.ru_maxrss = usage.ru_maxrss;
+	return guest_write(to, &all, sizeof(all));
+}
+
+long pin_getrusage(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	long ret = host(t, a);
+	s32 who = (s32)a[0];
+
+	if (ret)
+		return ret;
+	return write_usage(a[1], who == RUSAGE_CHILDREN ? clock.children : own_cpu(t, who == RUSAGE_THREAD));
+}
+
+/* The time since the start, and no load. */
+long pin_sysinfo(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	long ret = host(t, a);
+	u64 head[4] = {(BOOT_NS + pin_clock_now(t)) / NS_PER_S};
+
+	return ret ? ret : guest_write(a[0], head, sizeof(head));
+}
+
+void pin_clock_waited(struct thread *t, s32 pid, gva usage)
+{
+	struct pin_end end;
+
+	if (t->task->depth) /* the number is another one outside */
+		return;
+	end = *end_of(pid);
+	end_of(pid)->cpu = 0;
+	pin_clock_reach(end.now);
+	__atomic_add_fetch(&clock.children, end.cpu, __ATOMIC_RELAXED);
+	if (usage)
+		write_usage(usage, end.cpu);
+}
+
+/* The counter has a tick for each nanosecond. What rdtscp says of the CPU is true. */
+void pin_rdtsc(struct thread *t)
+{
+	struct cpu *cpu = t->cpu;
+	struct snapshot_regs before;
+	struct insn in;
+	u64 now;
+
+	t->pin.late += TSC_NS;
+	now = BOOT_NS + pin_clock_now(t);
+	perf_regs(cpu, &before);
+	cpu_set_gpr(cpu, RAX, (u32)now);
+	cpu_set_gpr(cpu, RDX, now >> 32);
+	if (guest_insn_decode(cpu->rip, &in) && in.writes & 1u << RCX)
+		cpu_set_gpr(cpu, RCX, host_current_cpu());
+	perf_emulated(t, &before, RDTSC_LEN);
+}

@@ -1,0 +1,45 @@
+/*
+ * Virtual time: nanoseconds since the session began. A process has one, which its threads share; it is what it has
+ * executed:
+ *
+ *   each instruction of a thread    1 ns
+ *   each system call                1 us
+ *   each rdtsc                      25 ns
+ *   a wait that has timed out       what was asked for, from its begin on
+ *   a child that was waited for     at least the child's
+ *
+ * So it does not depend on the machine, but a program must not wait for it forever. It is never behind the host's
+ * clock by more than SLACK; and from the first timer on that the process sets, it is not behind at all: who is woken by
+ * a timer finds that its time has come.
+ */
+#ifndef OS_PIN_CLOCK_H
+#define OS_PIN_CLOCK_H
+
+#include "os/pin/pin.h"
+
+#define NS_PER_S    1000000000ul
+#define PIN_CALL_NS 1000u
+
+/* What virtual time has come to: of the process, and without the host's clock. */
+u64 pin_clock_now(struct thread *t);
+u64 pin_clock_own(struct thread *t);
+
+/* It is at least that. */
+void pin_clock_reach(u64 to);
+
+/* The process sets a timer. */
+void pin_clock_timer(struct thread *t);
+
+/* A clock of the guest's: true, and virtual time; false: it is the host's. */
+bool pin_clock_read(struct thread *t, s32 clock, u64 *ns);
+
+/* What the clock says when virtual time is 0, false: it is none that goes on like that. */
+bool pin_clock_zero(s32 clock, u64 *ns);
+
+/* A child was waited for; it has ended. Its part of a rusage, NULL: nobody asked, goes to `usage`. */
+void pin_clock_waited(struct thread *t, s32 pid, gva usage);
+
+/* System calls: os/pin/pin.c. */
+pin_handler pin_clock_gettime, pin_gettimeofday, pin_time, pin_times, pin_getrusage, pin_sysinfo;
+
+#endif

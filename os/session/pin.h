@@ -1,0 +1,55 @@
+/* What --pin holds still, as data: os/pin/pin.h says how. */
+#ifndef OS_SESSION_PIN_H
+#define OS_SESSION_PIN_H
+
+#include "abi/types.h"
+
+enum pin_item {
+#define PIN(id, name, text) PIN_##id,
+#include "os/session/pin.def"
+#undef PIN
+	PIN_ITEMS,
+};
+
+#define PIN_SEED     0x70636c2070696e00ul /* of the first thread of a session */
+#define PIN_SLACK_NS 600000000000ul	  /* how far virtual time may be behind the host's clock: ten minutes */
+
+/* Behind what a program was told when it was executed. */
+struct pin_state {
+	u64 seed;	   /* of its first thread's random numbers */
+	u64 now;	   /* ns of virtual time since the session began */
+	u64 cpu, children; /* of these the process has used; children that it has waited for */
+	s64 lag;	   /* how far virtual time may be behind CLOCK_MONOTONIC of the host */
+	u64 has_random;	   /* a device of random numbers may be open */
+};
+
+/* Of the first program. mono: CLOCK_MONOTONIC of the host. */
+static inline struct pin_state pin_first_state(u64 mono)
+{
+	return (struct pin_state){.seed = PIN_SEED, .lag = (s64)(mono + PIN_SLACK_NS)};
+}
+
+/* Of a thread. */
+struct pin_thread {
+	u64 seed, drawn, children; /* random numbers: drawn so far; tasks made */
+	u64 seen;		   /* instructions that virtual time has advanced for */
+	u64 late;		   /* ns that it has still to advance for system calls */
+	u64 cpu;		   /* ns that it has advanced for this thread */
+	u64 anew;		   /* PIN_ANEW: what it executes next begins as the first program does */
+	/* what the kernel is told in place of the guest's own arguments, for a call that may be done again */
+	u64 argument[4];
+};
+
+/* In the arena, by process number in the launcher's pid namespace: what who waits for it takes over. */
+struct pin_end {
+	u64 now, cpu;
+};
+/*
+ * prctl() with that number: what the caller executes next begins as a session's first program does, whatever was
+ * before. pcl count asks for it, so that all its runs are the same; without --pin it is a number that Linux does not
+ * know.
+ */
+#define PIN_ANEW 0x70636c31
+#define PIN_PIDS 0x400000u /* PID_MAX_LIMIT */
+
+#endif

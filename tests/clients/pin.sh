@@ -1,0 +1,135 @@
+# pcl --pin: ten runs count the same to the unit, each with another environment, under load (of what waits, four); and what is held still, item by item.
+set -u
+failed=0
+fail() { echo "$*"; failed=1; }
+programs=$BUILD/tests/clients
+printf 'int f(int x) { return x * 3; }\n' > unit.c
+seq 20000 > data
+git init -q repository && git -C repository -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty -m first
+
+# Something else to do for the CPU, for as long as the test takes at most.
+timeout 200 sh -c 'while :; do :; done' &
+trap 'kill $! 2>/dev/null' EXIT
+
+# The counts of some runs, each line once: the options of pcl, the program.
+runs=10
+some_runs()
+{
+	for run in $(seq $runs); do
+		rm -f unit.o
+		env "VARIABLE_$run=$(printf "%0$((run * run * 13))d" 7)" TERM=dumb$run "$PCL" $1 count --csv -e instructions,branches -- "${@:2}" 2>&1 >output |
+			awk -F, '/^(instructions|branches)/ { printf "%s %s ", $1, $5 }'
+		echo "$(cksum < output)"
+	done | sort -u
+}
+
+same()
+{
+	command -v "$1" > /dev/null || { echo "$1: not installed"; return; }
+	lines=$(some_runs --pin "$@")
+	case $lines in
+	*$'\n'*) fail "$*: differs: $lines" ;;
+	instructions\ *[0-9]\ branches\ *[0-9]\ *) echo "$*: $lines" ;;
+	*) fail "$*: counts nothing: $lines" ;;
+	esac
+}
+
+same /usr/bin/python3 -c 'import os, time; print(hash("a"), {"x", "y", "z"}, os.urandom(4), time.time(), time.perf_counter())'
+same perl -e '%h = map { $_ => 1 } 1 .. 50; print keys %h, time, rand'
+same gcc -O2 -c unit.c -o unit.o
+same git -C repository log
+same xz -2kc data
+same ls -l /usr/include
+if command -v rustc > /dev/null; then
+	cat > hash.rs <<'END'
+use std::collections::HashMap;
+fn main() {
+	let m: HashMap<u64, u64> = (0..2000).map(|i| (i * 7919 % 501, i)).collect();
+	println!("{:?} {:?}", m.keys().next(), std::time::SystemTime::now());
+}
+END
+	rustc -O hash.rs 2>/dev/null && same ./hash
+fi
+runs=4
+same "$programs/virtual_time" exact
+# near PER_CENT COMMAND...: threads and processes at once, of which it is not held still who comes first, and process numbers.
+near()
+{
+	command -v "$2" > /dev/null || { echo "$2: not installed"; return; }
+	some_runs --pin "${@:2}" | awk -v name="${*:2}" -v most=$1 '{ if (!min || $2 < min) min = $2; if ($2 > max) max = $2 }
+		END { printf "%s: %d to %d instructions\n", name, min, max; exit !(min > 100000 && max - min < min * most / 100) }' ||
+		fail "${*:2}: differs by more than $1 %"
+}
+near 1 bash -c 'for i in 1 2 3; do (echo $SECONDS); done; mktemp -u'
+near 1 node -e 'console.log(new Map([["a", Math.random()]]), Date.now())'
+near 5 go version
+
+# Runs of one session begin alike, too.
+"$PCL" --pin count -r 3 --csv -o csv -e instructions -- perl -e '%h = map { $_ => 1 } 1 .. 50; print keys %h, time' > /dev/null
+grep -q '^instructions,.*,yes$' csv || fail "count -r 3: $(cat csv)"
+
+# Every way to wait ends, timers too.
+"$PCL" --pin "$programs/virtual_time" > out 2>&1 || fail "virtual time: $(cat out)"
+
+# Virtual time does not depend on how code is translated, nor on what is counted.
+"$PCL" --pin "$programs/virtual_time" exact > out
+for way in --one-insn-blocks --no-traces --stress=poll,restart; do
+	"$PCL" --pin $way "$programs/virtual_time" exact | cmp -s - out || fail "another time with $way"
+done
+"$PCL" --pin count -e branches,cycles -o csv -- "$programs/virtual_time" exact | cmp -s - out || fail "another time where other events are counted"
+
+# says OPTIONS WANT COMMAND...: what it prints.
+says()
+{
+	got=$("$PCL" $1 "${@:3}" 2>&1)
+	[ "$got" = "$2" ] || fail "pcl $1 ${*:3}: $got, not $2"
+}
+
+export KEPT=1 DROPPED=2
+says --pin=env "" sh -c 'echo $DROPPED$KEPT'
+says "--pin --keep-env=NONE,KEPT" 1 sh -c 'echo $DROPPED$KEPT'
+says --pin=-env 21 sh -c 'echo $DROPPED$KEPT'
+says --pin=clock 2030-01-01 date -u +%F
+says --pin=cpus 1 nproc
+says --pin=cpus 1 sh -c 'taskset -c 0-1000 nproc'
+says --pin=cpu x86-64-v3 sh -c 'grep -o "x86-64-v." /proc/cpuinfo | sort -u'
+says --cpu=x86-64-v2 "" sh -c 'grep -w avx2 /proc/cpuinfo; true'
+loader=/lib64/ld-linux-x86-64.so.2
+says --cpu=x86-64-v2 "  x86-64-v2 (supported, searched)" sh -c "$loader --help | grep 'x86-64-v.*supported'"
+says --cpu=x86-64-v3 "  x86-64-v3 (supported, searched)
+  x86-64-v2 (supported, searched)" sh -c "$loader --help | grep 'x86-64-v.*supported'"
+# Where a process's stack begins: VARIABLE=VALUE OPTION NAME.
+stack() { env "$1" "$PCL" "$2" "$3" '{ print $28 }' /proc/self/stat; }
+ln -s "$(command -v awk)" a_longer_name
+long=A=$(printf %03000d 1)
+[ "$(stack A=1 --pin=stack awk)" = "$(stack "$long" --pin=stack ./a_longer_name)" ] || fail "the stack begins elsewhere"
+[ "$(stack A=1 --pin=-stack,-env awk)" != "$(stack "$long" --pin=-stack,-env awk)" ] || fail "the stack begins there without --pin=stack, too"
+python=/usr/bin/python3
+if [ -x $python ]; then
+	cat > terminal.py <<'END'
+import fcntl, os, pty, struct, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, 132, 0, 0))
+print(*os.get_terminal_size(slave))
+END
+	says --pin=terminal "80 24" $python terminal.py
+	says "" "132 50" $python terminal.py
+fi
+
+# Random numbers: the same each time, by every way, but not those of another process.
+"$PCL" --pin=random head -c 64 /dev/urandom > one && "$PCL" --pin=random head -c 64 < /dev/urandom > two && "$PCL" --pin=random sh -c 'exec cat' < one > three
+cmp one two && cmp one three || fail "/dev/urandom differs"
+[ "$(sort -u <("$PCL" --pin sh -c 'for i in 1 2 3; do mktemp -u; done') | wc -l)" = 3 ] || fail "processes have the same random numbers"
+[ "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" = "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" ] || fail "mktemp differs"
+"$PCL" --pin=-random head -c 64 /dev/urandom | cmp -s - one && fail "--pin=-random is the same"
+
+# Warm starts: an image changes no count.
+count() { "$PCL" --cache-dir=cache "$@" count --csv -e instructions -- $python -c 'import time; print(time.time() > 1)' 2>&1 > /dev/null | cut -d, -f5; }
+[ ! -x $python ] || {
+	pinned=$(count --pin) plain=$(PYTHONHASHSEED=0 count)
+	for way in "--pin" "--pin --no-cache"; do
+		[ "$(count $way)" = "$pinned" ] || fail "another count with $way"
+	done
+	[ "$(PYTHONHASHSEED=0 count)" = "$plain" ] || fail "another count without --pin"
+}
+exit $failed
