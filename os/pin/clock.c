@@ -10,9 +10,7 @@
 #include "dbt/dbt.h"
 #include "dbt/translate.h"
 #include "event/host.h"
-#include "isa/insn.h"
 #include "os/session/arena.h"
-#include "os/guest_insn.h"
 #include "os/pin/random.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
@@ -24,7 +22,6 @@
 #define BOOT_NS	  (100000ul * NS_PER_S)	    /* CLOCK_MONOTONIC when the session begins */
 #define EPOCH_NS  (1893456000ul * NS_PER_S) /* CLOCK_REALTIME then: 2030-01-01 */
 #define TAI_NS	  (37ul * NS_PER_S)
-#define RDTSC_LEN 2
 
 /* Of a clock's number that is a CPU clock: linux/posix-timers.h. */
 #define CPUCLOCK_KIND	3
@@ -287,20 +284,8 @@ void pin_clock_waited(struct thread *t, s32 pid, gva usage)
 		write_usage(usage, end.cpu);
 }
 
-/* The counter has a tick for each nanosecond. What rdtscp says of the CPU is true. */
-void pin_rdtsc(struct thread *t)
+u64 pin_clock_ticks(struct thread *t)
 {
-	struct cpu *cpu = t->cpu;
-	struct snapshot_regs before;
-	struct insn in;
-	u64 now;
-
 	t->pin.late += TSC_NS;
-	now = BOOT_NS + pin_clock_now(t);
-	perf_regs(cpu, &before);
-	cpu_set_gpr(cpu, RAX, (u32)now);
-	cpu_set_gpr(cpu, RDX, now >> 32);
-	if (guest_insn_decode(cpu->rip, &in) && in.writes & 1u << RCX)
-		cpu_set_gpr(cpu, RCX, host_current_cpu());
-	perf_emulated(t, &before, RDTSC_LEN);
+	return BOOT_NS + pin_clock_now(t);
 }

@@ -35,8 +35,8 @@ void pin_hand_over(struct thread *t, struct session_config *config);
 /* Serves a system call, which `host` does if nothing is pinned. */
 long pin_call(struct thread *t, syscall_handler *host);
 
-/* After DBT_RDTSC: executes rdtsc or rdtscp. */
-void pin_rdtsc(struct thread *t);
+/* What the processor's counter says to an instruction that reads it: it has a tick for each nanosecond. */
+u64 pin_clock_ticks(struct thread *t);
 
 /* Whether a file says otherwise than the host's. Its text, in parts: the length of that one, 0: there are no more. */
 bool pin_is_file(const char *path);

@@ -11,8 +11,7 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define ENTRY_AT(i) (EI_PAD + 3 * (i)) /* in the ELF header */
-#define CPUID_LEN   2
+#define ENTRY_AT(i) (EI_PAD + VDSO_ENTRY * (i)) /* in the ELF header */
 
 enum { GETTIME, TIMEOFDAY, FUNCTIONS };
 _Static_assert(ENTRY_AT(FUNCTIONS) <= EI_NIDENT, "the entries are in bytes that mean nothing");
@@ -73,10 +72,8 @@ static void find(u64 base)
 /* All names of a function: each has a weak one besides. */
 static void write_entries(u64 base, const struct image *image)
 {
-	static const u8 code[] = {0x0f, 0xa2, 0xc3}; /* cpuid; ret */
-
 	for (u32 i = 0; i < FUNCTIONS; i++)
-		memcpy((u8 *)base + ENTRY_AT(i), code, sizeof(code));
+		vdso_entry_write((u8 *)base + ENTRY_AT(i));
 	for (Elf64_Sym *s = image->symbols; is_symbol(image, s); s++)
 		for (u32 i = 0; i < FUNCTIONS; i++)
 			if (at[i] && image->bias + s->st_value == base + at[i])
@@ -142,7 +139,7 @@ static bool is_fine(s32 clock)
 /* What the kernel's function would do, at the same addresses. */
 static bool call(const struct cpu *cpu, vdso_function *f, u32 i)
 {
-	u64 first = cpu_get_gpr(cpu, RDI), second = cpu_get_gpr(cpu, RSI), result[2];
+	u64 first = vdso_entry_arg(cpu, 0), second = vdso_entry_arg(cpu, 1), result[2];
 
 	if (i == GETTIME)
 		return is_fine((s32)first) && !f(first, (u64)result) && !guest_write(second, result, sizeof(result));
@@ -165,7 +162,6 @@ enum vdso_served vdso_serve(struct thread *t)
 		return VDSO_GOES_ON;
 	}
 	perf_regs(cpu, &before);
-	cpu_set_gpr(cpu, RAX, 0);
-	perf_emulated(t, &before, CPUID_LEN);
+	perf_emulated(t, &before, vdso_entry_done(cpu));
 	return VDSO_DONE;
 }

@@ -28,6 +28,15 @@ void vdso_prepare(u64 base, u64 end);
 /* clock_gettime(2) by the kernel's function: 0, or another number: it is to be had by a system call only. */
 int vdso_clock_gettime(s32 clock, u64 ts[2]);
 
+/*
+ * os/session/x86_64/vdso.c: an entry, of at most VDSO_ENTRY bytes; an argument of who came to it; the function has
+ * succeeded, and the entry's first instruction, which is so long, is done.
+ */
+#define VDSO_ENTRY 3u
+void vdso_entry_write(u8 *at);
+u64 vdso_entry_arg(const struct cpu *cpu, u32 i);
+u32 vdso_entry_done(struct cpu *cpu);
+
 enum vdso_served {
 	VDSO_NOT, /* the cpuid at cpu->rip is the guest's own */
 	VDSO_DONE,

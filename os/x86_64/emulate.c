@@ -2,6 +2,7 @@
 #include "os/emulate.h"
 #include <asm/siginfo.h>
 #include <asm/signal.h>
+#include "os/guest_insn.h"
 #include "os/pin/pin.h"
 #include "os/session/vdso.h"
 #include "os/sig/signal.h"
@@ -10,6 +11,7 @@
 #include "os/x86_64/far_return.h"
 #include "perf/perf.h"
 
+#define RDTSC_LEN 2
 #define TRAP_INVALID_OPCODE 6
 #define TRAP_PROTECTION	    13
 #define TRAP_PAGE_FAULT	    14
@@ -44,6 +46,21 @@ static void serve_cpuid(struct thread *t)
 		emulated(t, served == VDSO_DONE ? 0 : cpuid_emulate(t));
 }
 
+/* rdtsc or rdtscp. What the second one says of the CPU is true. */
+static void read_counter(struct thread *t)
+{
+	u64 ticks = pin_clock_ticks(t);
+	struct snapshot_regs before;
+	struct insn in;
+
+	perf_regs(t->cpu, &before);
+	cpu_set_gpr(t->cpu, RAX, (u32)ticks);
+	cpu_set_gpr(t->cpu, RDX, ticks >> 32);
+	if (guest_insn_decode(t->cpu->rip, &in) && in.writes & 1u << RCX)
+		cpu_set_gpr(t->cpu, RCX, host_current_cpu());
+	perf_emulated(t, &before, RDTSC_LEN);
+}
+
 void emulate(struct thread *t, enum dbt_stop stop)
 {
 	switch (stop) {
@@ -61,7 +78,7 @@ void emulate(struct thread *t, enum dbt_stop stop)
 		emulated(t, xgetbv_emulate(t));
 		break;
 	case DBT_RDTSC:
-		pin_rdtsc(t);
+		read_counter(t);
 		emulated(t, 0);
 		break;
 	case DBT_EMULATE:
