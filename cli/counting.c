@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "cli/counting.h"
+#include "cli/event_names.h"
 #include "cli/find.h"
 #include "cli/launch.h"
 #include "cli/pin.h"
@@ -92,6 +93,15 @@ static int plain_read(void *arg, int event, u64 value[3])
 
 static const struct watcher plain_watcher = {plain_open, NULL, plain_read, NULL};
 
+/* As perf does, where events take turns. */
+static void estimate(struct spec *s, struct reading *r)
+{
+	if (!r->running || r->running >= r->enabled)
+		return;
+	r->count = (u64)((double)r->count * (double)r->enabled / (double)r->running + 0.5);
+	s->class = ESTIMATED;
+}
+
 static int read_all(struct specs *specs, const struct watcher *w, void *arg, struct run *out)
 {
 	for (int i = 0; i < specs->nr; i++) {
@@ -102,6 +112,8 @@ static int read_all(struct specs *specs, const struct watcher *w, void *arg, str
 			return LAUNCH_FAILED;
 		}
 		out->reading[i] = (struct reading){value[0], value[1], value[2]};
+		if (w == &plain_watcher) /* other events are per CPU: each runs only while the program is there */
+			estimate(&specs->spec[i], &out->reading[i]);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #define EXACT "exact"
 #define MODELLED "modelled"
 #define MEASURED "measured"
+#define ESTIMATED "estimated" /* it had to wait for a counter (--counters) */
 
 struct event_row {
 	const char *name, *alias; /* alias may be NULL */

@@ -19,7 +19,7 @@
 struct spec {
 	char *text;	   /* as it was given, without modifiers: the same event again */
 	char *name;	   /* the same, or what name= says */
-	const char *class; /* "exact", "modelled", "measured" */
+	const char *class; /* EXACT and so on, see event_names.h */
 	bool is_time;	   /* in ns */
 	bool has_mode;	   /* modifiers say which modes count */
 	int leader;	   /* index of the group's leader, its own if it is one, -1 without a group */

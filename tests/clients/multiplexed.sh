@@ -5,10 +5,15 @@ fail() { echo "$*"; status=1; }
 for wrong in 0 -1 x; do
 	"$PCL" --counters=$wrong true 2> err && fail "--counters=$wrong was accepted"
 done
+# A program with the same instructions in every run, some 100 ms long.
+# pcl count says that it estimates, and does not where it need not.
+loop=$BUILD/tests/clients/multiplexed_loop
+"$PCL" count --csv -o all -e instructions,branches -- "$loop" && "$PCL" --counters=1 count --csv -o csv -e instructions,branches -- "$loop" || fail "pcl count: $?"
+awk -F, 'NR == FNR { want[$1] = $5; bad = bad || (FNR > 1 && $2 != "exact"); next }
+	FNR > 1 && ($2 != "estimated" || $5 < 0.75 * want[$1] || $5 > 1.25 * want[$1]) { bad = 1 } END { exit bad || NR < 6 }' all csv || { fail "pcl count"; cat all csv; }
+
 command -v perf >/dev/null || { [ $status = 0 ] && echo "no perf" && exit 77; exit $status; }
 
-# A program with the same instructions in every run, some 100 ms long.
-loop=$BUILD/tests/clients/multiplexed_loop
 events=instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u,cpu/mem_loads/u,cpu/mem_stores/u,cpu/branches_cond/u
 "$PCL" --counters=4 perf stat -o text -e $events -- "$loop" || fail "perf stat: $?"
 [ "$(grep -cE '\([0-9.]+%\)$' text)" = 8 ] || { fail "no percentages"; cat text; }
