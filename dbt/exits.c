@@ -64,8 +64,14 @@ void exit_add(u64 target, u8 *patch)
 /* Returns the address of the displacement. */
 static u8 *emit_jmp_to(u64 target)
 {
+	/* A trap is reported where its instruction ends, in front of what aligns the jump. */
+	bool behind_trap = tr.n && tr.insn[tr.n - 1].in.kind == ISA_INT;
+
+	if (behind_trap)
+		rec_add(target);
 	emit_align_jmp(&tr.e);
-	rec_add(target);
+	if (!behind_trap)
+		rec_add(target);
 	return emit_jmp(&tr.e, tr.e.p);
 }
 
