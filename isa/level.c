@@ -61,10 +61,12 @@ static void add_features(const struct processor *p, u32 leaf, u32 r[4])
 
 static void cache_leaf(u32 subleaf, u32 r[4])
 {
-	const struct cache *c = &caches[subleaf];
+	const struct cache *c;
 
-	if (subleaf < ARRAY_SIZE(caches))
-		set(r, c->type | c->level << 5 | SELF_INITIALIZING, (c->ways - 1) << 22 | (LINE - 1), c->sets - 1, 0);
+	if (subleaf >= ARRAY_SIZE(caches))
+		return;
+	c = &caches[subleaf];
+	set(r, c->type | c->level << 5 | SELF_INITIALIZING, (c->ways - 1) << 22 | (LINE - 1), c->sets - 1, 0);
 }
 
 /* One thread in one core. */

@@ -36,7 +36,7 @@ bool probe_part_begins(const struct probe_part *p, const char *text)
 
 const char *probe_part_find(const struct probe_part *p, char c)
 {
-	return memchr(p->at, c, p->len);
+	return p->len ? memchr(p->at, c, p->len) : NULL;
 }
 
 const char *probe_part_find_last(const struct probe_part *p, char c)
