@@ -138,6 +138,8 @@ struct section {
 	u64 turn;
 	u64 stressed;	     /* serial of the one that was made to restart, see rt/stress.h */
 	u64 serial;	     /* of the section, which stays when it restarts */
+	u64 waited, waits_since; /* the section that it waited for last, and since when */
+	u32 waits;
 	u64 awaited;	     /* name of the section that this one gave up for; 0: none */
 	u32 notes, afters, biased_n; /* as in the journal, where others may write */
 	u32 small;	     /* it began with a lock of RANK_SMALL */

@@ -7,6 +7,8 @@
 #define TAKERS_MAX 16	   /* who took over from whom who took over ... */
 #define NAP_NS 100000u	   /* before a challenge */
 #define CLOCK_MONOTONIC_ 1
+#define PATIENCE_NS 10000000000ul
+#define WAITS_PER_LOOK 256u
 
 static void sleep_on(const u64 *state, u64 seen, u64 ns)
 {
@@ -154,7 +156,22 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 		sleep_on(&j->state, state | SECTION_WAITERS, NAP_NS);
 }
 
+/*
+ * No section is so long. Its owner answers challenges, since it runs, but is in no section of that name: a lock or a
+ * journal has been written by who had no business to.
+ */
+static void check_patience(struct section *s, u64 name)
+{
+	if (s->waited != name) {
+		s->waited = name;
+		s->waits = 0;
+		s->waits_since = now_ns();
+	}
+	check(++s->waits % WAITS_PER_LOOK || now_ns() - s->waits_since < PATIENCE_NS);
+}
+
 void section_wait_for(struct section *s, u64 name, u32 round)
 {
+	check_patience(s, name);
 	wait_for_taker(s, name, round, 0);
 }
