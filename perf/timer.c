@@ -134,9 +134,11 @@ static void stop(struct thread *t, enum clock_state state)
 	t->clock_due = NEVER;
 }
 
-static void create_outside(void *coarse)
+static void create_outside(void *thread)
 {
-	create(thread_current(), coarse);
+	struct thread *t = thread;
+
+	create(t, t->clock_coarse);
 }
 
 /*
@@ -153,7 +155,7 @@ static void use(struct thread *t, bool coarse)
 		create(t, coarse);
 	} else if (t->timer_serial != t->section.serial) {
 		t->timer_serial = t->section.serial;
-		section_leave_for(create_outside, coarse ? t : NULL);
+		section_leave_for(create_outside, t);
 	}
 }
 

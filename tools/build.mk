@@ -2,7 +2,8 @@
 
 ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/pin os/mm os/sig os/files os/task
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
-DEFS := -I. -I$(O)/gen $(if $(filter none,$(ARCH)),-Itests/unit/skeleton) -DARCH=$(ARCH) -D_GNU_SOURCE -DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
+DEFS := -I. -I$(O)/gen $(if $(filter none,$(ARCH)),-Itests/unit/skeleton) -DARCH=$(ARCH) -D_GNU_SOURCE \
+	-DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 
 # The same source gives the same programs, whatever directory it is in.
 OPT_rel := -O2 -g -ffile-prefix-map=$(CURDIR)=.
@@ -50,7 +51,8 @@ CMD := $(if $(filter tsan,$(MODE)),plain,host)
 CMD_SAN := $(if $(filter tsan,$(MODE)),,$(SAN))
 CLI_OBJ := $(patsubst %,$(O)/$(CMD)/%.o,$(CLI_SRC))
 # Rooms that also run hosted, for the command and the unit tests. rt/string.c is the C library's there.
-HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu dbt model event pmu show,$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/$(ARCH)/*.[cS])))
+HOST_SRC := $(filter-out rt/string.c,$(foreach r,rt isa cpu dbt model event pmu show,\
+	$(wildcard $(r)/*.c $(r)/hosted/*.c $(r)/$(ARCH)/*.[cS])))
 HOST_OBJ := $(patsubst %,$(O)/host/%.o,$(HOST_SRC))
 # An archive: a program gets only what it uses, so a unit test fakes only what its room needs.
 HOST_LIB := $(O)/libhost.a

@@ -14,7 +14,8 @@ UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c))
 COUNT_TESTS := $(addprefix $(T)/count/,$(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/count/programs))
 GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted fuzz,tests/$(d)/*.c tests/$(d)/*.S))
 GUEST_TESTS := $(addprefix $(O)/,$(basename $(GUEST_SRC)))
-TEST_PROGRAMS := $(O)/bench/threads $(O)/bench/samples $(O)/bench/times $(O)/bench/pair $(T)/count/oracle $(T)/count/counted $(T)/count/sampled $(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
+TEST_PROGRAMS := $(addprefix $(O)/bench/,threads samples times pair) $(addprefix $(T)/count/,oracle counted sampled) \
+	$(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
 
 BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 

@@ -22,8 +22,8 @@
 #define SETTLED_NS 2000000000l
 #define VDSO_MAX 0x10000ul
 /*
- * What a process must have translated to be worth an image: so many blocks, and such a part of those that it began
- * with.
+ * An image is worth it if the process has translated so many blocks, and processes of the session such a part of what
+ * the image has.
  */
 #define NEW_MIN 128u
 #define NEW_PART 16u
@@ -157,7 +157,6 @@ void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *
 	struct warm_region region = {.start = start, .end = end, .offset = offset, .file = *file};
 
 	region.of_program = !begun && !memcmp(file, &key.program, sizeof(*file));
-
 	add_locked(&region);
 }
 

@@ -55,7 +55,8 @@ cmp -s one csv || fail "the second run is another one"
 
 # The vDSO: two instructions a call.
 counted -- ./known 1 clock
-awk -F, '$2 == "[vdso]" && $1 ~ /clock_gettime/ { n += $3 } END { exit !(n > 36000 && n < 44000) }' csv || fail "the vDSO: $(grep vdso csv)"
+awk -F, '$2 == "[vdso]" && $1 ~ /clock_gettime/ { n += $3 } END { exit !(n > 36000 && n < 44000) }' csv ||
+	fail "the vDSO: $(grep vdso csv)"
 
 # An image whose segments do not lie side by side.
 cat >apart.c <<'END'
@@ -120,18 +121,22 @@ assert abs(first["counts"][0] - 2002000) <= max(first["errors"][0], 1) and 0 < f
 END
 
 # Nobody reads for a while: what is lost is said (by the next record that finds room), and the sum stays exact.
-"$PCL" count --by-function -c 20 -e instructions -o table -- sh -c 'kill -STOP $PPID; ./known 20000; kill -CONT $PPID; sleep 0.5; ./known 1' || fail "stopped: $?"
+"$PCL" count --by-function -c 20 -e instructions -o table -- \
+	sh -c 'kill -STOP $PPID; ./known 20000; kill -CONT $PPID; sleep 0.5; ./known 1' || fail "stopped: $?"
 grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instructions +exact' table || { fail "lost records are not said"; cat table; }
 
-# A function's count is right to a period or two at each end. The gate: which function it is, more and fewer, in all forms; nothing where nothing changed.
+# A function's count is right to a period or two at each end. The gate: which function it is, more and fewer, in all
+# forms; nothing where nothing changed.
 checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 2>err; }
 checked --update -o /dev/null -- ./known 1000 || fail "check --update: $(cat err)"
 checked -o table -- ./known 1000 && grep -q "no function's instructions changed by more than 0.1 % of all" table || { fail "the same"; cat table err; }
 GITHUB_STEP_SUMMARY=$PWD/summary checked --github -o table -- ./known 1020
-[ $? = 120 ] && grep -qE '^ +2,00[0-9],[0-9]{3} +2,0[34][0-9],[0-9]{3} +\+(3[7-9]|4[0-3]),[0-9]{3}  known \(known\)$' table || { fail "more"; cat table; }
+[ $? = 120 ] && grep -qE '^ +2,00[0-9],[0-9]{3} +2,0[34][0-9],[0-9]{3} +\+(3[7-9]|4[0-3]),[0-9]{3}  known \(known\)$' table ||
+	{ fail "more"; cat table; }
 grep -qE '^\| known \(known\) \| 2,00[0-9,]+ \| 2,0[34][0-9,]+ \|$' summary || { fail "the summary"; cat summary; }
 checked --json -o json -- ./known 900
-python3 -c 'import json; f = json.load(open("json"))["functions"]; assert f[0]["function"] == "known (known)" and -204000 < f[0]["count"] - f[0]["baseline"] < -196000' ||
+python3 -c 'import json; f = json.load(open("json"))["functions"][0]
+assert f["function"] == "known (known)" and -204000 < f["count"] - f["baseline"] < -196000' ||
 	{ fail "fewer"; cat json; }
 "$PCL" check --baseline=counts.json --name=known --update -o /dev/null -- ./known 1000 && checked -o table -- ./known 1000
 grep -q 'the baseline has no functions' table || { fail "a baseline without functions"; cat table; }

@@ -52,7 +52,8 @@ counted '{instructions,branches}:u,r12,cpu/calls/u,cpu/event=0x12,name=mine/,cal
 [ "$(sed -n 3,6p values | sort -u | wc -l)" = 1 ] && [ "$(sed -n 1,2p values)" = "$alone" ] || fail "four names of one event: $(cat values)"
 if [ "$(id -u)" = 0 ]; then # raw_syscalls:sys_enter happens in kernel mode
 	counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
-	[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] || fail "tracepoints: $(cat csv)"
+	[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] ||
+		fail "tracepoints: $(cat csv)"
 fi
 main=0x$(nm "$programs/hello_static" | awk '$3 == "main" { print $1 }')
 [ "$(counted "mem:$main:x" "$programs/hello_static")" = 1 ] || fail "main was not executed once: $(cat csv)"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The runtime without any architecture's folder lacks only what doc/porting.md lists. tests/unit/skeleton/ has the headers, which say nothing.
+# The runtime without any architecture's folder lacks only what doc/porting.md lists. tests/unit/skeleton/ has the
+# headers, which say nothing.
 set -eu
 cd "$ROOT"
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "no git repository: the files are not known"; exit 77; }

@@ -1,4 +1,5 @@
 # Which ends leave an image: with other threads still running, and children that each translate a little.
+source "$ROOT/tests/warm/warm_functions.bash"
 export XDG_CACHE_HOME=$PWD/cache
 cat > threads.c <<'EOF'
 #include <pthread.h>
@@ -24,16 +25,17 @@ EOF
 cat > forks.sh <<'EOF'
 for i in $(seq 40); do (: "${i#1}"; [ "$i" = 2 ] && : "$(echo $i)"); done; exit 3
 EOF
-sleep 2.1 # a file that has just changed is not believed
+settle
 ends()
 {
 	for run in 1 2 3; do
 		"$PCL" --stats count -o counts -e instructions:u -- "$@" > out 2> stats
-		[ $? = 3 ] || { echo "$*: not its status"; cat stats; exit 1; }
+		[ $? = 3 ] || fail "$*: not its status: $(cat stats)"
 	done
 	translated=$(awk '/blocks translated/ { print $1 }' stats)
-	grep -q ' [23]  *programs that began with an image' stats && [ "$translated" -lt 1000 ] || { echo "$*: $translated blocks"; cat stats; exit 1; }
-	! grep -q 'images of translations written' stats || { echo "$*: an image each time"; cat stats; exit 1; }
+	grep -q ' [23]  *programs that began with an image' stats || fail "$*: $(cat stats)"
+	[ "$translated" -lt 1000 ] || fail "$*: $translated blocks"
+	! grep -q 'images of translations written' stats || fail "$*: an image each time: $(cat stats)"
 }
 ends ./threads
 grep -qx done out || exit 1

@@ -27,6 +27,8 @@ sed -nE 's/^x exit .*, to entry ([0-9]+) at (0x[0-9a-f]+)$/\1 \2/p' all | sort -
 at=$(grep '^g ' all | sed -n '500s/^g \(0x[0-9a-f]*\) .*/\1/p')
 "$PCL" --dump=g --dump-at="$at" cat /dev/null 2>one >out
 # Each fragment has it, a loop that is there several times more than once.
-awk -v at="$at" '/^fragment/ { n++; seen = 0 } $1 == "g" && $2 == at && !seen++ { with++ } END { exit !(n && n == with) }' one ||
+awk -v at="$at" '/^fragment/ { n++; seen = 0 }
+	$1 == "g" && $2 == at && !seen++ { with++ }
+	END { exit !(n && n == with) }' one ||
 	fail "--dump-at=$at: $(head -3 one)"
 exit $failed
