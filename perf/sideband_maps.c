@@ -45,32 +45,6 @@ struct told_mapping {
 
 /* ---- the file ---- */
 
-static u64 parse(const char **s, u32 base)
-{
-	u64 value = 0;
-
-	for (;; (*s)++) {
-		char c = **s;
-
-		if (c >= '0' && c <= '9')
-			value = value * base + (u64)(c - '0');
-		else if (base == 16 && c >= 'a' && c <= 'f')
-			value = value * base + (u64)(c - 'a' + 10);
-		else
-			return value;
-	}
-}
-
-/* "fe:00 332383" */
-static void parse_id(const char *s, struct sideband_mmap *m)
-{
-	m->maj = (u32)parse(&s, 16);
-	s++;
-	m->min = (u32)parse(&s, 16);
-	s++;
-	m->ino = parse(&s, 10);
-}
-
 /* The host's line for an address; its name is in the buffer. */
 static bool find_line(struct told_mapping *w, gva at, struct procmaps_line *line)
 {
@@ -234,13 +208,15 @@ static long describe(void *arg)
 		.addr = vma->start,
 		.len = end - vma->start,
 		.pgoff = page_offset(vma, vma->start),
+		.maj = line.maj,
+		.min = line.min,
+		.ino = line.ino,
 		.prot = vma->prot,
 		.flags = (vma->flags & VMA_SHARED ? MAP_SHARED : MAP_PRIVATE) |
 			 (mm_lock_future & MCL_FUTURE ? MAP_LOCKED : 0),
 		.misc_exec = vma->prot & PROT_EXEC,
 		.build_id = w->build_id,
 	};
-	parse_id(line.id, &w->m);
 	if (vma->kind == VMA_EVENT)
 		describe_event(&w->m);
 	if ((vma->flags & VMA_GROWSDOWN) && line.start > w->m.addr && line.start < end) {

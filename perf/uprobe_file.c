@@ -28,31 +28,6 @@ struct lookup {
 	char buffer[PROCMAPS_BUFFER];
 };
 
-static u64 parse(const char **s, u32 base)
-{
-	u64 value = 0;
-
-	for (;; (*s)++) {
-		char c = **s;
-
-		if (c >= '0' && c <= '9')
-			value = value * base + (u64)(c - '0');
-		else if (base == 16 && c >= 'a' && c <= 'f')
-			value = value * base + (u64)(c - 'a' + 10);
-		else
-			return value;
-	}
-}
-
-void uprobe_parse_id(const char *s, u64 *dev, u64 *ino)
-{
-	*dev = parse(&s, 16) << 32;
-	s++;
-	*dev |= parse(&s, 16);
-	s++;
-	*ino = parse(&s, 10);
-}
-
 /* Its numbers as they are shown for mappings, which on some file systems are others than fstat's. */
 static void see_mapped(struct lookup *l, long fd)
 {
@@ -65,8 +40,10 @@ static void see_mapped(struct lookup *l, long fd)
 	if (sys6(__NR_mmap, (gva)page, PAGE_SIZE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == (long)page &&
 	    !procmaps_open(&pm, "self/maps", l->buffer)) {
 		while (procmaps_next(&pm, &line))
-			if (line.start == (gva)page)
-				uprobe_parse_id(line.id, &l->out->dev, &l->out->ino);
+			if (line.start == (gva)page) {
+				l->out->dev = (u64)line.maj << 32 | line.min;
+				l->out->ino = line.ino;
+			}
 		procmaps_close(&pm);
 	}
 	scratch_free(page, PAGE_SIZE);

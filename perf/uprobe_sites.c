@@ -154,14 +154,14 @@ static long read_mappings(void *arg)
 	struct building *b = arg;
 	struct procmaps_line line;
 	struct procmaps pm;
-	u64 dev, ino;
 
 	if (procmaps_open(&pm, "self/maps", b->buffer))
 		return 0;
 	while (procmaps_next(&pm, &line)) {
-		uprobe_parse_id(line.id, &dev, &ino);
-		if (ino && is_of_interest(b, dev, ino))
-			add_mappings(b, &line, dev, ino);
+		u64 dev = (u64)line.maj << 32 | line.min;
+
+		if (line.ino && is_of_interest(b, dev, line.ino))
+			add_mappings(b, &line, dev, line.ino);
 	}
 	procmaps_close(&pm);
 	return 0;

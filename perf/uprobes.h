@@ -26,8 +26,6 @@
 struct uprobe_file {
 	u64 dev, ino, size;
 };
-/* "fe:00 332383", as in /proc/PID/maps. */
-void uprobe_parse_id(const char *s, u64 *dev, u64 *ino);
 /* A path of the guest's, which is changed: 0, -EINVAL (no regular file), or why it cannot be looked up. */
 int uprobe_find_file(struct thread *t, char *path, struct uprobe_file *out);
 

@@ -43,7 +43,7 @@ static char *next_line(struct procmaps *pm)
 	}
 }
 
-static u64 parse_hex(const char **s)
+static u64 parse_number(const char **s, u32 base)
 {
 	u64 value = 0;
 
@@ -51,9 +51,9 @@ static u64 parse_hex(const char **s)
 		char c = **s;
 
 		if (c >= '0' && c <= '9')
-			value = value * 16 + c - '0';
-		else if (c >= 'a' && c <= 'f')
-			value = value * 16 + c - 'a' + 10;
+			value = value * base + c - '0';
+		else if (base == 16 && c >= 'a' && c <= 'f')
+			value = value * base + c - 'a' + 10;
 		else
 			return value;
 	}
@@ -62,24 +62,26 @@ static u64 parse_hex(const char **s)
 /* "55d0c000-55d0d000 r-xp 00001000 fe:00 332383      /usr/bin/true" */
 static bool parse_line(const char *s, struct procmaps_line *line)
 {
-	line->start = parse_hex(&s);
+	line->start = parse_number(&s, 16);
 	if (*s++ != '-')
 		return false;
-	line->end = parse_hex(&s);
+	line->end = parse_number(&s, 16);
 	if (*s++ != ' ' || strnlen(s, 5) < 5)
 		return false;
 	memcpy(line->perms, s, 4);
 	line->perms[4] = 0;
 	s += 5;
-	line->offset = parse_hex(&s);
+	line->offset = parse_number(&s, 16);
 	if (*s++ != ' ')
 		return false;
 	line->id = s;
-	s = strchr(s, ' ');
-	if (!s)
+	line->maj = (u32)parse_number(&s, 16);
+	if (*s++ != ':')
 		return false;
-	for (s++; *s >= '0' && *s <= '9'; s++)
-		;
+	line->min = (u32)parse_number(&s, 16);
+	if (*s++ != ' ')
+		return false;
+	line->ino = parse_number(&s, 10);
 	line->id_len = s - line->id;
 	while (*s == ' ')
 		s++;

@@ -20,6 +20,8 @@ struct procmaps_line {
 	u64 offset;
 	const char *id; /* "fe:00 332383", up to the spaces before the name; not terminated */
 	u32 id_len;
+	u32 maj, min;	/* the same in numbers */
+	u64 ino;
 	const char *name; /* terminated, may be empty; valid until the next call */
 };
 
