@@ -28,13 +28,13 @@ static int no_event(const struct perf_attr *attr, struct event_source *out)
 	return -ENOENT;
 }
 
-static u64 no_count(task_id task, u32 source)
+u64 pmu_no_count(task_id task, u32 source)
 {
 	return 0;
 }
 
 /* Whoever wrote the number into an event has lost its counts; the process that meets it has not done anything wrong. */
-static const struct pmu none = {.name = "", .type = ~0u, .event_init = no_event, .read = no_count};
+static const struct pmu none = {.name = "", .type = ~0u, .event_init = no_event, .read = pmu_no_count};
 
 const struct pmu *pmu_by_number(u32 nr)
 {

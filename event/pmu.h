@@ -90,6 +90,9 @@ struct pmu {
 	filter_fields *field;
 };
 
+/* The read() of a driver that is never asked: its events are hit. */
+u64 pmu_no_count(task_id task, u32 source);
+
 int pmu_register(const struct pmu *pmu); /* its number, or -ENOSPC */
 const struct pmu *pmu_by_number(u32 nr); /* any: one that counts nothing has the other numbers */
 const struct pmu *pmu_or_null(u32 nr);

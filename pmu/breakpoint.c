@@ -87,18 +87,12 @@ static int bp_event_init(const struct perf_attr *attr, struct event_source *out)
 	return 0;
 }
 
-/* Never asked: its events count their own hits. */
-static u64 bp_read(task_id task, u32 source)
-{
-	return 0;
-}
-
 static const struct pmu bp_pmu = {
 	.name = "breakpoint",
 	.type = PERF_TYPE_BREAKPOINT,
 	.capabilities = PMU_SOFTWARE | PMU_USER_ONLY,
 	.event_init = bp_event_init,
-	.read = bp_read,
+	.read = pmu_no_count,
 };
 
 void bp_pmu_init(void)

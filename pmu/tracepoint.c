@@ -212,12 +212,6 @@ static int tp_event_init(const struct perf_attr *attr, struct event_source *out)
 	return 0;
 }
 
-/* Never asked: its events count their own hits. */
-static u64 tp_read(task_id task, u32 source)
-{
-	return 0;
-}
-
 /* The kernel's filter_assign_type(). */
 static enum filter_kind kind_of(const struct tracepoint_field *f)
 {
@@ -259,7 +253,7 @@ static const struct pmu tp_pmu = {
 	.type = PERF_TYPE_TRACEPOINT,
 	.capabilities = PMU_SOFTWARE,
 	.event_init = tp_event_init,
-	.read = tp_read,
+	.read = pmu_no_count,
 	.field = tp_field,
 };
 

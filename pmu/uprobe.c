@@ -60,18 +60,12 @@ static int uprobe_event_init(const struct perf_attr *attr, struct event_source *
 	return 0;
 }
 
-/* Never asked: its events count their own hits. */
-static u64 uprobe_read(task_id task, u32 source)
-{
-	return 0;
-}
-
 static const struct pmu uprobe_pmu = {
 	.name = "uprobe",
 	.type = PMU_TYPE_UPROBE,
 	.capabilities = PMU_SOFTWARE,
 	.event_init = uprobe_event_init,
-	.read = uprobe_read,
+	.read = pmu_no_count,
 };
 
 void uprobe_pmu_init(void)
