@@ -68,9 +68,8 @@ void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs
 bool uprobes_hit(struct thread *t, const struct snapshot_regs *regs)
 {
 	bool any = false, calls = false;
-	u32 row;
 
-	for (u32 i = 0; uprobe_site(regs->rip, i, &row); i++) {
+	for (u32 row = 0; uprobe_site(regs->rip, &row); row++) {
 		any = true;
 		if (probe_row(row)->place.is_return)
 			calls = true;

@@ -201,9 +201,7 @@ static s64 find_returned(const struct uprobe_returns *r, gva pc, gva sp, enum cp
 
 static void tell_returned(struct thread *t, gva func, const struct snapshot_regs *regs)
 {
-	u32 row;
-
-	for (u32 i = 0; uprobe_site(func, i, &row); i++)
+	for (u32 row = 0; uprobe_site(func, &row); row++)
 		if (probe_row(row)->place.is_return)
 			uprobe_tell(t, row, func, regs);
 }

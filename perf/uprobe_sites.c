@@ -36,13 +36,13 @@ struct counter {
 	u64 vma;
 };
 
-/* Both parts are sorted by addr, and site, as they are made. */
+/* Sites are sorted by address and row; counters are as they are found. */
 struct sites {
 	u32 n, nr_counters, room;
 	struct site site[];
 };
 
-/* A private mapping of a file. */
+/* A private mapping of a file, or a piece of one; pieces do not overlap. */
 struct mapping {
 	gva start, end;
 	u64 offset, dev, ino, vma;
@@ -108,6 +108,7 @@ static bool collect(struct building *b, task_id task)
 	bool any = false;
 
 	event_lock();
+	memset(b->want, 0, sizeof(b->want)); /* the section may restart */
 	b->high = MIN(event_space->probes.high, PROBE_ROWS);
 	b->changes = event_space->probes.changes;
 	for (u32 i = event_space->mm[EVENT_WITHIN(mm, mm)].tasks; i && left--; i = event_ctx(i)->next_mm)
@@ -128,7 +129,10 @@ static bool is_of_interest(const struct building *b, u64 dev, u64 ino)
 	return false;
 }
 
-/* The guest's mappings in one line of the host's, which does not know what the guest may execute. */
+/*
+ * The guest's mappings in one line of the host's, which does not know what the guest may execute. One of them may go on
+ * in the next line.
+ */
 static void add_mappings(struct building *b, const struct procmaps_line *line, u64 dev, u64 ino)
 {
 	struct vma v;
@@ -137,9 +141,9 @@ static void add_mappings(struct building *b, const struct procmaps_line *line, u
 		if ((v.flags & (VMA_FILE | VMA_SHARED)) != VMA_FILE)
 			continue;
 		b->map[b->n++] = (struct mapping){
-			.start = v.start,
-			.end = v.end,
-			.offset = v.offset,
+			.start = at,
+			.end = MIN(v.end, line->end),
+			.offset = v.offset + (at - v.start),
 			.dev = dev,
 			.ino = ino,
 			.vma = v.id,
@@ -194,7 +198,12 @@ static u32 find_sites(const struct building *b, struct sites *out)
 	return n;
 }
 
-/* Shell's sort: the order of rows at one address is any. */
+static bool is_before(const struct site *s, gva addr, u32 row)
+{
+	return s->addr < addr || (s->addr == addr && s->row < row);
+}
+
+/* Shell's sort. */
 static void sort(struct site *s, u32 n)
 {
 	for (u32 gap = n / 2; gap; gap /= 2)
@@ -202,7 +211,7 @@ static void sort(struct site *s, u32 n)
 			struct site x = s[i];
 			u32 k = i;
 
-			for (; k >= gap && s[k - gap].addr > x.addr; k -= gap)
+			for (; k >= gap && is_before(&x, s[k - gap].addr, s[k - gap].row); k -= gap)
 				s[k] = s[k - gap];
 			s[k] = x;
 		}
@@ -369,15 +378,15 @@ void uprobes_forked(struct thread *t)
 
 /* ---- who looks ---- */
 
-/* The first site at or above the address. */
-static u32 first_at(gva addr)
+/* The first site at the address whose row is not below that one, or the next one behind it. */
+static u32 first_from(gva addr, u32 row)
 {
 	u32 low = 0, high = sites ? sites->n : 0;
 
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (sites->site[middle].addr < addr)
+		if (is_before(&sites->site[middle], addr, row))
 			low = middle + 1;
 		else
 			high = middle;
@@ -385,7 +394,7 @@ static u32 first_at(gva addr)
 	return low;
 }
 
-bool uprobe_site(gva addr, u32 index, u32 *row)
+bool uprobe_site(gva addr, u32 *row)
 {
 	struct site found = {0};
 	struct vma vma;
@@ -394,7 +403,7 @@ bool uprobe_site(gva addr, u32 index, u32 *row)
 	if (!__atomic_load_n(&sites, __ATOMIC_RELAXED))
 		return false;
 	lock_acquire(&list_lock);
-	i = first_at(addr) + index;
+	i = first_from(addr, *row);
 	if (sites && i < sites->n && sites->site[i].addr == addr)
 		found = sites->site[i];
 	lock_release(&list_lock);

@@ -34,8 +34,11 @@ int uprobe_find_file(struct thread *t, char *path, struct uprobe_file *out);
 /* Some task of this process has events of probes. */
 extern u32 uprobes_wanted;
 
-/* The probe at an address: the index-th; false: there are no more. */
-bool uprobe_site(gva addr, u32 index, u32 *row);
+/*
+ * The probe at an address, from *row on; false: there is none. For all of them, although another thread may replace the
+ * list meanwhile:  for (row = 0; uprobe_site(addr, &row); row++)
+ */
+bool uprobe_site(gva addr, u32 *row);
 /* After the events of the thread have changed. */
 void uprobes_load(struct thread *t);
 /* In the child of a fork. */
