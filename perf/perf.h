@@ -48,6 +48,12 @@ int perf_after_exec(struct thread *t);
 void perf_executed(struct thread *t, const struct load_result *loaded);
 
 /*
+ * Around a clone without CLONE_VM, before and after all other locks: the child inherits nothing half-changed of what is
+ * private to the process.
+ */
+void perf_before_fork(void);
+void perf_after_fork(void);
+/*
  * In the child of a fork, which has the parent's memory as a copy: timers, breakpoints and mappings of events are not
  * its own.
  */

@@ -5,6 +5,18 @@
 #include "perf/timer.h"
 #include "perf/uprobes.h"
 
+void perf_before_fork(void)
+{
+	uprobes_before_fork();
+	uprobe_returns_before_fork();
+}
+
+void perf_after_fork(void)
+{
+	uprobe_returns_after_fork();
+	uprobes_after_fork();
+}
+
 void perf_fork_child(struct thread *t)
 {
 	timer_after_fork(t);

@@ -37,7 +37,7 @@ struct uprobe_returns {
 
 /* ---- addresses that stop: a hash table, at most half full; key 0 is free ---- */
 
-static struct lock set_lock WRITTEN_BY_FORK = {.rank = RANK_SITES};
+static struct lock set_lock WRITTEN_BY_FORK = {.rank = RANK_RETURNS};
 static struct {
 	gva *key;
 	u32 n, room;
@@ -97,12 +97,21 @@ void uprobe_returns_forget(void)
 	lock_release(&set_lock);
 }
 
+void uprobe_returns_before_fork(void)
+{
+	lock_acquire(&set_lock);
+}
+
+void uprobe_returns_after_fork(void)
+{
+	lock_release(&set_lock);
+}
+
 /* In the child of a fork, which has no breakpoints any more: those of its own calls. */
 void uprobe_returns_forked(struct thread *t)
 {
 	const struct uprobe_returns *r = t->returns;
 
-	lock_init(&set_lock, RANK_SITES);
 	uprobe_returns_forget();
 	for (u32 i = 0; r && i < r->n; i++)
 		uprobe_returns_to(r->call[i].ret);

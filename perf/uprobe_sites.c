@@ -2,8 +2,8 @@
  * Where probed places are in this process's memory: see uprobes.h.
  *
  * The list of sites is made anew, from the wanted rows of the session's table and from /proc/self/maps, and replaces
- * the old one as a whole. Who makes one holds build_lock; list_lock is for who looks. A mapping that has gone is
- * noticed when its site is reached: the number of the call that mapped it (struct vma) is another.
+ * the old one as a whole. Who makes one holds build_lock, and so does who forks; list_lock is for who looks. A mapping
+ * that has gone is noticed when its site is reached: the number of the call that mapped it (struct vma) is another.
  *
  * Counters: the kernel counts up the counter of a probe for each place in memory where it stands, and down when the
  * probe goes. So do we, by the guest's own threads, before they run on. Whose memory has gone is forgotten.
@@ -364,10 +364,19 @@ void perf_file_mapped(struct thread *t, gva at)
 		look(t, true);
 }
 
+void uprobes_before_fork(void)
+{
+	lock_acquire(&build_lock);
+}
+
+void uprobes_after_fork(void)
+{
+	lock_release(&build_lock);
+}
+
 /* Its counters are copies of the parent's: they are counted down when it turns out that they are not wanted. */
 void uprobes_forked(struct thread *t)
 {
-	lock_init(&build_lock, RANK_UPROBES);
 	lock_init(&list_lock, RANK_SITES);
 	if (!uprobes_wanted)
 		return;

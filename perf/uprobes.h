@@ -41,7 +41,10 @@ extern u32 uprobes_wanted;
 bool uprobe_site(gva addr, u32 *row);
 /* After the events of the thread have changed. */
 void uprobes_load(struct thread *t);
-/* In the child of a fork. */
+/* Around a clone without CLONE_VM, before and after all other locks: the child inherits no half-made list. */
+void uprobes_before_fork(void);
+void uprobes_after_fork(void);
+/* In the child of a fork, after that. */
 void uprobes_forked(struct thread *t);
 
 /* ---- in front of an instruction ---- */
@@ -56,7 +59,9 @@ void uprobe_call(struct thread *t, const struct snapshot_regs *regs);
 /* The address to which it returns stops translated code from now on; and none does. */
 void uprobe_returns_to(gva addr);
 void uprobe_returns_forget(void);
-/* In the child of a fork. */
+/* The same as for uprobes_before_fork() and what follows it. */
+void uprobe_returns_before_fork(void);
+void uprobe_returns_after_fork(void);
 void uprobe_returns_forked(struct thread *t);
 /* None of the thread's calls is probed any more. */
 void uprobe_returns_drop(struct thread *t);

@@ -13,6 +13,7 @@
 enum lock_rank {
 	RANK_NONE,
 	RANK_UPROBES, /* private: finding out where probes are */
+	RANK_RETURNS, /* private: where probed functions return to */
 	RANK_SESSION, /* arena: task slots, membership */
 	RANK_FILES,   /* arena: a process's event descriptors */
 	RANK_EVENT,   /* arena: event tables and contexts */

@@ -290,6 +290,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	u64 flags = rq->args.flags;
 	long ret;
 
+	perf_before_fork();
 	lock_acquire(&t->sighand->lock);
 	vma_before_fork();
 	dbt_before_fork();
@@ -301,6 +302,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	dbt_after_fork(ret == 0);
 	vma_after_fork();
 	lock_release(&t->sighand->lock);
+	perf_after_fork();
 	if (ret == 0)
 		begin_forked(t, task, flags, rq->seed);
 	return ret;

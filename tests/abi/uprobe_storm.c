@@ -1,11 +1,12 @@
 /*
  * Probes under way: threads that call, recurse and return while signals come, files are mapped and unmapped, events
- * come and go and instructions are sampled. Under pcl nothing is missed and nothing counted twice; Linux misses a few
- * hits when probes of the same place come and go.
+ * come and go, processes fork and instructions are sampled. Under pcl nothing is missed and nothing counted twice;
+ * Linux misses a few hits when probes of the same place come and go.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include "tests/abi/uprobe.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -13,7 +14,7 @@
 #define CALLS	 3000
 
 static volatile int go, done;
-static unsigned long expected;
+static unsigned long expected, forked;
 
 NOINLINE long leaf(long a)
 {
@@ -75,6 +76,29 @@ static void *disturbs(void *unused)
 	return NULL;
 }
 
+/* A child has what its parent had at that moment, whatever another thread was changing. */
+static void *forks(void *unused)
+{
+	sigset_t alarms;
+
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+	while (!done) {
+		int status = -1;
+		pid_t pid = fork();
+
+		if (!pid) {
+			recursive(2);
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+		expect(status, 0);
+		forked++;
+	}
+	return NULL;
+}
+
 static long open_inherited(const void *addr, u64 config)
 {
 	struct place p = place_of(addr);
@@ -105,7 +129,7 @@ int main(void)
 {
 	struct itimerval every = {{0, 3000}, {0, 3000}}, never = {{0, 0}, {0, 0}};
 	long leafs, returns, entries, sampling;
-	pthread_t t[THREADS], other;
+	pthread_t t[THREADS], others[2];
 
 	uprobe_skip_without();
 	leafs = open_inherited((const void *)leaf, 0);
@@ -115,18 +139,20 @@ int main(void)
 	signal(SIGALRM, on_alarm);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, calls, NULL);
-	pthread_create(&other, NULL, disturbs, NULL);
+	pthread_create(&others[0], NULL, disturbs, NULL);
+	pthread_create(&others[1], NULL, forks, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
 	go = 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	done = 1;
-	pthread_join(other, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(others[i], NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
 	signal(SIGALRM, SIG_IGN);
-	expect_hits(uprobe_count(leafs), expected);
-	expect_hits(uprobe_count(returns), expected);
-	expect_hits(uprobe_count(entries), THREADS * (CALLS / 7 * 28 + 4 * 5 / 2));
+	expect_hits(uprobe_count(leafs), expected + forked);
+	expect_hits(uprobe_count(returns), expected + forked);
+	expect_hits(uprobe_count(entries), THREADS * (CALLS / 7 * 28 + 4 * 5 / 2) + 3 * forked);
 	if (sampling >= 0)
 		close((int)sampling);
 	return perf_result();
