@@ -237,12 +237,18 @@ static inline void perf_poll_sources(struct thread *t, bool kernel)
 extern u32 uprobes_wanted;
 void perf_file_mapped(struct thread *t, gva at);
 
+/* The mapping around `at` was elsewhere, or shorter. Linux has no record of that. */
+static inline void perf_moved(struct thread *t, gva at)
+{
+	if (unlikely(uprobes_wanted))
+		perf_file_mapped(t, at);
+}
+
 /* The whole mapping around `at`, which is new or has grown. fd: its file where one is at hand, else -1. */
 void perf_mapped_slowly(struct thread *t, gva at, int fd);
 static inline void perf_mapped(struct thread *t, gva at, int fd)
 {
-	if (unlikely(uprobes_wanted))
-		perf_file_mapped(t, at);
+	perf_moved(t, at);
 	if (perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		perf_mapped_slowly(t, at, fd);
 }

@@ -292,12 +292,16 @@ long sys_mremap(struct thread *t, const u64 *a)
 		.new_len = ALIGN_UP(a[2], PAGE_SIZE),
 		.flags = a[3],
 	};
+	long ret;
 
 	if (!remap_valid(&r))
 		return -EINVAL;
 	if (perf_range(r.old, MAX(r.old + r.old_len, r.old + 1)) != PERF_RANGE_NONE)
 		return remap_with_events(t, &r);
-	return remap_plain(&r);
+	ret = remap_plain(&r);
+	if (!sys_is_error(ret))
+		perf_moved(t, ret);
+	return ret;
 }
 
 static bool advice_changes_contents(int advice)

@@ -151,6 +151,28 @@ static void mapped_later(void)
 	}
 }
 
+/* Another mapping of the file, which moves. */
+static void moved(void)
+{
+	struct place p = place_of(once);
+	int file = open(p.path, O_RDONLY);
+	size_t len = 8192, in_page = p.offset % 4096;
+	char *from = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, (off_t)(p.offset - in_page)),
+	     *to = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long fd = uprobe_open(once, 0);
+
+	expect(from != MAP_FAILED && to != MAP_FAILED, 1);
+	close(file);
+	expect(((long (*)(long))(from + in_page))(1), 2);
+	expect(perf_value(fd), 1);
+	expect(mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to), to);
+	for (int i = 0; i < 3; i++)
+		expect(((long (*)(long))(to + in_page))(1), 2);
+	call_once(5);
+	expect(uprobe_count(fd), 9);
+	munmap(to, len);
+}
+
 static void records(void)
 {
 	struct place p = place_of(once);
@@ -228,6 +250,7 @@ int main(void)
 	whose();
 	of_others();
 	mapped_later();
+	moved();
 	records();
 	errors();
 	return perf_result();
