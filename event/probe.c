@@ -3,6 +3,7 @@
 
 #include <asm-generic/errno.h>
 #include "event/space.h"
+#include "event/state.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
@@ -38,6 +39,21 @@ bool probe_is_used(u32 row)
 			return true;
 	}
 	return false;
+}
+
+void probe_tell_users(u32 row)
+{
+	const struct event *e, *child;
+	u32 its;
+
+	event_space->probes.changes++;
+	for_each_opened(e) {
+		if (!probe_of_event(e, &its) || its != row)
+			continue;
+		event_tell_hits(e);
+		for_each_child(child, e)
+			event_tell_hits(child);
+	}
 }
 
 /* Places that no event needs any more. */

@@ -36,7 +36,7 @@ struct probe {
 
 struct probe_table {
 	u32 high;    /* [any, to look] rows ever used */
-	u32 changes; /* [any] times that a row was taken */
+	u32 changes; /* [any] times that rows were taken, or a name lost one */
 	struct probe probe[PROBE_ROWS];
 	char text[PROBE_ROWS][PROBE_TEXT]; /* of named ones: their definitions, see pmu/probe_def.h */
 };
@@ -58,5 +58,7 @@ int probe_find_place(const struct probe_place *place);
 int probe_new_row(void);
 /* The same: some event has the row's number. */
 bool probe_is_used(u32 row);
+/* The same: who has such events finds out anew where the probes of that name are. */
+void probe_tell_users(u32 row);
 
 #endif

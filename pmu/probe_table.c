@@ -82,7 +82,7 @@ static int define_locked(const char *text, const struct probe_def *def, const st
 	row = probe_new_row();
 	if (row < 0)
 		return row;
-	(memcpy)(probe_text((u32)row), text, strlen(text) + 1);
+	(memcpy)(probe_text((u32)row), text, strlen(text) + 1); /* of a free row it means nothing yet */
 	*probe_row((u32)row) = (struct probe){
 		.state = PROBE_NAMED,
 		.event = event < 0 ? (u32)row : (u32)event,
@@ -150,11 +150,12 @@ static int delete_row(u32 row)
 	if (other == row && probe_is_used(probe_row(row)->event))
 		return refuse(EBUSY, "an event of this probe is open");
 	if (other != row && probe_row(row)->event == row) {
-		(memcpy)(probe_text(row), probe_text(other), PROBE_TEXT);
+		memcpy(probe_text(row), probe_text(other), PROBE_TEXT);
 		*probe_row(row) = *probe_row(other);
 		row = other;
 	}
 	probe_row(row)->state = PROBE_FREE;
+	probe_tell_users(probe_row(row)->event);
 	return 0;
 }
 
