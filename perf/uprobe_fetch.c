@@ -152,14 +152,17 @@ u32 uprobe_fetch(const struct thread *t, u32 row, gva site, const struct snapsho
 	struct probe_def d;
 	struct probe_args args;
 	struct probe_arg a;
+	u32 strings;
 
 	if (!probe_def_read(probe_text(row), &d))
 		return head;
 	f.end += bytes_of(&d);
 	if (f.end > room)
 		return head;
+	strings = f.end;
 	args = (struct probe_args){.at = d.args};
-	while (probe_def_next(&d, &args, &a))
+	/* The text is in the session's memory: what is read now may be longer. */
+	while (probe_def_next(&d, &args, &a) && head + args.offset <= strings)
 		fetch(&f, &a, head + a.offset);
 	return f.end;
 }

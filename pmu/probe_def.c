@@ -13,11 +13,11 @@
 
 bool probe_def_read(const char *text, struct probe_def *out)
 {
-	const char *slash = strchr(text, '/'), *colon;
+	const char *slash = memchr(text, 0, PROBE_TEXT) ? strchr(text, '/') : NULL, *colon;
 	struct probe_part word;
 
 	*out = (struct probe_def){.is_return = text[0] == 'r'};
-	if (!text[0] || text[1] != ':' || !slash)
+	if ((text[0] != 'p' && text[0] != 'r') || text[1] != ':' || !slash)
 		return false;
 	out->group = (struct probe_part){text + 2, (u32)(slash - text) - 2};
 	out->event = (struct probe_part){slash + 1, probe_word(slash + 1)};

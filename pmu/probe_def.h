@@ -23,13 +23,14 @@ struct probe_def {
 	const char *place; /* the path and what follows, to the end */
 	const char *args;  /* the first one; "": there are none */
 };
-/* False: the text is none. */
+/* text: PROBE_TEXT bytes, as somebody has left them in the session's memory. False: it is no definition. */
 bool probe_def_read(const char *text, struct probe_def *out);
-/* The next argument; *at and *index begin with d->args and 0. */
+/* Where probe_def_next() is: it begins with .at = d->args. offset: of the next argument, behind the record's head. */
 struct probe_args {
 	const char *at;
 	u32 index, offset;
 };
+/* The next argument; false: there are no more. */
 bool probe_def_next(const struct probe_def *d, struct probe_args *args, struct probe_arg *out);
 
 /* Which file a path of the caller's is, by its numbers (struct probe_place): 0 or -errno. The path may be changed. */
