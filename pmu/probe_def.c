@@ -162,6 +162,12 @@ static bool has_name(const struct probe_part *name, const char *text)
 	return false;
 }
 
+/* rt_append() has come to the end of the text. */
+static int refuse_long(void)
+{
+	return refuse(E2BIG, "the definition, as it is shown, is longer than a page");
+}
+
 /* Appends the arguments to the text, each with its name. */
 static int parse_args(const struct line *l, char *text)
 {
@@ -188,8 +194,8 @@ static int parse_args(const struct line *l, char *text)
 		if (has_name(&its, text))
 			return refuse(EINVAL, "two arguments have one name");
 		len = rt_append(text, PROBE_TEXT, len, " %.*s=%.*s", (int)its.len, its.at, (int)a.text_len, a.text);
-		if (len >= PROBE_TEXT)
-			return refuse(E2BIG, "the definition is longer than a page");
+		if (len == PROBE_TEXT - 1)
+			return refuse_long();
 	}
 }
 
@@ -214,7 +220,7 @@ static int parse(struct line *l, probe_find_file *find, void *ctx, char *text, s
 		       place->offset);
 	if (place->ref_ctr)
 		at = rt_append(text, PROBE_TEXT, at, "(0x%lx)", place->ref_ctr);
-	return at < PROBE_TEXT ? parse_args(l, text) : refuse(E2BIG, "the definition is longer than a page");
+	return at == PROBE_TEXT - 1 ? refuse_long() : parse_args(l, text);
 }
 
 int probe_def_parse(const char *line, probe_find_file *find, void *ctx, char text[PROBE_TEXT],
@@ -224,7 +230,7 @@ int probe_def_parse(const char *line, probe_find_file *find, void *ctx, char tex
 	const char *at;
 
 	l.end = line;
-	while (*l.end && *l.end != '\n' && *l.end != '#')
+	while (*l.end && *l.end != '\n')
 		l.end++;
 	*place = (struct probe_place){0};
 	at = next_word(line, l.end, &l.head);

@@ -37,7 +37,8 @@ bool probe_def_next(const struct probe_def *d, struct probe_args *args, struct p
 typedef int probe_find_file(void *ctx, char *path, u64 *dev, u64 *ino);
 
 /*
- * One line, which ends at a newline or a 0, as the text that is shown, and its place. 0, 1: nothing is in it; -errno.
+ * One line without a comment, which ends at a newline or a 0, as the text that is shown, and its place. 0, 1: nothing
+ * is in it; -errno; -E2BIG: the text has no room.
  */
 int probe_def_parse(const char *line, probe_find_file *find, void *ctx, char text[PROBE_TEXT],
 		    struct probe_place *place);

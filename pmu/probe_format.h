@@ -14,7 +14,7 @@ static inline u32 probe_head(bool is_return)
 /* The first row of an event, or of any event of the group (event NULL); -1: there is none. */
 int probe_by_name(const struct probe_part *group, const struct probe_part *event);
 
-/* Contents of files: what snprintf(3) returns. */
+/* Contents of files: their length. size - 1: they may have been cut off. */
 size_t probe_list(char *buf, size_t size);	      /* uprobe_events */
 size_t probe_profile(char *buf, size_t size);	      /* uprobe_profile */
 size_t probe_format(u32 row, char *buf, size_t size); /* events/GROUP/EVENT/format */

@@ -22,8 +22,8 @@
 
 #include "pmu/sysfs.h"
 
-#define TRACEFS_TEXT (4u << 20) /* no file is longer */
-#define TRACEFS_NAME 64	  /* nor any name */
+#define TRACEFS_TEXT (4u << 20) /* files are shorter, or cannot be read */
+#define TRACEFS_NAME 64		/* names are shorter */
 
 /* True if the path is tracefs or below it, whether or not it exists there. */
 bool tracefs_has(const char *path);
@@ -38,7 +38,10 @@ bool tracefs_is_uprobe_events(const char *path);
 /* write(2) to another file: n, or why it cannot be. */
 long tracefs_write(const char *path, const char *text, size_t n);
 
-/* A file's contents, terminated. The length, -ENOENT, or -EISDIR. size is at least TRACEFS_TEXT. */
+/*
+ * A file's contents, terminated. The length, -ENOENT, or -EISDIR; size - 1 or more: they may have been cut off. size is
+ * at least TRACEFS_TEXT.
+ */
 long tracefs_read(const char *path, char *buf, size_t size);
 
 /* The index-th entry of a directory: what it is, and its name; PMU_NODE_NONE at the end. */

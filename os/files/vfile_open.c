@@ -118,7 +118,7 @@ static long write_text(const struct vfile *v, int fd, char *text)
 		n = tracefs_read(v->path, text, TRACEFS_TEXT);
 	else
 		n = pmu_sysfs_read(v->path, text, TRACEFS_TEXT);
-	if (n >= (long)TRACEFS_TEXT)
+	if (n >= (long)TRACEFS_TEXT - 1) /* cut off */
 		return -ENOMEM;
 	return n < 0 ? n : write_all(fd, text, (u64)n);
 }

@@ -45,7 +45,44 @@ static void test_definitions(void)
 	expect_long(probe_def_parse("p:g/e /else:1", find, NULL, text, &place), -ENOENT);
 	expect_long(probe_def_parse("p:g/e /files/a:1 %nosuch", find, NULL, text, &place), -EINVAL);
 	expect_long(probe_def_parse("", find, NULL, text, &place), 1);
-	expect_long(probe_def_parse("  # p:g/e /files/a:1", find, NULL, text, &place), 1);
+	expect_long(probe_def_parse("   ", find, NULL, text, &place), 1);
+	expect_long(write_text("  # p:g/e /files/a:1"), 20);
+}
+
+/* What is shown is longer than what was written, and has to have room. */
+static void test_longest(void)
+{
+	struct probe_place place;
+	char line[PROBE_TEXT], text[PROBE_TEXT];
+	size_t n;
+
+	for (size_t len = 3800; len < 4000; len += 40) {
+		memset(line, 'x', sizeof(line));
+		memcpy(line, "p:g/e /files/", 13);
+		n = len + (size_t)snprintf(line + len, sizeof(line) - len, ":1");
+		for (u32 i = 0; i < 20; i++)
+			n += (size_t)snprintf(line + n, sizeof(line) - n, " %%di");
+		if (len + 19 + 9 * 9 + 11 * 10 < PROBE_TEXT - 1) {
+			expect_long(probe_def_parse(line, find, NULL, text, &place), 0);
+			expect_str(text + strlen(text) - 10, " arg20=%di");
+		} else {
+			expect_long(probe_def_parse(line, find, NULL, text, &place), -E2BIG);
+		}
+	}
+}
+
+/* What another member may have written over the session's memory. */
+static void test_no_definitions(void)
+{
+	struct probe_def d;
+
+	for (u32 i = 0; i < 2; i++) {
+		memset(probe_text(i), i ? '/' : 'p', PROBE_TEXT);
+		expect(!probe_def_read(probe_text(i), &d));
+	}
+	expect(!probe_def_read("//e /files/a:1", &d));
+	expect(!probe_def_read("", &d));
+	expect(probe_def_read("p:g/e /files/a:1", &d));
 }
 
 /* Operations in the order in which they are done. */
@@ -160,9 +197,11 @@ int main(void)
 	fake_session();
 	pmu_init();
 	test_definitions();
+	test_longest();
 	test_arguments();
 	test_table();
 	test_places();
 	test_random();
+	test_no_definitions();
 	return unit_result();
 }
