@@ -204,7 +204,8 @@ struct cpu {
 	u32 left_code;			/* by dbt_leave(), since it was entered: else nothing was executed */
 	/* for statistics: steps and pieces since translated code ran on, stops by polls since the dispatcher ran */
 	u32 steps, pieces, stops;
-	u32 arrived;			/* enum cpu_arrived, at rip: known in front of a breakpoint and after a step */
+	/* enum cpu_arrived, at rip: known in front of a breakpoint, where a limit is near, and after a step */
+	u32 arrived;
 
 	struct cpu_limits limits;
 	struct cpu_here here;

@@ -19,7 +19,6 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-
 /* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
 static u32 make_room(struct cpu *cpu)
 {
@@ -351,15 +350,14 @@ static int poll_on(struct cpu *cpu, int left)
 }
 
 /*
- * At a breakpoint, after code was entered at `from`. An indirect branch to a breakpoint always comes by the
- * dispatcher: it has no landing. Where the thread was there before it is as it was known.
+ * Code that was entered at `from` was left otherwise than by an indirect branch. If that is where it was entered, the
+ * thread came there as it was known. An indirect branch to a breakpoint always comes by the dispatcher: it has no
+ * landing.
  */
-static void note_arrival(struct cpu *cpu, u64 from, u32 exit, bool indirect)
+static void note_arrival(struct cpu *cpu, u64 from)
 {
-	if (cpu->rip != from || exit)
+	if (cpu->rip != from)
 		cpu->arrived = CPU_ARRIVED_DIRECTLY;
-	else if (indirect)
-		cpu->arrived = CPU_ARRIVED_INDIRECTLY;
 }
 
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
@@ -369,8 +367,9 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	for (;;) {
-		u32 want = wanted(cpu), by = exit;
+		u32 want = wanted(cpu);
 		u64 from = cpu->rip;
+		bool stopped;
 		int left;
 
 		if (unlikely(cpu->limits.approaching))
@@ -383,22 +382,23 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_FAULT;
 		case LEFT_EXIT:
 			exit = (u32)cpu->exit_id;
-			if (run_left_by_exit(cpu, exit, &stop)) {
-				if (stop == DBT_BREAK)
-					note_arrival(cpu, from, by, indirect);
+			stopped = run_left_by_exit(cpu, exit, &stop);
+			note_arrival(cpu, from);
+			if (stopped)
 				return stop;
-			}
 			indirect = false;
 			if (!cache.exit[exit].patch)
 				exit = 0;
 			break;
 		case LEFT_POLL:
 			left_by_poll(cpu);
+			note_arrival(cpu, from);
 			exit = 0;
 			indirect = false;
 			break;
 		case LEFT_INDIRECT:
 			cpu->rip = cpu->target;
+			cpu->arrived = CPU_ARRIVED_INDIRECTLY;
 			exit = 0;
 			indirect = !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0;
 			stat_inc(lookups);
@@ -426,7 +426,7 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 		cpu->stops = 0;
 	}
 	stop = run(cpu, fault);
-	if (stop != DBT_BREAK)
+	if (stop != DBT_BREAK && stop != DBT_LIMIT)
 		cpu->arrived = CPU_ARRIVED;
 	if (stop != DBT_LIMIT && stop != DBT_NEAR)
 		dbt_outside(cpu);

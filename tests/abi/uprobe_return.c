@@ -82,14 +82,35 @@ static void longjmps(void)
 	expect(uprobe_count(fd), 1);
 }
 
-static void unusual_returns(void)
+static void call_pops(int n)
 {
-	long fd = uprobe_open(pops, UPROBE_RETURN);
-
-	for (int i = 0; i < 5; i++)
+	while (n--)
 		__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush $1\n\tpush $2\n\tcall pops\n\tlea 128(%%rsp), %%rsp" ::
 					 : "memory", "cc");
+}
+
+/* Alone, and with a hardware event, if there is one: limits of its periods lie anywhere in the loop. */
+static void unusual_returns(void)
+{
+	long fd = uprobe_open(pops, UPROBE_RETURN), sampling;
+
+	call_pops(5);
 	expect(uprobe_count(fd), 5);
+	for (u64 period = 50; period < 100; period += 7) {
+		struct perf_attr a = {.type = PERF_TYPE_HARDWARE,
+				      .size = sizeof(a),
+				      .config = PERF_COUNT_HW_INSTRUCTIONS,
+				      .sample_period = period,
+				      .sample_type = PERF_SAMPLE_IP,
+				      .exclude_kernel = 1};
+
+		fd = uprobe_open(pops, UPROBE_RETURN);
+		sampling = perf_open(&a, 0, -1, -1, 0);
+		call_pops(1000);
+		expect(uprobe_count(fd), 1000);
+		if (sampling >= 0)
+			close((int)sampling);
+	}
 }
 
 /* A call that was made before the fork returns in both. */
