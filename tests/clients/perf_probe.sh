@@ -1,4 +1,5 @@
-# perf probe, and records of what it has defined: a function of the C library, its results, a statically defined probe (USDT).
+# perf probe, and records of what it has defined: a function of the C library, its results, a statically defined probe
+# (USDT).
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 status=0
 fail() { echo "$*"; status=1; }
@@ -124,12 +125,15 @@ expect_session() # of the output in $1
 {
 	grep -q 'probe_libc:malloc .*malloc.* with size' "$1" || fail "perf probe -l"
 	grep -q '^r:probe_libc/result__return .* arg1=$retval$' "$1" || fail "uprobe_events"
-	awk '/^preloaded/ { n = $2; b = $3 } /^malloc/ { bad += $2 != n || $4 != n || n < 100 } /^bytes/ { bad += $2 != b; k++ }
+	awk '/^preloaded/ { n = $2; b = $3 }
+		/^malloc/ { bad += $2 != n || $4 != n || n < 100 }
+		/^bytes/ { bad += $2 != b; k++ }
 		END { exit bad || k != 2 }' "$1" || fail "calls of malloc"
 	grep -q '^preloaded 45[0-9][0-9] ' "$1" || fail "preloaded"
-	awk '/^stat/ { if ($2 != $4 || $2 < 4500) exit 1; k++ } END { exit k != 1 }' "$1" || fail "perf stat"
-	[ "$(grep -c '^listened' "$1")" = 2 ] && grep -q '^listened 100$' "$1" && grep -q '^listened 0$' "$1" || fail "semaphore"
-	awk '/^arg1=/ { if ($0 != "arg1=" n + 0 " arg2=" int(n / 2) - 10) exit 1; n++ } END { exit n != 100 }' "$1" || fail "arguments of sdt"
+	awk '/^stat/ { bad += $2 != $4 || $2 < 4500; k++ } END { exit bad || k != 1 }' "$1" || fail "perf stat"
+	[ "$(grep '^listened' "$1" | tr '\n' ' ')" = "listened 100 listened 0 " ] || fail "semaphore"
+	awk '/^arg1=/ { bad += $0 != "arg1=" n + 0 " arg2=" int(n / 2) - 10; n++ } END { exit bad || n != 100 }' "$1" ||
+		fail "arguments of sdt"
 }
 LIBC=$libc "$PCL" --paranoid=-1 sh session.sh > out 2>&1 || fail "session"
 for name in 'perf probe of function' "probe libc's inet_pton"; do
