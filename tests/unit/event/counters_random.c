@@ -1,14 +1,8 @@
 /* Random calls while counters are limited: what holds whatever is called. A failure prints its seed. */
 #include "tests/unit/event/counters.h"
+#include "tests/unit/event/random_calls.h"
 
-static u64 seed;
-
-static u32 pick(u32 n)
-{
-	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-	return (u32)(seed >> 33) % n;
-}
-
+#define TASKS 3
 #define RANDOM_FDS 12
 
 static void open_random(long *fd, long leader)
@@ -46,7 +40,7 @@ static void check_one(long fd)
 static void random_step(long *fd)
 {
 	static const u32 cmds[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE};
-	task_id task = 1 + pick(3);
+	task_id task = 1 + pick(TASKS);
 	long *one = &fd[pick(RANDOM_FDS)];
 	struct cgroup_path path;
 
@@ -82,12 +76,11 @@ static void random_step(long *fd)
 	}
 }
 
-static void test_random(u64 start)
+static void session(void)
 {
 	int before = unit_failures;
 	long fd[RANDOM_FDS];
 
-	seed = start;
 	session_with(1 + pick(4));
 	fake_mono = 1000 * INTERVAL; /* unlike the tasks' clocks */
 	memset(fd, 0xff, sizeof(fd));
@@ -97,20 +90,11 @@ static void test_random(u64 start)
 			check_one(fd[k]);
 		expect_valid("random calls");
 	}
-	for (task_id t = 2; t < 4; t++)
-		if (fake[t].alive)
-			fake_exit(t);
+	end_tasks(TASKS);
 	expect_empty();
-	if (unit_failures != before)
-		fprintf(stderr, "seed %lu\n", (unsigned long)start);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1)
-		test_random(strtoul(argv[1], NULL, 0));
-	else
-		for (u64 s = 1; s <= 60; s++)
-			test_random(s);
-	return unit_result();
+	return run_sessions(argc, argv, session, 60);
 }

@@ -8,7 +8,7 @@
 #include "event/ready.h"
 #include "event/ring.h"
 #include "event/sideband.h"
-#include "tests/unit/event/fake.h"
+#include "tests/unit/event/random_calls.h"
 
 #define TASKS 12
 #define PAIRS 16
@@ -22,13 +22,6 @@ static struct pair {
 	s32 cpu;
 	u32 of_generation;
 } pair[PAIRS];
-static u64 seed;
-
-static u32 pick(u32 n)
-{
-	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-	return (u32)(seed >> 33) % n;
-}
 
 static void move(task_id task, u32 cpu)
 {
@@ -145,13 +138,12 @@ static void check_pairs(void)
 }
 
 /* Events that are enabled and disabled and closed, in groups or not, while their tasks move, fork and end. */
-static void random_session(u64 start)
+static void random_session(void)
 {
 	static void (*const deeds[])(void) = {do_run, do_run, do_run, do_run, do_move, do_move, do_open,
 					      do_open, do_close, do_control, do_fork, do_fork, do_exit};
 	int before = unit_failures;
 
-	seed = start;
 	memset(pair, 0, sizeof(pair));
 	fake_session();
 	for (u32 step = 0; step < STEPS && unit_failures == before; step++) {
@@ -161,13 +153,9 @@ static void random_session(u64 start)
 			expect_valid("random calls");
 		}
 	}
-	for (task_id t = 2; t <= TASKS; t++)
-		if (fake[t].alive)
-			fake_exit(t);
+	end_tasks(TASKS);
 	check_pairs();
 	expect_empty();
-	if (unit_failures != before)
-		fprintf(stderr, "seed %lu\n", (unsigned long)start);
 }
 
 static long open_on(s32 pid, s32 cpu, struct perf_attr *attr)
@@ -336,10 +324,5 @@ int main(int argc, char **argv)
 	test_sideband();
 	test_hup();
 	test_killed();
-	if (argc > 1)
-		random_session(strtoul(argv[1], NULL, 0));
-	else
-		for (u64 s = 1; s <= 40; s++)
-			random_session(s);
-	return unit_result();
+	return run_sessions(argc, argv, random_session, 40);
 }

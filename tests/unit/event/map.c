@@ -3,7 +3,7 @@
 #include "event/map.h"
 #include "event/ring.h"
 #include "event/userpage.h"
-#include "tests/unit/event/fake.h"
+#include "tests/unit/event/random_calls.h"
 
 #define RW 3
 #define SHARED 1
@@ -297,14 +297,6 @@ static void test_userpage(void)
 #define FDS 12
 #define TASKS 6
 
-static u32 pick(u32 n)
-{
-	static u64 seed = 1;
-
-	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-	return (u32)(seed >> 33) % n;
-}
-
 static void random_step(void)
 {
 	static long addr[8];
@@ -345,11 +337,11 @@ static void random_step(void)
 	}
 }
 
-
 static void test_random(void)
 {
 	u32 most = 0;
 
+	seed = 1;
 	fake_session();
 	for (u32 step = 0; step < 20000 && !unit_failures; step++) {
 		random_step();
@@ -357,9 +349,7 @@ static void test_random(void)
 		most = MAX(most, rings());
 	}
 	expect(most > 5);
-	for (task_id t = 2; t <= TASKS; t++)
-		if (fake[t].alive)
-			fake_exit(t);
+	end_tasks(TASKS);
 	fake_current = 1;
 	event_task_exec(1);
 	expect_long(rings(), 0);

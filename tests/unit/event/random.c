@@ -3,7 +3,7 @@
  * a failure prints its seed, which can be given as the argument.
  */
 #include "event/overflow.h"
-#include "tests/unit/event/fake.h"
+#include "tests/unit/event/random_calls.h"
 
 #define TASKS 12
 #define ROOTS 24
@@ -19,14 +19,7 @@ static struct model {
 	bool on[FAKE_TASKS];	 /* it has one */
 	u64 live[FAKE_TASKS], gone;
 } model[ROOTS];
-static u64 seed;
 static struct overflow_result result;
-
-static u32 pick(u32 n)
-{
-	seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-	return (u32)(seed >> 33) % n;
-}
 
 static bool counts(const struct model *m, task_id t)
 {
@@ -217,13 +210,12 @@ static void do_exit(void)
 	close_roots_of_the_dead();
 }
 
-static void session(u64 start)
+static void session(void)
 {
 	static void (*const deeds[])(void) = {do_run,	  do_run,     do_run,	 do_open, do_open, do_close,
 					      do_control, do_control, do_period, do_fork, do_fork, do_exit};
 	int before = unit_failures;
 
-	seed = start;
 	memset(model, 0, sizeof(model));
 	fake_session();
 	for (u32 step = 0; step < STEPS && unit_failures == before; step++) {
@@ -233,20 +225,11 @@ static void session(u64 start)
 			expect_valid("random calls");
 		}
 	}
-	for (task_id t = 2; t <= TASKS; t++)
-		if (fake[t].alive)
-			fake_exit(t);
+	end_tasks(TASKS);
 	expect_empty();
-	if (unit_failures != before)
-		fprintf(stderr, "seed %lu\n", (unsigned long)start);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1)
-		session(strtoul(argv[1], NULL, 0));
-	else
-		for (u64 s = 1; s <= 40; s++)
-			session(s);
-	return unit_result();
+	return run_sessions(argc, argv, session, 40);
 }
