@@ -69,7 +69,7 @@ static struct perf_attr counting(unsigned long config)
 {
 	struct perf_attr a = perf_attr_sw(config);
 
-	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a.read_format = PERF_TIMES;
 	return a;
 }
 
@@ -127,22 +127,10 @@ static void test_refused(void)
 	close(file);
 }
 
-struct times {
-	unsigned long count, enabled, running;
-};
-
-static struct times times_of(long fd)
-{
-	struct times t = {0, 0, 0};
-
-	expect(read((int)fd, &t, sizeof(t)), sizeof(t));
-	return t;
-}
-
 /* What has been added since the last call; a clock's count is its time. */
-static unsigned long passed(long fd, struct times *last)
+static unsigned long passed(long fd, struct perf_times *last)
 {
-	struct times t = times_of(fd);
+	struct perf_times t = perf_times_of(fd);
 	unsigned long ns = t.count - last->count;
 
 	expect(t.running, t.enabled);
@@ -155,7 +143,7 @@ static unsigned long passed(long fd, struct times *last)
 static void test_moves(void)
 {
 	struct perf_attr clock = counting(PERF_COUNT_SW_CPU_CLOCK);
-	struct times out = {0, 0, 0}, in = out, side = out;
+	struct perf_times out = {0, 0, 0}, in = out, side = out;
 	long of_outer = open_of(clock, outer, -1), of_inner = open_of(clock, inner, -1);
 	long of_other = open_of(clock, other, -1);
 
@@ -206,17 +194,17 @@ static void test_children(void)
 	}
 	wait_for(pid);
 	move_to(mount);
-	before = times_of(of_inner).count;
+	before = perf_times_of(of_inner).count;
 	expect(before > MS, 1);
-	expect(times_of(of_other).count, 0);
+	expect(perf_times_of(of_other).count, 0);
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid) {
 		spin();
 		_exit(0);
 	}
 	wait_for(pid);
-	expect(times_of(of_other).count > MS, 1);
-	expect(times_of(of_inner).count, (long)before);
+	expect(perf_times_of(of_other).count > MS, 1);
+	expect(perf_times_of(of_inner).count, (long)before);
 	close((int)of_inner);
 	close((int)of_other);
 	close(dir);
@@ -226,21 +214,21 @@ static void test_children(void)
 static void test_control(void)
 {
 	struct perf_attr clock = counting(PERF_COUNT_SW_CPU_CLOCK);
-	struct times t;
+	struct perf_times t;
 	long fd;
 
 	clock.disabled = 1;
 	move_to(inner);
 	fd = open_of(clock, inner, -1);
 	spin();
-	expect(times_of(fd).enabled, 0);
+	expect(perf_times_of(fd).enabled, 0);
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
 	spin();
 	expect(perf_ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
-	t = times_of(fd);
+	t = perf_times_of(fd);
 	expect(t.count > MS && t.running == t.enabled, 1);
 	spin();
-	expect(times_of(fd).count, (long)t.count);
+	expect(perf_times_of(fd).count, (long)t.count);
 	move_to(mount);
 	close((int)fd);
 }
@@ -250,7 +238,7 @@ static void test_hardware(void)
 {
 	struct perf_attr a = counting(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 	unsigned long rounds = 1000000;
-	struct times t;
+	struct perf_times t;
 	long fd;
 
 	a.type = PERF_TYPE_HARDWARE;
@@ -262,7 +250,7 @@ static void test_hardware(void)
 	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(rounds) : : "cc");
 	move_to(mount);
 	spin();
-	t = times_of(fd);
+	t = perf_times_of(fd);
 	expect(t.count >= 1000000 && t.count < 1010000, 1);
 	close((int)fd);
 }

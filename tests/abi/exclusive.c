@@ -20,25 +20,13 @@ static struct perf_attr attr_of(unsigned type, unsigned long config)
 
 	a.type = type;
 	a.disabled = 1;
-	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a.read_format = PERF_TIMES;
 	if (type != PERF_TYPE_BREAKPOINT)
 		return a;
 	a.bp_type = HW_BREAKPOINT_W;
 	a.bp_addr = (unsigned long)&watched;
 	a.bp_len = sizeof(watched);
 	return a;
-}
-
-struct times {
-	unsigned long count, enabled, running;
-};
-
-static struct times times_of(long fd)
-{
-	struct times t = {0, 0, 0};
-
-	expect(read((int)fd, &t, sizeof(t)), sizeof(t));
-	return t;
 }
 
 /* They begin and end together but for some microseconds. */
@@ -58,7 +46,7 @@ static void test_software(void)
 {
 	struct perf_attr alone = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK), other = alone;
 	struct perf_attr bp = attr_of(PERF_TYPE_BREAKPOINT, 0);
-	struct times t;
+	struct perf_times t;
 	long fd[4];
 
 	alone.exclusive = bp.exclusive = 1;
@@ -71,14 +59,14 @@ static void test_software(void)
 	spin();
 	switch_all(fd, 3, PERF_EVENT_IOC_DISABLE);
 	for (int i = 0; i < 3; i++) {
-		t = times_of(fd[i]);
+		t = perf_times_of(fd[i]);
 		expect(t.enabled > 0, 1);
 		expect(t.running, t.enabled);
 	}
 	expect(perf_ioctl(fd[3], PERF_EVENT_IOC_ENABLE, 0), 0);
 	for (int i = 0; i < 10; i++)
 		watched = i;
-	expect(times_of(fd[3]).count, 10);
+	expect(perf_times_of(fd[3]).count, 10);
 	close_all(fd, 4);
 }
 
@@ -102,7 +90,7 @@ static void test_members(void)
 static void test_hardware(void)
 {
 	struct perf_attr other = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), alone = other;
-	struct times a, b;
+	struct perf_times a, b;
 	long fd[2];
 
 	fd[0] = perf_open(&other, 0, -1, -1, 0);
@@ -113,8 +101,8 @@ static void test_hardware(void)
 	switch_all(fd, 2, PERF_EVENT_IOC_ENABLE);
 	spin();
 	switch_all(fd, 2, PERF_EVENT_IOC_DISABLE);
-	a = times_of(fd[0]);
-	b = times_of(fd[1]);
+	a = perf_times_of(fd[0]);
+	b = perf_times_of(fd[1]);
 	expect(a.running < a.enabled && a.running > 0, 1);
 	expect(b.running < b.enabled && b.running > 0, 1);
 	expect(a.running + b.running < a.enabled + a.enabled / 20, 1);
@@ -125,7 +113,7 @@ static void test_hardware(void)
 static void test_pinned_hardware(void)
 {
 	struct perf_attr pinned = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS), alone = pinned;
-	struct times t;
+	struct perf_times t;
 	long fd[2];
 
 	pinned.pinned = 1;
@@ -137,7 +125,7 @@ static void test_pinned_hardware(void)
 	switch_all(fd, 1, PERF_EVENT_IOC_ENABLE);
 	spin();
 	switch_all(fd, 1, PERF_EVENT_IOC_DISABLE);
-	t = times_of(fd[0]);
+	t = perf_times_of(fd[0]);
 	expect(t.enabled > 0 && t.running == t.enabled, 1);
 	switch_all(fd, 2, PERF_EVENT_IOC_ENABLE);
 	expect(read((int)fd[1], &t, sizeof(t)), 0); /* in error: not alone */

@@ -13,10 +13,6 @@
 #define PERIOD 10000019
 #define PAGES 64
 
-struct times {
-	unsigned long count, enabled, running;
-};
-
 static void work(unsigned long rounds)
 {
 	__asm__ volatile("1: nop\n\tdec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
@@ -28,21 +24,13 @@ static struct perf_attr hardware(unsigned long config)
 
 	a.type = PERF_TYPE_HARDWARE;
 	a.disabled = 1;
-	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	a.read_format = PERF_TIMES;
 	return a;
 }
 
 static long open_one(struct perf_attr a, long group)
 {
 	return perf_open(&a, 0, -1, (int)group, 0);
-}
-
-static struct times times_of(long fd)
-{
-	struct times t = {0, 0, 0};
-
-	expect(read((int)fd, &t, sizeof(t)), sizeof(t));
-	return t;
 }
 
 static void switch_all(const long *fd, int n, unsigned long cmd)
@@ -68,7 +56,7 @@ static int is_near(double value, double wanted, double thousandths)
 	return 0;
 }
 
-static double scaled(struct times t)
+static double scaled(struct perf_times t)
 {
 	return (double)t.count * (double)t.enabled / (double)t.running;
 }
@@ -86,7 +74,7 @@ static void test_scaled(void)
 	work(ROUNDS);
 	switch_all(fd, EVENTS, PERF_EVENT_IOC_DISABLE);
 	for (int i = 0; i < EVENTS; i++) {
-		struct times t = times_of(fd[i]);
+		struct perf_times t = perf_times_of(fd[i]);
 
 		expect(t.running > 0 && t.running < t.enabled, 1);
 		expect(is_near(scaled(t), (double)ROUNDS * (i % 2 ? 1 : INSTRUCTIONS), 250), 1);
@@ -102,7 +90,7 @@ static void test_pinned(void)
 {
 	struct perf_attr a = hardware(PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
 	long fd[EVENTS];
-	struct times t;
+	struct perf_times t;
 
 	for (int i = 1; i < EVENTS; i++)
 		fd[i] = open_one(hardware(PERF_COUNT_HW_INSTRUCTIONS), -1);
@@ -112,7 +100,7 @@ static void test_pinned(void)
 	switch_all(fd, 1, PERF_EVENT_IOC_ENABLE);
 	work(ROUNDS);
 	switch_all(fd, 1, PERF_EVENT_IOC_DISABLE);
-	t = times_of(fd[0]);
+	t = perf_times_of(fd[0]);
 	expect(t.running, t.enabled);
 	expect(t.count >= ROUNDS && t.count < ROUNDS + 1000, 1); /* and those of the calls around it */
 	close_all(fd, EVENTS);
@@ -124,21 +112,21 @@ static void test_error(void)
 	struct perf_attr a = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	long fd[COUNTERS + 1];
 	struct pollfd p;
-	struct times t;
+	struct perf_times t;
 
 	a.pinned = 1;
 	for (int i = 0; i <= COUNTERS; i++)
 		fd[i] = open_one(a, -1);
 	switch_all(fd, COUNTERS + 1, PERF_EVENT_IOC_ENABLE);
 	for (int i = 0; i < COUNTERS; i++)
-		expect(times_of(fd[i]).enabled > 0, 1);
+		expect(perf_times_of(fd[i]).enabled > 0, 1);
 	expect(read((int)fd[COUNTERS], &t, sizeof(t)), 0);
 	p = (struct pollfd){.fd = (int)fd[COUNTERS], .events = POLLIN};
 	expect(poll(&p, 1, 0), 1);
 	expect(p.revents, POLLERR);
 	close_all(fd, COUNTERS);
 	switch_all(fd + COUNTERS, 1, PERF_EVENT_IOC_ENABLE);
-	expect(times_of(fd[COUNTERS]).enabled > 0, 1);
+	expect(perf_times_of(fd[COUNTERS]).enabled > 0, 1);
 	close((int)fd[COUNTERS]);
 }
 
@@ -236,7 +224,7 @@ static void test_page(void)
 	expect(on > 0 && off > 0, 1);
 	now = self_read(page, &index);
 	expect(index, 0);
-	expect(now, times_of(fd[0]).count);
+	expect(now, perf_times_of(fd[0]).count);
 	expect(page->time_running < page->time_enabled, 1);
 	munmap(page, 4096);
 	close_all(fd, EVENTS);
@@ -248,7 +236,7 @@ static void test_samples(void)
 	struct perf_attr a = hardware(PERF_COUNT_HW_INSTRUCTIONS);
 	struct perf_event_mmap_page *page;
 	unsigned long samples = 0;
-	struct times t;
+	struct perf_times t;
 	long fd[EVENTS];
 
 	a.sample_period = PERIOD;
@@ -266,7 +254,7 @@ static void test_samples(void)
 		samples += h->type == PERF_RECORD_SAMPLE;
 		at += h->size;
 	}
-	t = times_of(fd[0]);
+	t = perf_times_of(fd[0]);
 	expect(t.running < t.enabled, 1);
 	expect(samples, t.count / PERIOD);
 	munmap(page, (1 + PAGES) * 4096);
@@ -294,7 +282,7 @@ static void test_inherited(void)
 		;
 	switch_all(fd, EVENTS, PERF_EVENT_IOC_DISABLE);
 	for (int i = 0; i < EVENTS; i++) {
-		struct times t = times_of(fd[i]);
+		struct perf_times t = perf_times_of(fd[i]);
 
 		expect(is_near(scaled(t), 2.0 * ROUNDS * INSTRUCTIONS, 250), 1);
 		running += (double)t.running;

@@ -76,6 +76,20 @@ static inline long perf_value(long fd)
 	return n < 0 ? -errno : (long)v;
 }
 
+/* What an event tells whose read_format is PERF_TIMES. */
+#define PERF_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+struct perf_times {
+	unsigned long count, enabled, running;
+};
+
+static inline struct perf_times perf_times_of(long fd)
+{
+	struct perf_times t = {0, 0, 0};
+
+	expect(read((int)fd, &t, sizeof(t)), sizeof(t));
+	return t;
+}
+
 /* Runs the rest as a user without privilege; in a child, so that a test can do both. Returns true in the child. */
 static inline int as_nobody(void)
 {
