@@ -59,20 +59,31 @@ void cgroup_follow(struct event *child)
 		event_disable(child);
 }
 
-void event_cgroup_moved(task_id task, u32 generation, const struct cgroup_path *path)
+static void move(task_id task, const struct cgroup_path *path)
 {
 	struct event_ctx *ctx = event_ctx(task);
 	struct event *e;
 
+	ctx_hold(task);
+	ctx->cgroup = *path;
+	__atomic_store_n(&ctx->cgroup_moves, ctx->cgroup_moves + 1, __ATOMIC_RELEASE);
+	for_each_in_ctx(e, ctx)
+		if (event_follows_cpu(e))
+			cgroup_follow(e);
+	if (event_space->limited)
+		counters_place_task(task, host_task_clock(task));
+}
+
+bool event_cgroup_moved(task_id task, u32 generation, u32 looked, const struct cgroup_path *path)
+{
+	struct event_ctx *ctx = event_ctx(task);
+	bool same, current;
+
 	event_lock();
-	if (ctx->live && ctx->generation == generation && !cgroup_path_is_same(&ctx->cgroup, path)) {
-		ctx_hold(task);
-		ctx->cgroup = *path;
-		for_each_in_ctx(e, ctx)
-			if (event_follows_cpu(e))
-				cgroup_follow(e);
-		if (event_space->limited)
-			counters_place_task(task, host_task_clock(task));
-	}
+	same = ctx->live && ctx->generation == generation;
+	current = ctx->cgroup_moves == looked;
+	if (same && current && !cgroup_path_is_same(&ctx->cgroup, path))
+		move(task, path);
 	event_unlock();
+	return current || !same;
 }

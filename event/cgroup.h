@@ -38,7 +38,10 @@ bool cgroup_has(u32 task, const struct event *root);
 /* A child of a per-CPU event is enabled as it should be. With event_lock(). */
 void cgroup_follow(struct event *child);
 
-/* Where the task is now, if event_ctx.generation still says that it is that task. Without the lock. */
-void event_cgroup_moved(u32 task, u32 generation, const struct cgroup_path *path);
+/*
+ * Where the task is now, if event_ctx.generation still says that it is that task. looked: event_ctx.cgroup_moves before
+ * that was looked up; false: somebody has told of a move since, and it is to be looked up again. Without the lock.
+ */
+bool event_cgroup_moved(u32 task, u32 generation, u32 looked, const struct cgroup_path *path);
 
 #endif

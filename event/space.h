@@ -169,6 +169,7 @@ struct event_ctx {
 	u64 clock_read;	  /* the task clock as it was read last for those */
 	u64 seen[EVENT_CPUS / 64]; /* CPUs whose events it has */
 	struct cgroup_path cgroup; /* where it was seen last; nowhere before event_space.cgroups is set */
+	u32 cgroup_moves; /* [any, to look] how often that has changed */
 	u32 measured;	  /* [any] derived: events here that need more of the host than clocks */
 	u32 mm;		  /* number of its address space, for event_map; see map.h */
 	u32 next_mm, prev_mm; /* derived: live tasks of the same bucket */

@@ -20,6 +20,7 @@
 #define ROOT_ID	  1
 #define TEXT	  8192 /* of /proc/PID/cgroup: a line for each hierarchy, the unified one's is the last */
 #define MOUNTINFO (1 << 20)
+#define LOOKS	  8 /* at one task, if it is moved all the time */
 
 /* event_space.cgroups: tasks look for themselves; and all have been looked at. */
 enum { CGROUPS_LOOKED_AT = 1, CGROUPS_KNOWN };
@@ -117,20 +118,25 @@ static bool is_in_namespace(void)
 	return namespace_of_self() == event_space->cgroup_ns;
 }
 
+/* Others may look at the same time: what was read first is not to be told last. */
 static void look_at(const struct task *task)
 {
-	u32 generation = event_ctx(task_slot(task))->generation;
+	struct event_ctx *ctx = event_ctx(task_slot(task));
+	u32 generation = ctx->generation, looked, tries = LOOKS;
 	struct cgroup_path path;
 	char text[TEXT];
 	const char *name;
 	bool legacy;
 
-	name = path_of(task, text, &legacy);
-	if (!name)
-		return;
-	cgroup_path_of(name, &path);
-	if (!cgroup_path_is_same(&event_ctx(task_slot(task))->cgroup, &path))
-		event_cgroup_moved(task_slot(task), generation, &path);
+	do {
+		looked = __atomic_load_n(&ctx->cgroup_moves, __ATOMIC_ACQUIRE);
+		name = path_of(task, text, &legacy);
+		if (!name)
+			return;
+		cgroup_path_of(name, &path);
+		if (cgroup_path_is_same(&ctx->cgroup, &path))
+			return;
+	} while (!event_cgroup_moved(task_slot(task), generation, looked, &path) && --tries);
 }
 
 static void look_at_all(void)

@@ -17,7 +17,7 @@ static void put(task_id task, const char *path)
 {
 	struct cgroup_path p = path_of(path);
 
-	event_cgroup_moved(task, event_ctx(task)->generation, &p);
+	expect(event_cgroup_moved(task, event_ctx(task)->generation, event_ctx(task)->cgroup_moves, &p));
 }
 
 static long open_cgroup(struct perf_attr attr, int which, s32 cpu, long group)
@@ -108,6 +108,27 @@ static void test_moves(void)
 	expect_long(fake[4].want, 1);
 	put(4, "/");
 	expect_long(fake[4].want, 0);
+	expect_empty();
+}
+
+/* What was looked up before somebody told of a move is not believed; nor of a task that has ended. */
+static void test_old_news(void)
+{
+	struct cgroup_path old = path_of("/a"), new = path_of("/b");
+	u32 generation, looked;
+	long a, b;
+
+	session_of_three();
+	a = open_cgroup(counting(), A, 0, -1);
+	b = open_cgroup(counting(), B, 0, -1);
+	generation = event_ctx(1)->generation;
+	looked = event_ctx(1)->cgroup_moves;
+	expect(event_cgroup_moved(1, generation, looked, &new));
+	expect(!event_cgroup_moved(1, generation, looked, &old));
+	expect(event_cgroup_moved(1, generation + 1, looked + 1, &old));
+	go(1, MS);
+	expect_times(a, 0, 0);
+	expect_times(b, MS, MS);
 	expect_empty();
 }
 
@@ -222,6 +243,7 @@ int main(void)
 	test_paths();
 	test_hierarchy();
 	test_moves();
+	test_old_news();
 	test_control();
 	test_clock();
 	test_groups();

@@ -67,7 +67,7 @@ static void random_step(long *fd)
 		break;
 	case 5:
 		cgroup_path_of(fake_cgroups[pick(4)], &path);
-		event_cgroup_moved(task, event_ctx(task)->generation, &path);
+		event_cgroup_moved(task, event_ctx(task)->generation, event_ctx(task)->cgroup_moves, &path);
 		break;
 	default:
 		fake[task].cpu = pick(2);

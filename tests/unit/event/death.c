@@ -345,7 +345,7 @@ static void op_cgroup(void)
 
 	fake_open(&attr, 101, 0, -1, PERF_FLAG_PID_CGROUP);
 	cgroup_path_of("/a", &path);
-	event_cgroup_moved(2, event_ctx(2)->generation, &path);
+	event_cgroup_moved(2, event_ctx(2)->generation, event_ctx(2)->cgroup_moves, &path);
 }
 
 static void op_close_watched(void)
