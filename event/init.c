@@ -29,6 +29,7 @@ int event_space_init(void *mem)
 		.mux_software_ms = MUX_INTERVAL_MS,
 		.mux_breakpoint_ms = MUX_INTERVAL_MS,
 		.mux_tracepoint_ms = MUX_INTERVAL_MS,
+		.mux_uprobe_ms = MUX_INTERVAL_MS,
 	};
 	s->ctx[1].live = 1;
 	s->ctx[1].files = 1;

@@ -271,7 +271,7 @@ struct event_watch {
 struct event_sysctl {
 	s32 paranoid, max_sample_rate, mlock_kb, max_stack, max_contexts_per_stack, cpu_time_max_percent, rdpmc;
 	/* perf_event_mux_interval_ms of the PMUs; that of cpu is looked at, the others need no rotation */
-	s32 mux_interval_ms, mux_software_ms, mux_breakpoint_ms, mux_tracepoint_ms;
+	s32 mux_interval_ms, mux_software_ms, mux_breakpoint_ms, mux_tracepoint_ms, mux_uprobe_ms;
 };
 
 /* See lineage.h; free: no roots. */

@@ -83,7 +83,7 @@ static const struct node nodes[] = {
 	TEXT(TRACEPOINT "/uevent", ""),
 	DIR(UPROBE),
 	TEXT(UPROBE "/type", "8\n"),
-	TEXT(UPROBE "/perf_event_mux_interval_ms", "4\n"),
+	NUMBER(UPROBE "/perf_event_mux_interval_ms", mux_uprobe_ms, 1, ANY_MAX),
 	TEXT(UPROBE "/uevent", ""),
 	DIR(UPROBE "/format"),
 	TEXT(UPROBE "/format/retprobe", "config:0\n"),

@@ -62,5 +62,6 @@ int main(void)
 	test_pmu(DEVICES "software/perf_event_mux_interval_ms");
 	test_pmu(DEVICES "breakpoint/perf_event_mux_interval_ms");
 	test_pmu(DEVICES "tracepoint/perf_event_mux_interval_ms");
+	test_pmu(DEVICES "uprobe/perf_event_mux_interval_ms");
 	return perf_result();
 }
