@@ -110,6 +110,8 @@ static void fail(struct event *leader, u64 now)
 
 	event_leader_changes(leader, now);
 	event_set_state(leader, PERF_STATE_ERROR, now);
+	if (!leader->task)
+		event_sched_system_group(leader);
 	if (ring_of(root))
 		ring_wake(ring_of(root), 0);
 	wake_after(event_nr(root), POLL_ERR);
@@ -187,7 +189,8 @@ static bool take_of_cpu(struct counters *c, task_id task, bool pinned)
 	return out;
 }
 
-u64 counters_kept_out(const struct event *child)
+/* For how long the task of this child has kept it out. */
+static u64 kept_out(const struct event *child)
 {
 	u64 now;
 
@@ -199,8 +202,18 @@ u64 counters_kept_out(const struct event *child)
 
 void counters_end_kept_out(struct event *child)
 {
-	event_slot(child->parent)->tally.child_running -= counters_kept_out(child);
+	event_slot(child->parent)->tally.child_running -= kept_out(child);
 	child->kept_out = 0;
+}
+
+/* Tasks that were thought to be on one CPU may have kept the event out at the same time. */
+u64 counters_time_running(const struct event *root, u64 running)
+{
+	const struct event *c;
+
+	for_each_child(c, root)
+		running -= kept_out(c);
+	return (s64)running < 0 ? 0 : running;
 }
 
 static void follow(struct event *e, s32 cpu, u64 now)

@@ -46,8 +46,8 @@ static inline void counters_rotate(task_id task)
 
 /* A child of a per-CPU event is kept out no longer: it is placed, disabled or gone. */
 void counters_end_kept_out(struct event *child);
-/* For how long the task of this child has kept it out, not counted so far. */
-u64 counters_kept_out(const struct event *child);
+/* Of a per-CPU event: what is left of this time when that is taken away for which tasks keep its children out now. */
+u64 counters_time_running(const struct event *root, u64 running);
 
 /* Of a context (check_ctx() in validate.c): NULL, or what is wrong. */
 const char *counters_validate(task_id task);

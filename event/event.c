@@ -315,8 +315,7 @@ static void sched_system(struct event *e)
 	userpage_update(e);
 }
 
-/* A per-CPU event's children have no groups of their own: they follow it and its leader. */
-static void sched_system_group(struct event *e)
+void event_sched_system_group(struct event *e)
 {
 	struct event *s;
 
@@ -336,7 +335,7 @@ void event_enable_family(struct event *e)
 		lineage_settle(e);
 	event_enable(e);
 	if (!e->task) {
-		sched_system_group(e);
+		event_sched_system_group(e);
 		return;
 	}
 	lineage_switched(e, true);
@@ -353,7 +352,7 @@ void event_disable_family(struct event *e)
 		lineage_settle(e);
 	event_disable(e);
 	if (!e->task) {
-		sched_system_group(e);
+		event_sched_system_group(e);
 		return;
 	}
 	lineage_switched(e, false);
@@ -430,10 +429,8 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 			out->count += own_count(c);
 		if (with_times && event_has_times_of_tasks(e))
 			own_times(c, out);
-		else if (with_times)
-			out->running -= counters_kept_out(c);
 	}
-	if ((s64)out->running < 0) /* tasks that were thought to be on one CPU have kept it out at the same time */
-		out->running = 0;
+	if (with_times && !event_has_times_of_tasks(e))
+		out->running = counters_time_running(e, out->running);
 	out->count >>= e->source.shift;
 }

@@ -66,8 +66,7 @@ u64 event_clock(const struct event *e);
 
 /*
  * Schedules every event of the group in or out as it should be, and where counters are limited those of its context.
- * now: the context's clock; the same as in the change
- * that led to it, so that no time is enabled but not running.
+ * now: the context's clock; the same as in the change that led to it, so that no time is enabled but not running.
  */
 void event_sched_group(struct event *leader, u64 now);
 /* Where the task is matters: event_task_moved() follows it. */

@@ -16,6 +16,12 @@ void event_leader_changes(struct event *e, u64 now);
 /* Schedules the group in, if its leader is enabled and the task on its CPU, or out. */
 void event_set_group(struct event *leader, bool on, u64 now);
 
+/*
+ * A per-CPU event has been enabled or disabled: its children have no groups of their own, so those of its group follow
+ * it, too, if it leads one.
+ */
+void event_sched_system_group(struct event *e);
+
 /* Its task looks again at what it has to watch for. */
 void event_tell_hits(const struct event *e);
 

@@ -1,6 +1,7 @@
 /* See userpage.h. */
 #include "event/userpage.h"
 
+#include "event/counters.h"
 #include "event/ring.h"
 #include "rt/log.h"
 
@@ -65,8 +66,9 @@ static void set_times(struct perf_event_mmap_page *p, struct event *e)
 		p->time_running = total.running;
 		return;
 	}
+	total.running = t->running + t->child_running + (t->state == PERF_STATE_ACTIVE ? ns : 0);
 	p->time_enabled = t->enabled + t->child_enabled + ns;
-	p->time_running = t->running + t->child_running + (t->state == PERF_STATE_ACTIVE ? ns : 0);
+	p->time_running = e->task ? total.running : counters_time_running(e, total.running);
 }
 
 static void set_clock(struct perf_event_mmap_page *p, const struct event *e)

@@ -238,6 +238,28 @@ static void test_counters(void)
 	expect_empty();
 }
 
+/* An event in error is not enabled, for no task of the cgroup. */
+static void test_pinned(void)
+{
+	struct perf_attr pinned = counting();
+	long a[2];
+
+	session_of_three();
+	event_space->counters = event_space->limited = 1;
+	pinned.pinned = 1;
+	for (int i = 0; i < 2; i++)
+		a[i] = open_cgroup(pinned, A, 0, -1);
+	run_all(MS);
+	expect_times(a[0], 2 * MS, 2 * MS);
+	expect_long(event_slot(event_files_lookup(1, (u64)a[1]))->tally.state, PERF_STATE_ERROR);
+	control(a[0], PERF_EVENT_IOC_DISABLE, 0);
+	run_all(MS);
+	control(a[1], PERF_EVENT_IOC_ENABLE, 0);
+	run_all(MS);
+	expect_times(a[1], 2 * MS, 2 * MS);
+	expect_empty();
+}
+
 int main(void)
 {
 	test_paths();
@@ -249,5 +271,6 @@ int main(void)
 	test_groups();
 	test_refused();
 	test_counters();
+	test_pinned();
 	return unit_result();
 }

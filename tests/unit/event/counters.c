@@ -1,5 +1,6 @@
 /* Fewer counters than events, pinned and exclusive groups: who counts when, by the kernel's rules. */
 #include <signal.h>
+#include "event/map.h"
 #include "tests/unit/event/counters.h"
 
 /* ---- rotation ---- */
@@ -398,7 +399,32 @@ static void test_kept_out(void)
 	expect_empty();
 }
 
-/* The same where the child ends first. */
+/* The first page says what read(2) does. */
+static void test_kept_out_on_the_page(void)
+{
+	struct event_map_request map = {.len = PAGE_SIZE, .prot = PROT_READ, .flags = MAP_SHARED, .addr = 0x10000};
+	struct perf_attr pinned = counting();
+	const struct perf_event_mmap_page *page;
+	long cpu;
+
+	session_with(1);
+	pinned.pinned = 1;
+	cpu = open_cpu(counting(), 0);
+	expect_long(event_map_begin(1, (u64)cpu, &map), 0);
+	event_map_commit(&map);
+	page = host_ring_page(map.page);
+	open_one(pinned, -1);
+	go(1, 3 * MS);
+	control(cpu, PERF_EVENT_IOC_RESET, 0); /* writes it */
+	expect_times(cpu, 3 * MS, 0);
+	expect_long(page->time_enabled, 3 * MS);
+	expect_long(page->time_running, 0);
+	event_map_remove_begin(1, map.addr, map.addr + map.len);
+	event_map_remove_end(1, map.addr, map.addr + map.len, true);
+	expect_empty();
+}
+
+/* The child ends first. */
 static void test_kept_out_to_the_end(void)
 {
 	struct perf_attr pinned = counting();
@@ -461,6 +487,7 @@ int main(void)
 	test_exec();
 	test_cpu_first();
 	test_kept_out();
+	test_kept_out_on_the_page();
 	test_kept_out_to_the_end();
 	test_cpu_group();
 	return unit_result();
