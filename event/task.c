@@ -162,7 +162,8 @@ void event_task_moved_slow(task_id task)
 			continue;
 		if (event_follows_cpu(e))
 			cgroup_follow(e);
-		event_sched_group(e, event_clock(e));
+		if (likely(!event_space->limited))
+			event_sched_group(e, event_clock(e));
 	}
 	if (unlikely(event_space->limited))
 		counters_place_task(task, host_task_clock(task));
