@@ -78,7 +78,7 @@ double check_change(const struct comparison *c)
 
 static enum verdict judge(const struct comparison *c, double tolerance)
 {
-	if (!strcmp(c->class, MEASURED))
+	if (!strcmp(c->class, MEASURED) || !strcmp(c->class, ESTIMATED) || !strcmp(c->class, UNCOUNTED))
 		return VERDICT_NOT_JUDGED;
 	if (c->now == c->before)
 		return VERDICT_SAME;

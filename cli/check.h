@@ -24,7 +24,7 @@ enum verdict {
 	VERDICT_BETTER, /* fewer by more than that */
 	VERDICT_REGRESSION,
 	VERDICT_NEW,	    /* the baseline does not have it */
-	VERDICT_NOT_JUDGED, /* it is a measured one */
+	VERDICT_NOT_JUDGED, /* it is measured or estimated */
 };
 
 struct comparison {

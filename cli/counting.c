@@ -96,10 +96,19 @@ static const struct watcher plain_watcher = {plain_open, NULL, plain_read, NULL}
 /* As perf does, where events take turns. */
 static void estimate(struct spec *s, struct reading *r)
 {
-	if (!r->running || r->running >= r->enabled)
-		return;
-	r->count = (u64)((double)r->count * (double)r->enabled / (double)r->running + 0.5);
-	s->class = ESTIMATED;
+	if (!r->running) {
+		s->class = UNCOUNTED;
+	} else if (r->running < r->enabled) {
+		r->count = (u64)((double)r->count * (double)r->enabled / (double)r->running + 0.5);
+		s->class = ESTIMATED;
+	}
+}
+
+static int complain_uncounted(const struct spec *s)
+{
+	fprintf(stderr, "pcl: %s found no counter (--counters, or an exclusive event): shares are not estimated\n",
+		s->name);
+	return LAUNCH_FAILED;
 }
 
 static int read_all(struct specs *specs, const struct watcher *w, void *arg, struct run *out)
@@ -112,8 +121,10 @@ static int read_all(struct specs *specs, const struct watcher *w, void *arg, str
 			return LAUNCH_FAILED;
 		}
 		out->reading[i] = (struct reading){value[0], value[1], value[2]};
-		if (w == &plain_watcher) /* other events are per CPU: each runs only while the program is there */
+		if (w == &plain_watcher)
 			estimate(&specs->spec[i], &out->reading[i]);
+		else if (!value[2])
+			return complain_uncounted(&specs->spec[i]);
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define MODELLED "modelled"
 #define MEASURED "measured"
 #define ESTIMATED "estimated" /* it had to wait for a counter (--counters) */
+#define UNCOUNTED "uncounted" /* it has never had one */
 
 struct event_row {
 	const char *name, *alias; /* alias may be NULL */

@@ -60,6 +60,8 @@ static void make_attr(const struct samples *s, struct spec *spec, bool first, bo
 
 	a->disabled = a->enable_on_exec = leads;
 	a->inherit = 1;
+	if (leads)
+		a->pinned = 1;
 	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a->sample_period = samples_period(s, spec);
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;

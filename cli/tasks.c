@@ -17,6 +17,8 @@
 static int open_one(struct spec *s, pid_t pid, int cpu, int group, bool first)
 {
 	s->attr.disabled = s->attr.enable_on_exec = group < 0;
+	if (group < 0)
+		s->attr.pinned = 1;
 	s->attr.inherit = s->attr.inherit_stat = 1;
 	s->attr.comm = s->attr.task = first;
 	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;

@@ -1,5 +1,8 @@
-/* A way of counting a program, which a run is told of: how its events are opened, and what is read of them meanwhile
- * and at the end. */
+/*
+ * A way of counting a program, which a run is told of: how its events are opened, and what is read of them meanwhile
+ * and at the end. What it tells of parts of the program cannot be estimated, so such events are pinned: they have their
+ * counters all the time or never.
+ */
 #ifndef CLI_WATCHER_H
 #define CLI_WATCHER_H
 

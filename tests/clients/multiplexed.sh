@@ -8,9 +8,21 @@ done
 # A program with the same instructions in every run, some 100 ms long.
 # pcl count says that it estimates, and does not where it need not.
 loop=$BUILD/tests/clients/multiplexed_loop
-"$PCL" count --csv -o all -e instructions,branches -- "$loop" && "$PCL" --counters=1 count --csv -o csv -e instructions,branches -- "$loop" || fail "pcl count: $?"
+"$PCL" count --csv -o all -e instructions,branches -- "$loop" || fail "pcl count: $?"
+"$PCL" --counters=1 count --csv -o csv -e instructions,branches -- "$loop" || fail "pcl --counters=1 count: $?"
 awk -F, 'NR == FNR { want[$1] = $5; bad = bad || (FNR > 1 && $2 != "exact"); next }
-	FNR > 1 && ($2 != "estimated" || $5 < 0.75 * want[$1] || $5 > 1.25 * want[$1]) { bad = 1 } END { exit bad || NR < 6 }' all csv || { fail "pcl count"; cat all csv; }
+	FNR > 1 && ($2 != "estimated" || $5 < 0.75 * want[$1] || $5 > 1.25 * want[$1]) { bad = 1 }
+	END { exit bad || NR < 6 }' all csv || { fail "pcl count"; cat all csv; }
+# Who has never had a counter is no 0 that is exact.
+"$PCL" --counters=1 count --csv -o csv -e instructions:D,branches:D -- "$loop" || fail "two that are pinned: $?"
+[ "$(cut -d, -f2 csv | tail -n 2 | tr '\n' ' ')" = "exact uncounted " ] || { fail "two that are pinned"; cat csv; }
+# Shares are exact with a counter for each event, and refused without.
+for shares in --per-process --per-thread "--by-function -c 1000003"; do
+	"$PCL" --counters=2 count $shares --csv -o csv -e instructions,branches -- "$loop" || fail "$shares: $?"
+	[ "$(sed -n 2,3p csv)" = "$(sed -n 2,3p all)" ] || { fail "$shares"; cat csv; }
+	"$PCL" --counters=1 count $shares -e instructions,branches -- "$loop" 2> err && fail "$shares without a counter"
+	grep -q '^pcl: branches found no counter' err || { fail "$shares"; cat err; }
+done
 
 command -v perf >/dev/null || { [ $status = 0 ] && echo "no perf" && exit 77; exit $status; }
 
@@ -23,19 +35,26 @@ events=instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u,cpu/mem_load
 awk -F, 'NR == FNR { if ($1 ~ /^[0-9]+$/) want[$3] = $1; next }
 	$1 ~ /^[0-9]+$/ {
 		n++; sum += $5; off = $1 - want[$3]
-		if (off * off > (want[$3] / 4 + 1000) ^ 2 || $5 < 25 || $5 > 75) { print $3, $1, "instead of", want[$3], $5 "%"; bad = 1 }
+		if (off * off > (want[$3] / 4 + 1000) ^ 2 || $5 < 25 || $5 > 75) {
+			print $3, $1, "instead of", want[$3], $5 "%"
+			bad = 1
+		}
 	}
-	END { if (n != 8 || sum < 380 || sum > 420) { print n, "events have", sum "% of a counter"; bad = 1 } exit bad }' all csv ||
-	{ fail "scaled values"; cat csv; }
+	END {
+		if (n != 8 || sum < 380 || sum > 420) { print n, "events have", sum "% of a counter"; bad = 1 }
+		exit bad
+	}' all csv || { fail "scaled values"; cat csv; }
 # Four that fit are exact: to the unit those of an unlimited run.
-"$PCL" perf stat -x, -o all -e instructions:u,branches:u,cpu/calls/u,cycles:u -- "$loop" || fail "perf stat: $?"
-"$PCL" --counters=4 perf stat -x, -o csv -e instructions:u,branches:u,cpu/calls/u,cycles:u -- "$loop" || fail "perf stat: $?"
-[ "$(grep '^[0-9]' all | cut -d, -f1,3)" = "$(grep '^[0-9]' csv | cut -d, -f1,3)" ] || { fail "counts that need not be scaled differ"; cat all csv; }
+four=instructions:u,branches:u,cycles:u,cpu/calls/u
+"$PCL" perf stat -x, -o all -e $four -- "$loop" || fail "perf stat: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e $four -- "$loop" || fail "perf stat: $?"
+[ "$(grep '^[0-9]' all | cut -d, -f1,3)" = "$(grep '^[0-9]' csv | cut -d, -f1,3)" ] ||
+	{ fail "counts that need not be scaled differ"; cat all csv; }
 grep -E '^[0-9]' csv | cut -d, -f5 | grep -vqE '^100(\.00)?$' && fail "events that fit were not counted all the time"
 # A group as large as there are counters, and one that is larger: perf makes that one smaller ("weak group") or fails.
-"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u}' -- "$loop" || fail "group of four: $?"
-"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u}' -- "$loop" > /dev/null 2>&1
+"$PCL" --counters=4 perf stat -x, -o csv -e "{$four}" -- "$loop" || fail "group of four: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e "{$four,cpu/returns/u}" -- "$loop" > /dev/null 2>&1
 awk -F, '$1 ~ /^[0-9]+$/ { n++ } END { exit n > 0 }' csv || { fail "a group of five was counted"; cat csv; }
-"$PCL" --counters=4 perf stat -x, -o csv -e '{instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u}:W' -- "$loop" || fail "weak group: $?"
+"$PCL" --counters=4 perf stat -x, -o csv -e "{$four,cpu/returns/u}:W" -- "$loop" || fail "weak group: $?"
 awk -F, '$1 ~ /^[0-9]+$/ { n++ } END { exit n != 5 }' csv || { fail "weak group"; cat csv; }
 exit $status
