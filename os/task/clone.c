@@ -4,8 +4,8 @@
  * Two ways, by whether the child shares the parent's memory:
  *   CLONE_VM      (threads, vfork, posix_spawn) the child gets a struct thread with stacks of its own and begins in
  *                 clone_child() there.
- *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same struct
- * thread.
+ *   no CLONE_VM   (fork) the child has a copy of everything and goes on where the parent does, on the same
+ *                 struct thread.
  *
  * The child's task slot is made and told to event/ before the kernel makes the child, so that inherited events count
  * from its first instruction; both are undone if the kernel refuses. All signals are blocked around the kernel's clone.
@@ -33,8 +33,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-/* Members of different pid namespaces find each other by it. */
 #define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
+/* Members of different pid namespaces find each other by the launcher's /proc. */
 #define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */

@@ -18,7 +18,8 @@ cat > work <<END
 (echo \$BASHPID > $dir/b/cgroup.procs; $loop; exec $loop) &
 wait
 END
-"$PCL" perf stat -a -x, -o csv -e instructions:u --for-each-cgroup $top/a,$top/b,$top -- bash work || fail "--for-each-cgroup: $?"
+"$PCL" perf stat -a -x, -o csv -e instructions:u --for-each-cgroup $top/a,$top/b,$top -- bash work ||
+	fail "--for-each-cgroup: $?"
 # Fields: value, unit, event, cgroup, time running, percentage of the time.
 awk -F, -v top=$top '$3 == "instructions:u" { n[$4] = $1 }
 	END {
@@ -27,12 +28,15 @@ awk -F, -v top=$top '$3 == "instructions:u" { n[$4] = $1 }
 	}' csv || { fail "cgroups of a session"; cat csv; }
 "$PCL" perf stat -a -x, -o csv -e instructions:u,branches:u -G $top/a,$top/b -- bash work || fail "-G: $?"
 [ "$(grep -cE "^[0-9]{8,},.*,$top/[ab]," csv)" = 2 ] || { fail "-G"; cat csv; }
-"$PCL" --counters=1 perf stat -a -x, -o csv -e instructions:u,branches:u,cycles:u --for-each-cgroup $top/b -- bash work || fail "--counters=1: $?"
-awk -F, '$1 ~ /^[0-9]+$/ { n++; sum += $6; if ($6 < 10 || $6 > 60) bad = 1 } END { exit bad || n != 3 || sum < 80 || sum > 120 }' csv ||
-	{ fail "--counters=1"; cat csv; }
+three=instructions:u,branches:u,cycles:u
+"$PCL" --counters=1 perf stat -a -x, -o csv -e $three --for-each-cgroup $top/b -- bash work ||
+	fail "--counters=1: $?"
+awk -F, '$1 ~ /^[0-9]+$/ { n++; sum += $6; if ($6 < 10 || $6 > 60) bad = 1 }
+	END { exit bad || n != 3 || sum < 80 || sum > 120 }' csv || { fail "--counters=1"; cat csv; }
 # Moved by somebody who is no member: noticed when the task enters the runtime.
 "$PCL" perf stat -a -x, -o csv -e instructions:u --for-each-cgroup $top/a -- \
-	bash -c 'echo $$ > pid; until [ -e moved ]; do :; done; for ((i = 0; i < 20000; i++)); do [ -e x ]; done; true' &
+	bash -c 'echo $$ > pid; until [ -e moved ]; do :; done
+		for ((i = 0; i < 20000; i++)); do [ -e x ]; done; true' &
 for ((i = 0; i < 200; i++)); do [ -s pid ] && break; sleep 0.05; done
 echo "$(cat pid)" > "$dir/a/cgroup.procs" || fail "cannot move"
 : > moved

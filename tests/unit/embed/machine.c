@@ -1,8 +1,7 @@
 /*
- * event/ in another system: a machine of two CPUs with a clock and no counters of its own, as design.txt's
- * "Architectures without hardware metrics". This is all that such a system needs: the functions of event/host.h, one
- * PMU driver, and five calls from its scheduler and its timer interrupt. It is linked with event/, abi/ and rt/ only
- * (tools/test.mk).
+ * event/ in another system: a machine with a clock and no counters of its own, as design.txt's "Architectures without
+ * hardware metrics". This is all that such a system needs: the functions of event/host.h, one PMU driver, and five
+ * calls from its scheduler and its timer interrupt. It is linked with event/, abi/ and rt/ only (tools/test.mk).
  *
  * The machine's programs are numbers of functions that each take a known time, so every count and every sample is
  * known.
