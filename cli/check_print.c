@@ -9,9 +9,12 @@
 static const struct {
 	const char *word, *text;
 } verdicts[] = {
-	[VERDICT_SAME] = {"same", "the same"},		[VERDICT_WITHIN] = {"within", "within the tolerance"},
-	[VERDICT_BETTER] = {"better", "fewer"},		[VERDICT_REGRESSION] = {"regression", "REGRESSION"},
-	[VERDICT_NEW] = {"new", "not in the baseline"}, [VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured or estimated"},
+	[VERDICT_SAME] = {"same", "the same"},
+	[VERDICT_WITHIN] = {"within", "within the tolerance"},
+	[VERDICT_BETTER] = {"better", "fewer"},
+	[VERDICT_REGRESSION] = {"regression", "REGRESSION"},
+	[VERDICT_NEW] = {"new", "not in the baseline"},
+	[VERDICT_NOT_JUDGED] = {"not judged", "not judged: measured or estimated"},
 };
 
 static const char *text_of(const struct check *c, const struct comparison *e)
