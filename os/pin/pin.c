@@ -122,10 +122,10 @@ static long serve(struct thread *t, pin_handler *handler, syscall_handler *host)
 
 long pin_call(struct thread *t, syscall_handler *host)
 {
-	const struct row *row = t->nr < ARRAY_SIZE(rows) ? &rows[t->nr] : &rows[0];
+	const struct row *row = t->nr < ARRAY_SIZE(rows) ? &rows[t->nr] : NULL;
 	long ret;
 
-	if (row->serve && (row->item == PIN_ITEMS || held_still(row->item)))
+	if (row && row->serve && (row->item == PIN_ITEMS || held_still(row->item)))
 		ret = serve(t, row->serve, host);
 	else
 		ret = host(t, t->args);
