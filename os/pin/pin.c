@@ -34,10 +34,10 @@ static long pin_affinity(struct thread *t, const u64 *a, syscall_handler *host)
 {
 	u32 cpu = the_process.config.pin_cpu;
 	u64 args[6] = {a[0], sizeof(t->pin.argument), (u64)t->pin.argument};
-	u8 byte;
+	u8 byte = 0; /* of the guest's set: the one with that CPU */
 
-	if (a[1] <= cpu / 8 || guest_read(&byte, a[2] + cpu / 8, 1))
-		return host(t, a);
+	if ((u32)a[1] > cpu / 8 && guest_read(&byte, a[2] + cpu / 8, 1))
+		return -EFAULT;
 	if (!(byte >> cpu % 8 & 1))
 		return refuse(EINVAL, "--pin=cpus: there is one CPU, and this is another");
 	if (cpu / 8 >= sizeof(t->pin.argument))
