@@ -165,6 +165,8 @@ static const struct file {
 } files[] = {
 	{PIN_CPU, "/proc/cpuinfo", cpuinfo},
 	{PIN_CPUS, "/sys/devices/system/cpu/online", online},
+	{PIN_CPUS, "/sys/devices/system/cpu/possible", online},
+	{PIN_CPUS, "/sys/devices/system/cpu/present", online},
 };
 
 static const struct file *find_file(const char *path)
