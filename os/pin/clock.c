@@ -132,10 +132,13 @@ void pin_hand_over(struct thread *t, struct session_config *config)
 	if (!config->pin)
 		return;
 	if (t->pin.anew) {
+		u64 has_random = s->has_random; /* its descriptors are what they were */
+
 		*s = pin_first_state(host_clock_mono());
+		s->has_random = has_random;
 		return;
 	}
-	s->seed = t->pin.seed ^ ~t->pin.drawn;
+	s->seed = pin_new_task(t);
 	if (!held_still(PIN_CLOCK))
 		return;
 	s->now = pin_clock_own(t);

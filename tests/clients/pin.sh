@@ -92,6 +92,7 @@ says --pin=-env 21 sh -c 'echo $DROPPED$KEPT'
 says --pin=clock 2030-01-01 date -u +%F
 says --pin=cpus 1 nproc
 says --pin=cpus 1 sh -c 'taskset -c 0-1000 nproc'
+says --pin=cpus 1 nproc --all
 says --pin=cpu x86-64-v3 sh -c 'grep -o "x86-64-v." /proc/cpuinfo | sort -u'
 says --cpu=x86-64-v2 "" sh -c 'grep -w avx2 /proc/cpuinfo; true'
 loader=/lib64/ld-linux-x86-64.so.2
@@ -116,10 +117,15 @@ END
 	says "" "132 50" $python terminal.py
 fi
 
-# Random numbers: the same each time, by every way, but not those of another process.
-"$PCL" --pin=random head -c 64 /dev/urandom > one && "$PCL" --pin=random head -c 64 < /dev/urandom > two && "$PCL" --pin=random sh -c 'exec cat' < one > three
-cmp one two && cmp one three || fail "/dev/urandom differs"
+# Random numbers: the same each time, by every way, but not those of another process; other files are as they are.
+"$PCL" --pin=random head -c 64 /dev/urandom > one && "$PCL" --pin=random head -c 64 < /dev/urandom > two
+cmp one two || fail "/dev/urandom differs"
+"$PCL" --pin=random sh -c 'exec 3< /dev/urandom; exec cat' < one | cmp - one || fail "a file is read as /dev/urandom"
 [ "$(sort -u <("$PCL" --pin sh -c 'for i in 1 2 3; do mktemp -u; done') | wc -l)" = 3 ] || fail "processes have the same random numbers"
+again='mktemp -u; exec sh -c "mktemp -u; exec sh -c \"mktemp -u; true\""'
+[ "$(sort -u <("$PCL" --pin sh -c "$again") | wc -l)" = 3 ] || fail "a program that is executed has the random numbers of one before"
+"$PCL" --pin=random count -o csv -- head -c 64 < /dev/urandom > four
+cmp one four || fail "/dev/urandom as standard input of pcl count differs"
 [ "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" = "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" ] || fail "mktemp differs"
 "$PCL" --pin=-random head -c 64 /dev/urandom | cmp -s - one && fail "--pin=-random is the same"
 
