@@ -63,13 +63,15 @@ u64 pin_clock_now(struct thread *t)
 	return __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
 }
 
-/* From here on it is not behind the host's. */
+/* From here on it is not behind the host's. Of several threads the one with the smallest lag wins. */
 void pin_clock_timer(struct thread *t)
 {
-	s64 lag = (s64)(host_clock_mono() - pin_clock_now(t));
+	s64 mono = (s64)host_clock_mono(), lag = mono - (s64)pin_clock_now(t);
+	s64 most = __atomic_load_n(&clock.lag, __ATOMIC_RELAXED);
 
-	if (lag < __atomic_load_n(&clock.lag, __ATOMIC_RELAXED))
-		__atomic_store_n(&clock.lag, lag, __ATOMIC_RELAXED);
+	while (lag < most &&
+	       !__atomic_compare_exchange_n(&clock.lag, &most, lag, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* ---- tasks ---- */

@@ -39,8 +39,6 @@ static const struct wait {
 	{__NR_rt_sigtimedwait, 2, TIMESPEC, -EAGAIN},
 	{__NR_semtimedop, 3, TIMESPEC, -EAGAIN},
 	{__NR_futex, 3, TIMESPEC, -ETIMEDOUT},
-	{__NR_nanosleep, 0, TIMESPEC, 0},
-	{__NR_clock_nanosleep, 2, TIMESPEC, 0},
 };
 
 /* Until when, on the clock with that number: the call's arguments say so, or say nothing that the kernel would take. */
@@ -157,7 +155,7 @@ long pin_sleep(struct thread *t, const u64 *a, syscall_handler *host)
 /* The clock of a futex call's absolute timeout. -1: it has none, or one that is relative. */
 static s32 futex_clock(u64 op)
 {
-	switch (op & (u64)FUTEX_CMD_MASK) {
+	switch ((s32)op & FUTEX_CMD_MASK) {
 	case FUTEX_LOCK_PI:
 		return CLOCK_REALTIME;
 	case FUTEX_WAIT_BITSET:
@@ -187,24 +185,23 @@ long pin_futex(struct thread *t, const u64 *a, syscall_handler *host)
 	case __NR_mq_timedreceive:
 		return futex_until(t, a, 4, CLOCK_REALTIME, host);
 	}
-	if ((a[1] & (u64)FUTEX_CMD_MASK) == FUTEX_WAIT)
+	if (((s32)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT)
 		return pin_wait(t, a, host);
 	return futex_clock(a[1]) < 0 ? host(t, a) : futex_until(t, a, 3, futex_clock(a[1]), host);
 }
 
 /* ---- timers ---- */
 
-/* It was set to something: from here on virtual time follows the host's. */
-static long timer_set(struct thread *t, long ret, bool on)
+/* Virtual time follows the host's from before the timer runs: so it has come to what was asked for when that is due. */
+static long set_timer(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	if (on && ret >= 0)
-		pin_clock_timer(t);
-	return ret;
+	pin_clock_timer(t);
+	return host(t, a);
 }
 
 long pin_alarm(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	return timer_set(t, host(t, a), (u32)a[0] != 0);
+	return (u32)a[0] ? set_timer(t, a, host) : host(t, a);
 }
 
 /* Those of CPU time are left alone. */
@@ -212,8 +209,9 @@ long pin_itimer(struct thread *t, const u64 *a, syscall_handler *host)
 {
 	u64 value[4];
 
-	return timer_set(t, host(t, a),
-			 !a[0] && a[1] && !guest_read(value, a[1], sizeof(value)) && (value[2] | value[3]));
+	if ((u32)a[0] != ITIMER_REAL || !a[1] || guest_read(value, a[1], sizeof(value)) || !(value[2] | value[3]))
+		return host(t, a);
+	return set_timer(t, a, host);
 }
 
 /*
@@ -227,8 +225,8 @@ long pin_timer(struct thread *t, const u64 *a, syscall_handler *host)
 
 	if (!a[2] || guest_read(value, a[2], sizeof(t->pin.argument)) || !(value[2] | value[3]))
 		return host(t, a);
-	if (!(a[1] & TIMER_ABSTIME) || value[2] < CPU_TIME_S || value[3] >= NS_PER_S)
-		return timer_set(t, host(t, a), true);
+	if (!(a[1] & TIMER_ABSTIME) || (s64)value[2] < (s64)CPU_TIME_S || value[3] >= NS_PER_S)
+		return set_timer(t, a, host);
 	for (u32 i = 0; i < ARRAY_SIZE(args); i++)
 		args[i] = a[i];
 	if (value[2] >= REALTIME_S)
@@ -240,22 +238,21 @@ long pin_timer(struct thread *t, const u64 *a, syscall_handler *host)
 	value[3] = until.ns % NS_PER_S;
 	args[1] &= ~(u64)TIMER_ABSTIME;
 	args[2] = (u64)value;
-	return timer_set(t, host(t, args), true);
+	return set_timer(t, args, host);
 }
 
 /* A timeout of a socket's: nobody says when it has passed. Likewise of calls whose timeout is an argument. */
 long pin_set_option(struct thread *t, const u64 *a, syscall_handler *host)
 {
+	s32 option = (s32)a[2];
 	bool on;
 
 	if (t->nr == __NR_setsockopt)
-		on = a[1] == SOL_SOCKET && (a[2] == SO_RCVTIMEO_OLD || a[2] == SO_SNDTIMEO_OLD ||
-					    a[2] == SO_RCVTIMEO_NEW || a[2] == SO_SNDTIMEO_NEW);
+		on = (s32)a[1] == SOL_SOCKET && (option == SO_RCVTIMEO_OLD || option == SO_SNDTIMEO_OLD ||
+						 option == SO_RCVTIMEO_NEW || option == SO_SNDTIMEO_NEW);
 	else
 		on = a[4] != 0; /* recvmmsg, io_getevents, io_pgetevents */
-	if (on)
-		pin_clock_timer(t);
-	return host(t, a);
+	return on ? set_timer(t, a, host) : host(t, a);
 }
 
 /* ---- children ---- */
