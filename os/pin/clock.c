@@ -45,6 +45,12 @@ void pin_clock_reach(u64 to)
 		;
 }
 
+/* A child of vfork uses the clock of its parent's memory. */
+static bool is_vforked(const struct thread *t)
+{
+	return (t->clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
+}
+
 u64 pin_clock_own(struct thread *t)
 {
 	u64 count = cpu_own_count(t->cpu, CELL_INSTRUCTIONS), ns = count - t->pin.seen + t->pin.late;
@@ -52,7 +58,8 @@ u64 pin_clock_own(struct thread *t)
 	t->pin.seen = count;
 	t->pin.late = 0;
 	t->pin.cpu += ns;
-	__atomic_add_fetch(&clock.cpu, ns, __ATOMIC_RELAXED);
+	if (!is_vforked(t))
+		__atomic_add_fetch(&clock.cpu, ns, __ATOMIC_RELAXED);
 	return __atomic_add_fetch(&clock.now, ns, __ATOMIC_RELAXED);
 }
 
@@ -72,6 +79,18 @@ void pin_clock_timer(struct thread *t)
 	while (lag < most &&
 	       !__atomic_compare_exchange_n(&clock.lag, &most, lag, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
+}
+
+/* CPU time of the process. */
+static u64 process_cpu(const struct thread *t)
+{
+	return is_vforked(t) ? t->pin.cpu : __atomic_load_n(&clock.cpu, __ATOMIC_RELAXED);
+}
+
+/* That of its children that it has waited for. */
+static u64 children_cpu(const struct thread *t)
+{
+	return is_vforked(t) ? 0 : __atomic_load_n(&clock.children, __ATOMIC_RELAXED);
 }
 
 /* ---- tasks ---- */
@@ -97,12 +116,6 @@ void pin_program_begins(struct thread *t, bool first)
 		pin_random_look();
 }
 
-/* A child of vfork uses the clock of its parent's memory. */
-static bool is_vforked(const struct thread *t)
-{
-	return (t->clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
-}
-
 void pin_task_begins(struct thread *t, u64 seed)
 {
 	t->pin = (struct pin_thread){.seed = seed, .seen = cpu_own_count(t->cpu, CELL_INSTRUCTIONS)};
@@ -113,18 +126,12 @@ void pin_task_begins(struct thread *t, u64 seed)
 		clock.cpu = clock.children = 0;
 }
 
-/* What the process has used, and its children that it has waited for. */
-static u64 used(const struct thread *t)
-{
-	return is_vforked(t) ? t->pin.cpu : clock.cpu + clock.children;
-}
-
 void pin_task_ends(struct thread *t)
 {
 	if (!held_still(PIN_CLOCK))
 		return;
 	pin_clock_own(t);
-	*end_of(t->task->pid) = (struct pin_end){.now = clock.now, .cpu = used(t)};
+	*end_of(t->task->pid) = (struct pin_end){.now = clock.now, .cpu = process_cpu(t) + children_cpu(t)};
 }
 
 void pin_hand_over(struct thread *t, struct session_config *config)
@@ -144,8 +151,8 @@ void pin_hand_over(struct thread *t, struct session_config *config)
 	if (!held_still(PIN_CLOCK))
 		return;
 	s->now = pin_clock_own(t);
-	s->cpu = is_vforked(t) ? t->pin.cpu : clock.cpu;
-	s->children = is_vforked(t) ? 0 : clock.children;
+	s->cpu = process_cpu(t);
+	s->children = children_cpu(t);
 	s->lag = clock.lag;
 }
 
@@ -154,7 +161,7 @@ void pin_hand_over(struct thread *t, struct session_config *config)
 static u64 own_cpu(struct thread *t, bool of_thread)
 {
 	pin_clock_own(t);
-	return of_thread ? t->pin.cpu : __atomic_load_n(&clock.cpu, __ATOMIC_RELAXED);
+	return of_thread ? t->pin.cpu : process_cpu(t);
 }
 
 bool pin_clock_zero(s32 id, u64 *ns)

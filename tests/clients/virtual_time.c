@@ -148,6 +148,7 @@ static void others(void)
 	pthread_t thread;
 	pid_t pid;
 	int status;
+	long cpu;
 
 	takes(WAIT, MS, (pthread_create(&thread, NULL, spin_of_thread, NULL), pthread_join(thread, NULL)));
 	pid = fork();
@@ -159,6 +160,18 @@ static void others(void)
 	getrusage(RUSAGE_CHILDREN, &usage);
 	if (usage.ru_utime.tv_sec || usage.ru_utime.tv_usec < (WAIT - MS) / 1000) {
 		printf("the child has used %ld us\n", usage.ru_utime.tv_usec);
+		failures++;
+	}
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+	pid = vfork();
+	if (!pid) {
+		spin();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	if (cpu > MS) {
+		printf("the time of a child of vfork, %ld ns, is its parent's\n", cpu);
 		failures++;
 	}
 }
