@@ -128,7 +128,7 @@ static u32 components(void)
 	return a;
 }
 
-/* 0, or -1 after a message: this processor has not all of it. */
+/* 0, or -1 after a message: this processor has not all of it. Of level 1 nothing is asked: hypervisors hide parts. */
 static int check_level(u32 level)
 {
 	const char *missing =
@@ -137,7 +137,7 @@ static int check_level(u32 level)
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
 		u32 r[4] = {0};
 
-		if (features[i].level > level)
+		if (features[i].level == 1 || features[i].level > level)
 			continue;
 		__get_cpuid_count(features[i].leaf, 0, &r[CPUID_EAX], &r[CPUID_EBX], &r[CPUID_ECX], &r[CPUID_EDX]);
 		if (!(r[features[i].reg] >> features[i].bit & 1) && *features[i].name)
