@@ -1,11 +1,13 @@
-# pcl --pin: ten runs count the same to the unit, each with another environment, under load (of what waits, four); and what is held still, item by item.
+# pcl --pin: ten runs count the same to the unit, each with another environment, under load (of what waits, four); and
+# what is held still, item by item.
 set -u
 failed=0
 fail() { echo "$*"; failed=1; }
 programs=$BUILD/tests/clients
 printf 'int f(int x) { return x * 3; }\n' > unit.c
 seq 20000 > data
-git init -q repository && git -C repository -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty -m first
+git init -q repository &&
+	git -C repository -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty -m first
 
 # Something else to do for the CPU, for as long as the test takes at most.
 timeout 200 sh -c 'while :; do :; done' &
@@ -17,7 +19,8 @@ some_runs()
 {
 	for run in $(seq $runs); do
 		rm -f unit.o
-		env "VARIABLE_$run=$(printf "%0$((run * run * 13))d" 7)" TERM=dumb$run "$PCL" $1 count --csv -e instructions,branches -- "${@:2}" 2>&1 >output |
+		env "VARIABLE_$run=$(printf "%0$((run * run * 13))d" 7)" TERM=dumb$run \
+			"$PCL" $1 count --csv -e instructions,branches -- "${@:2}" 2>&1 >output |
 			awk -F, '/^(instructions|branches)/ { printf "%s %s ", $1, $5 }'
 		echo "$(cksum < output)"
 	done | sort -u
@@ -34,7 +37,8 @@ same()
 	esac
 }
 
-same /usr/bin/python3 -c 'import os, time; print(hash("a"), {"x", "y", "z"}, os.urandom(4), time.time(), time.perf_counter())'
+same /usr/bin/python3 -c 'import os, time
+print(hash("a"), {"x", "y", "z"}, os.urandom(4), time.time(), time.perf_counter())'
 same perl -e '%h = map { $_ => 1 } 1 .. 50; print keys %h, time, rand'
 same gcc -O2 -c unit.c -o unit.o
 same git -C repository log
@@ -52,11 +56,13 @@ END
 fi
 runs=4
 same "$programs/virtual_time" exact
-# near PER_CENT COMMAND...: threads and processes at once, of which it is not held still who comes first, and process numbers.
+# near PER_CENT COMMAND...: threads and processes at once, of which it is not held still who comes first, and process
+# numbers.
 near()
 {
 	command -v "$2" > /dev/null || { echo "$2: not installed"; return; }
-	some_runs --pin "${@:2}" | awk -v name="${*:2}" -v most=$1 '{ if (!min || $2 < min) min = $2; if ($2 > max) max = $2 }
+	some_runs --pin "${@:2}" | awk -v name="${*:2}" -v most=$1 '
+		{ if (!min || $2 < min) min = $2; if ($2 > max) max = $2 }
 		END { printf "%s: %d to %d instructions\n", name, min, max; exit !(min > 100000 && max - min < min * most / 100) }' ||
 		fail "${*:2}: differs by more than $1 %"
 }
@@ -65,7 +71,8 @@ near 1 node -e 'console.log(new Map([["a", Math.random()]]), Date.now())'
 near 5 go version
 
 # Runs of one session begin alike, too.
-"$PCL" --pin count -r 3 --csv -o csv -e instructions -- perl -e '%h = map { $_ => 1 } 1 .. 50; print keys %h, time' > /dev/null
+hashes='%h = map { $_ => 1 } 1 .. 50; print keys %h, time'
+"$PCL" --pin count -r 3 --csv -o csv -e instructions -- perl -e "$hashes" > /dev/null
 grep -q '^instructions,.*,yes$' csv || fail "count -r 3: $(cat csv)"
 
 # Every way to wait ends, timers too.
@@ -76,7 +83,8 @@ grep -q '^instructions,.*,yes$' csv || fail "count -r 3: $(cat csv)"
 for way in --one-insn-blocks --no-traces --stress=poll,restart; do
 	"$PCL" --pin $way "$programs/virtual_time" exact | cmp -s - out || fail "another time with $way"
 done
-"$PCL" --pin count -e branches,cycles -o csv -- "$programs/virtual_time" exact | cmp -s - out || fail "another time where other events are counted"
+"$PCL" --pin count -e branches,cycles -o csv -- "$programs/virtual_time" exact | cmp -s - out ||
+	fail "another time where other events are counted"
 
 # says OPTIONS WANT COMMAND...: what it prints.
 says()
@@ -93,18 +101,32 @@ says --pin=clock 2030-01-01 date -u +%F
 says --pin=cpus 1 nproc
 says --pin=cpus 1 sh -c 'taskset -c 0-1000 nproc'
 says --pin=cpus 1 nproc --all
+says --pin=-cpus "$(nproc) $(nproc --all)" sh -c 'echo $(nproc) $(nproc --all)'
 says --pin=cpu x86-64-v3 sh -c 'grep -o "x86-64-v." /proc/cpuinfo | sort -u'
+says --pin=-cpu "" sh -c 'grep -o "x86-64-v." /proc/cpuinfo'
 says --cpu=x86-64-v2 "" sh -c 'grep -w avx2 /proc/cpuinfo; true'
 loader=/lib64/ld-linux-x86-64.so.2
 says --cpu=x86-64-v2 "  x86-64-v2 (supported, searched)" sh -c "$loader --help | grep 'x86-64-v.*supported'"
 says --cpu=x86-64-v3 "  x86-64-v3 (supported, searched)
   x86-64-v2 (supported, searched)" sh -c "$loader --help | grep 'x86-64-v.*supported'"
+# Whether CPUID has the bits of rdrand and rdseed, which the levels have not and the host may have.
+random_bits()
+{
+	"$PCL" "$@" $loader --list-diagnostics > bits || fail "ld.so --list-diagnostics"
+	word=$(sed -n 's/.*features\[0x0\].cpuid\[0x2\]=//p' bits) other=$(sed -n 's/.*features\[0x1\].cpuid\[0x1\]=//p' bits)
+	echo $((word >> 30 & 1))$((other >> 18 & 1))
+}
+if $loader --list-diagnostics 2>/dev/null | grep -q 'features\[0x1\].cpuid'; then
+	[ "$(random_bits --pin=random)" = 00 ] || fail "--pin=random: CPUID has rdrand or rdseed"
+	[ "$(random_bits --pin=-random,-cpu)" = "$(random_bits)" ] || fail "--pin=-random: other bits than without --pin"
+fi
 # Where a process's stack begins: VARIABLE=VALUE OPTION NAME.
 stack() { env "$1" "$PCL" "$2" "$3" '{ print $28 }' /proc/self/stat; }
 ln -s "$(command -v awk)" a_longer_name
 long=A=$(printf %03000d 1)
 [ "$(stack A=1 --pin=stack awk)" = "$(stack "$long" --pin=stack ./a_longer_name)" ] || fail "the stack begins elsewhere"
-[ "$(stack A=1 --pin=-stack,-env awk)" != "$(stack "$long" --pin=-stack,-env awk)" ] || fail "the stack begins there without --pin=stack, too"
+[ "$(stack A=1 --pin=-stack,-env awk)" != "$(stack "$long" --pin=-stack,-env awk)" ] ||
+	fail "the stack begins there without --pin=stack, too"
 python=/usr/bin/python3
 if [ -x $python ]; then
 	cat > terminal.py <<'END'
@@ -114,6 +136,7 @@ fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, 132, 0, 0))
 print(*os.get_terminal_size(slave))
 END
 	says --pin=terminal "80 24" $python terminal.py
+	says --pin=-terminal "132 50" $python terminal.py
 	says "" "132 50" $python terminal.py
 fi
 
@@ -121,21 +144,36 @@ fi
 "$PCL" --pin=random head -c 64 /dev/urandom > one && "$PCL" --pin=random head -c 64 < /dev/urandom > two
 cmp one two || fail "/dev/urandom differs"
 "$PCL" --pin=random sh -c 'exec 3< /dev/urandom; exec cat' < one | cmp - one || fail "a file is read as /dev/urandom"
-[ "$(sort -u <("$PCL" --pin sh -c 'for i in 1 2 3; do mktemp -u; done') | wc -l)" = 3 ] || fail "processes have the same random numbers"
+[ "$(sort -u <("$PCL" --pin sh -c 'for i in 1 2 3; do mktemp -u; done') | wc -l)" = 3 ] ||
+	fail "processes have the same random numbers"
 again='mktemp -u; exec sh -c "mktemp -u; exec sh -c \"mktemp -u; true\""'
-[ "$(sort -u <("$PCL" --pin sh -c "$again") | wc -l)" = 3 ] || fail "a program that is executed has the random numbers of one before"
+[ "$(sort -u <("$PCL" --pin sh -c "$again") | wc -l)" = 3 ] ||
+	fail "a program that is executed has the random numbers of one before"
 "$PCL" --pin=random count -o csv -- head -c 64 < /dev/urandom > four
 cmp one four || fail "/dev/urandom as standard input of pcl count differs"
-[ "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" = "$("$PCL" --pin sh -c 'mktemp -u; mktemp -u')" ] || fail "mktemp differs"
+two='mktemp -u; mktemp -u'
+[ "$("$PCL" --pin sh -c "$two")" = "$("$PCL" --pin sh -c "$two")" ] || fail "mktemp differs"
 "$PCL" --pin=-random head -c 64 /dev/urandom | cmp -s - one && fail "--pin=-random is the same"
 
-# Warm starts: an image changes no count.
-count() { "$PCL" --cache-dir=cache "$@" count --csv -e instructions -- $python -c 'import time; print(time.time() > 1)' 2>&1 > /dev/null | cut -d, -f5; }
+# Warm starts: images are used, with what is counted and without, and change no count.
+images()
+{
+	"$PCL" --cache-dir=cache --stats --pin "$@" 2> stats > /dev/null
+	sed -n 's/^ *\([0-9]*\) *programs that began with an image.*/\1/p' stats
+}
+count()
+{
+	"$PCL" --cache-dir=cache "$@" count --csv -e instructions -- $python -c 'import time; print(time.time() > 1)' \
+		2>&1 > /dev/null | cut -d, -f5
+}
 [ ! -x $python ] || {
 	pinned=$(count --pin) plain=$(PYTHONHASHSEED=0 count)
 	for way in "--pin" "--pin --no-cache"; do
 		[ "$(count $way)" = "$pinned" ] || fail "another count with $way"
 	done
 	[ "$(PYTHONHASHSEED=0 count)" = "$plain" ] || fail "another count without --pin"
+	images $python -c pass > /dev/null
+	[ "$(images $python -c pass)" = 1 ] || fail "no image was used"
+	[ "$(images count -e instructions -o csv -- $python -c 'import time')" = 1 ] || fail "no image was used by pcl count"
 }
 exit $failed

@@ -3,6 +3,8 @@
  * as long as no timer was set, the numbers that are printed are the same in every run.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -106,6 +109,29 @@ static void locks(void)
 	takes(WAIT - MS, 2 * MS, sem_timedwait(&sem, &ts));
 	ts = in(CLOCK_MONOTONIC, WAIT);
 	takes(WAIT - MS, 2 * MS, pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &ts));
+}
+
+static void system_v(void)
+{
+	struct sembuf less = {.sem_op = -1};
+	struct timespec ts = {0, WAIT};
+	int id = semget(IPC_PRIVATE, 1, 0600);
+
+	takes(WAIT, MS, semtimedop(id, &less, 1, &ts));
+	semctl(id, 0, IPC_RMID);
+}
+
+/* Where there is no room for queues, none is waited for. */
+static void queues(void)
+{
+	struct mq_attr attr = {.mq_maxmsg = 1, .mq_msgsize = 8};
+	mqd_t queue = mq_open("/pcl_virtual_time", O_RDWR | O_CREAT, 0600, &attr);
+	struct timespec ts = in(CLOCK_REALTIME, WAIT);
+	char message[8];
+
+	mq_unlink("/pcl_virtual_time");
+	if (queue >= 0)
+		takes(WAIT - MS, 2 * MS, mq_timedreceive(queue, message, sizeof(message), NULL, &ts));
 }
 
 static void signals(void)
@@ -219,6 +245,7 @@ static void timers(void)
 	timer_t timer;
 
 	signal(SIGALRM, on_signal);
+	failures += timerfd_settime(fd, TFD_TIMER_ABSTIME, &(struct itimerspec){.it_value = {-1, 0}}, NULL) != -1;
 	takes(WAIT, S, (timerfd_settime(fd, 0, &it, NULL), read(fd, &n, sizeof(n))));
 	it.it_value = in(CLOCK_MONOTONIC, WAIT);
 	takes(WAIT - MS, S, (timerfd_settime(fd, TFD_TIMER_ABSTIME, &it, NULL), read(fd, &n, sizeof(n))));
@@ -238,6 +265,8 @@ int main(int argc, char **argv)
 	sleeps();
 	descriptors();
 	locks();
+	system_v();
+	queues();
 	signals();
 	takes(WAIT, MS, spin());
 	takes(WAIT, MS, spin_tsc());

@@ -27,8 +27,9 @@ refused --pin=clock,all "--pin has no item all (see pcl --pin=help)"
 refused --pin= "wrong option --pin=: the form is --pin[=ITEMS]"
 refused --cpu=x86-64-v9 "wrong option --cpu=x86-64-v9: the form is --cpu=host|x86-64-v2|x86-64-v3|x86-64-v4"
 refused --pin --aslr "--pin and --aslr: addresses are the same each time, or they are not"
-refused --keep-env=A "--keep-env needs --pin with its item env: without that the whole environment is passed on"
-refused --pin=-env --keep-env=A "--keep-env needs --pin with its item env: without that the whole environment is passed on"
+alone="--keep-env needs --pin with its item env: without that the whole environment is passed on"
+refused --keep-env=A "$alone"
+refused --pin=-env --keep-env=A "$alone"
 
 for good in --pin --pin=all --pin=all,-clock --pin=-clock,-env --pin=random,cpus; do
 	[ "$("$PCL" $good echo was run 2>&1)" = "was run" ] || fail "pcl $good"
