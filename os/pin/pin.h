@@ -22,7 +22,9 @@ typedef long pin_handler(struct thread *t, const u64 *a, syscall_handler *host);
 /* A program begins in its first thread, which has its task. first: of the session. */
 void pin_program_begins(struct thread *t, bool first);
 
-/* The seed of a new task, or of a program that is executed. A task then begins, once it has counters and clone_flags. */
+/*
+ * The seed of a new task, or of a program that is executed. A task then begins, once it has counters and clone_flags.
+ */
 u64 pin_new_task(struct thread *t);
 void pin_task_begins(struct thread *t, u64 seed);
 
