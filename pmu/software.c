@@ -31,21 +31,31 @@ static int source_by_mode(const struct perf_attr *attr, u32 *source)
 	}
 }
 
+/*
+ * What is 0 in every session, and no event of pmu/events.def: BPF programs write to events of the kernel only, and a
+ * task changes cgroups with another in kernel mode.
+ */
+static bool counts_nothing(const struct perf_attr *attr)
+{
+	return attr->config == PERF_COUNT_SW_BPF_OUTPUT ||
+	       (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES && attr->exclude_kernel);
+}
+
 static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	const struct pmu_event *row = pmu_event_find(PERF_TYPE_SOFTWARE, attr->config);
 
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return refuse(EOPNOTSUPP, "software events have no branch stacks");
-	if (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES)
+	if (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES && !attr->exclude_kernel)
 		return refuse(ENOENT, "user space does not see which task a CPU goes to, nor whose cgroup");
-	if (!row)
-		return refuse(ENOENT, attr->config < PERF_COUNT_SW_MAX ? "this software event is not built" :
-									 "no such software event");
-	out->source = row->source;
-	out->per_cpu = row->source == SW_CLOCK || row->source == SW_NEVER;
-	out->clock = row->source == SW_CLOCK;
-	out->polled = !out->clock && row->source != SW_NEVER;
+	if (!row && !counts_nothing(attr))
+		return refuse(ENOENT, attr->config < PERF_COUNT_SW_MAX ? "this software event is not built"
+								       : "no such software event");
+	out->source = row ? row->source : SW_NEVER;
+	out->per_cpu = out->source == SW_CLOCK || out->source == SW_NEVER;
+	out->clock = out->source == SW_CLOCK;
+	out->polled = !out->clock && out->source != SW_NEVER;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
 	return source_by_mode(attr, &out->source);

@@ -69,7 +69,7 @@ static void test_software_sources(void)
 		{PERF_COUNT_SW_CPU_CLOCK, 77}, {PERF_COUNT_SW_TASK_CLOCK, 77}, {PERF_COUNT_SW_PAGE_FAULTS, 11},
 		{PERF_COUNT_SW_PAGE_FAULTS_MIN, 1}, {PERF_COUNT_SW_PAGE_FAULTS_MAJ, 10},
 		{PERF_COUNT_SW_CONTEXT_SWITCHES, 100}, {PERF_COUNT_SW_CPU_MIGRATIONS, 1000}, {PERF_COUNT_SW_DUMMY, 0},
-		{PERF_COUNT_SW_ALIGNMENT_FAULTS, 0},
+		{PERF_COUNT_SW_ALIGNMENT_FAULTS, 0}, {PERF_COUNT_SW_BPF_OUTPUT, 0},
 	};
 
 	fake_clock = 77;
@@ -135,7 +135,10 @@ static void test_refusals(void)
 	expect_long(try(attr_of(PERF_TYPE_RAW, 0x101)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_TRACEPOINT, 1)), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_BREAKPOINT, 0)), -ENOENT);
-	expect_long(try(attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT)), -ENOENT);
+	a = attr_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES);
+	expect_long(try(a), 0);
+	a.exclude_kernel = 0;
+	expect_long(try(a), -ENOENT);
 	expect_long(try(attr_of(PERF_TYPE_SOFTWARE, 99)), -ENOENT);
 	a = attr_of(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	a.precise_ip = 1;
