@@ -9,12 +9,12 @@
 #include "tests/abi/errno/perf.h"
 #include "tests/abi/parse_sample.h"
 
-#define PAGES 64
-#define PERIOD 1000000 /* ns */
-#define DEPTH 5
+#define PAGES	    64
+#define PERIOD	    1000000 /* ns */
+#define DEPTH	    5
 #define DATA_SRC_NA 0x1e05080021ul
-#define USER_END 0x7ffffffff000ul
-#define REGS_ALL 0xff0ffful /* without ds, es, fs, gs */
+#define USER_END    0x7ffffffff000ul
+#define REGS_ALL    0xff0ffful /* without ds, es, fs, gs */
 
 #define EVERYTHING                                                                                                     \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |             \
@@ -312,6 +312,26 @@ static void test_no_user_chain(void)
 	stop(&s);
 }
 
+/* For who may sample the kernel: chains of the user's part alone. */
+static void test_no_kernel_chain(void)
+{
+	struct perf_attr attr = clock_attr(PERF_SAMPLE_CALLCHAIN);
+	struct sampling s;
+	struct parsed p;
+	int samples = 0;
+
+	attr.exclude_kernel = 0;
+	attr.exclude_callchain_kernel = 1;
+	if (perf_try(attr, 0, -1, -1, 0) == -EACCES || start(&s, attr))
+		return;
+	run(&s);
+	for (; next_sample(&s, &p); samples++)
+		for (u64 i = 0; i < p.chain_nr; i++)
+			expect(p.chain[i] == (u64)PERF_CONTEXT_USER || p.chain[i] < USER_END, 1);
+	expect(samples > 2, 1);
+	stop(&s);
+}
+
 int main(void)
 {
 	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_DUMMY);
@@ -324,5 +344,6 @@ int main(void)
 	test_large_stack();
 	test_max_stack();
 	test_no_user_chain();
+	test_no_kernel_chain();
 	return perf_result();
 }

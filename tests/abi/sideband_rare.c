@@ -1,6 +1,6 @@
 /*
  * NAMESPACES, at a fork and at unshare(2), CGROUP, and a name that is given through /proc: what needs privilege to be
- * seen. Bits of attr that never have records here (KSYMBOL, BPF_EVENT) are accepted.
+ * seen. Bits of attr that never have records here (KSYMBOL, BPF_EVENT, TEXT_POKE) are accepted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -18,7 +19,6 @@
 
 #define PAGES	      8
 #define FORKS	      100
-#define UTS	      1 /* index in NAMESPACES */
 #define CGROUP2_MAGIC 0x63677270
 
 static int failures;
@@ -74,7 +74,10 @@ static void close_ring(int fd)
 
 static void expect_namespaces(const struct namespaces *n, pid_t pid)
 {
-	static const char names[7][8] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+	static const char names[7][8] = {
+		[NET_NS_INDEX] = "net",	  [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",	[PID_NS_INDEX] = "pid",
+		[USER_NS_INDEX] = "user", [MNT_NS_INDEX] = "mnt", [CGROUP_NS_INDEX] = "cgroup",
+	};
 	char path[128];
 	struct stat st;
 
@@ -113,7 +116,7 @@ static void test_namespaces(void)
 	} else {
 		const struct namespaces *n = (const void *)next_record(PERF_RECORD_NAMESPACES);
 
-		uts = n ? n->ns[UTS].ino : 0;
+		uts = n ? n->ns[UTS_NS_INDEX].ino : 0;
 		expect(uts);
 		expect_namespaces(n, getpid());
 	}
@@ -173,15 +176,26 @@ static void test_name_by_proc(void)
 	close_ring(fd);
 }
 
+/* Nothing here changes the kernel's text, loads a BPF program or traces instructions. */
 static void test_without_records(void)
 {
-	int fd = open_ring((struct perf_event_attr){.ksymbol = 1});
+	static const unsigned never[] = {PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT,	PERF_RECORD_TEXT_POKE,
+					 PERF_RECORD_AUX,     PERF_RECORD_ITRACE_START, PERF_RECORD_LOST_SAMPLES};
+	const struct perf_event_attr attrs[] = {
+		{.ksymbol = 1, .comm = 1}, {.bpf_event = 1, .comm = 1}, {.text_poke = 1, .comm = 1}};
 
-	expect(fd >= 0);
-	close_ring(fd);
-	fd = open_ring((struct perf_event_attr){.bpf_event = 1});
-	expect(fd >= 0);
-	close_ring(fd);
+	for (unsigned i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++) {
+		int fd = open_ring(attrs[i]);
+
+		expect(fd >= 0);
+		if (fd < 0)
+			continue;
+		prctl(PR_SET_NAME, "renamed");
+		for (unsigned k = 0; k < sizeof(never) / sizeof(never[0]); k++, at = 0)
+			expect(!next_record(never[k]));
+		expect(next_record(PERF_RECORD_COMM));
+		close_ring(fd);
+	}
 }
 
 int main(void)
