@@ -2,6 +2,10 @@
  * What only some hardware can tell of a sample is said to be unknown, and nothing else: the parts of data_src, the
  * transaction, the weight, and the bits of branches. Of a breakpoint, which every kernel has, and of
  * pcl's instructions.
+ * covers: PERF_MEM_*, PERF_TXN_*, PERF_RECORD_SAMPLE.mem_*, PERF_RECORD_SAMPLE.mispred, PERF_RECORD_SAMPLE.predicted,
+ * PERF_RECORD_SAMPLE.in_tx, PERF_RECORD_SAMPLE.abort, PERF_RECORD_SAMPLE.cycles, PERF_RECORD_SAMPLE.weight,
+ * PERF_RECORD_MISC_CPUMODE_*, PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_HYPERVISOR, PERF_RECORD_MISC_GUEST_*,
+ * PERF_RECORD_MISC_EXT_RESERVED, PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT
  */
 #include "tests/abi/breakpoint.h"
 
@@ -57,6 +61,18 @@ static void check_branches(const struct perf_branch_entry *b, u64 n)
 		expect(b[i].mispred | b[i].predicted | b[i].in_tx | b[i].abort | b[i].cycles, 0);
 }
 
+/* In user mode, on no virtual machine's behalf; the last two bits nobody sets. */
+static void check_misc(unsigned misc)
+{
+	static const unsigned never[] = {PERF_RECORD_MISC_CPUMODE_UNKNOWN, PERF_RECORD_MISC_KERNEL,
+					 PERF_RECORD_MISC_HYPERVISOR, PERF_RECORD_MISC_GUEST_KERNEL,
+					 PERF_RECORD_MISC_GUEST_USER};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(never); i++)
+		expect((misc & PERF_RECORD_MISC_CPUMODE_MASK) == never[i], 0);
+	expect(misc & (PERF_RECORD_MISC_EXT_RESERVED | PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT), 0);
+}
+
 static u64 check_sample(const u64 *w, int hardware)
 {
 	u64 branches = hardware ? w[1] : 0;
@@ -86,6 +102,7 @@ static void test_event(struct perf_attr a, int hardware)
 		const struct perf_event_header *h = (const void *)((char *)r.page + 4096 + at);
 
 		at += h->size;
+		check_misc(h->misc);
 		if (h->type == PERF_RECORD_SAMPLE && at <= BP_RING) {
 			samples++;
 			branches += check_sample((const u64 *)(h + 1), hardware);

@@ -1,6 +1,13 @@
 /*
  * Each bit of the attr by itself, on each kind of event that every kernel has, counting and sampling: whether the event
  * opens, and the length of a read of it. By root and by a user without privilege.
+ * covers: attr.type, attr.config, attr.exclude_*, attr.freq, attr.sample_freq, attr.sample_period, attr.sample_type,
+ * attr.branch_sample_type, attr.inherit, attr.inherit_thread, attr.inherit_stat, attr.sigtrap, attr.sig_data,
+ * attr.remove_on_exec, attr.watermark, attr.wakeup_watermark, attr.use_clockid, attr.clockid, attr.sample_max_stack,
+ * attr.aux_watermark, attr.aux_sample_size, attr.namespaces, attr.sample_regs_*, attr.sample_stack_user,
+ * PERF_TYPE_SOFTWARE, PERF_TYPE_BREAKPOINT, PERF_COUNT_SW_BPF_OUTPUT, PERF_COUNT_SW_CGROUP_SWITCHES,
+ * PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_SAMPLE_BRANCH_USER, PERF_SAMPLE_BRANCH_ANY, PERF_SAMPLE_BRANCH_KERNEL,
+ * PERF_SAMPLE_BRANCH_HV, PERF_SAMPLE_BRANCH_PLM_ALL
  */
 #include "tests/abi/breakpoint.h"
 
@@ -30,6 +37,47 @@ static void print_open(struct perf_attr attr)
 	close((int)fd);
 }
 
+static const char *const flags[FLAGS] = {
+	"disabled",
+	"inherit",
+	"pinned",
+	"exclusive",
+	"exclude_user",
+	"exclude_kernel",
+	"exclude_hv",
+	"exclude_idle",
+	"mmap",
+	"comm",
+	"freq",
+	"inherit_stat",
+	"enable_on_exec",
+	"task",
+	"watermark",
+	"precise_ip 1",
+	"precise_ip 2",
+	"mmap_data",
+	"sample_id_all",
+	"exclude_host",
+	"exclude_guest",
+	"exclude_callchain_kernel",
+	"exclude_callchain_user",
+	"mmap2",
+	"comm_exec",
+	"use_clockid",
+	"context_switch",
+	"write_backward",
+	"namespaces",
+	"ksymbol",
+	"bpf_event",
+	"aux_output",
+	"cgroup",
+	"text_poke",
+	"build_id",
+	"inherit_thread",
+	"remove_on_exec",
+	"sigtrap",
+};
+
 static void test_flags(const struct kind *kind)
 {
 	for (int bit = 0; bit < FLAGS; bit++) {
@@ -38,7 +86,7 @@ static void test_flags(const struct kind *kind)
 		attr.flags ^= 1ul << bit;
 		if (!attr.exclude_kernel && kind->user_only)
 			continue;
-		printf("%s, flag %d:", kind->name, bit);
+		printf("%s, %s (flag %d):", kind->name, flags[bit] ? flags[bit] : "reserved", bit);
 		print_open(attr);
 		attr.sample_period = 1000000;
 		print_open(attr);
@@ -73,6 +121,24 @@ static void test_sample_types(const struct kind *kind)
 		print_open(attr);
 		putchar('\n');
 	}
+}
+
+/* Whose branches are recorded, as that needs privilege. */
+static void test_branch_privilege(const struct kind *kind)
+{
+	static const u64 of[] = {PERF_SAMPLE_BRANCH_USER, PERF_SAMPLE_BRANCH_KERNEL, PERF_SAMPLE_BRANCH_HV,
+				 PERF_SAMPLE_BRANCH_PLM_ALL, 0};
+
+	printf("%s, branches of:", kind->name);
+	for (unsigned i = 0; i < ARRAY_SIZE(of); i++) {
+		struct perf_attr attr = kind->attr;
+
+		attr.sample_period = 1000000;
+		attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = of[i] | PERF_SAMPLE_BRANCH_ANY;
+		print_open(attr);
+	}
+	putchar('\n');
 }
 
 /* Fields that only some events have a use for. */
@@ -126,6 +192,7 @@ static void test_kind(const struct kind *kind)
 {
 	test_flags(kind);
 	test_sample_types(kind);
+	test_branch_privilege(kind);
 	test_fields(kind);
 }
 

@@ -2,6 +2,10 @@
  * Side-band records of a program that does everything that makes one, from its exec to its end, in their order and with
  * all that does not change from run to run. For each of several kinds of events: a dummy event counts the program and
  * what it starts, on the one CPU that all of it runs on, so that one ring gets everything.
+ * covers: attr.mmap, attr.mmap2, attr.mmap_data, attr.comm, attr.comm_exec, attr.task, attr.inherit_stat,
+ * attr.build_id, attr.sample_id_all, attr.enable_on_exec, PERF_RECORD_MMAP*, PERF_RECORD_COMM*, PERF_RECORD_FORK,
+ * PERF_RECORD_EXIT, PERF_RECORD_READ, header.*, PERF_RECORD_MISC_COMM_EXEC, PERF_RECORD_MISC_MMAP_BUILD_ID,
+ * page.data_offset, page.data_size
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +27,9 @@
 #define TIDS	      16
 #define SLACK_NS      10000000ul  /* between the two times of one record */
 #define BUILD_ID_BIT  (1ul << 34) /* attr.build_id of newer headers */
-#define MISC_BUILD_ID (1 << 14)
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
 
 static uint64_t *flags_of(struct perf_event_attr *attr)
 {
@@ -133,7 +139,7 @@ static void print_mmap(const struct perf_event_header *h)
 		printf(" pgoff %s", map[2] == map[0] ? "is the address" : map[2] ? "is another address" : "0");
 	if (h->type == PERF_RECORD_MMAP2) {
 		printf(" prot %x flags %x", prot[0], prot[1]);
-		if (h->misc & MISC_BUILD_ID) {
+		if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 			const uint8_t *id = (const uint8_t *)dev;
 
 			printf(" build id %u: ", id[0]);
@@ -163,7 +169,7 @@ static void print_record(const struct perf_event_header *h)
 		break;
 	case PERF_RECORD_COMM:
 		print_task("", id[0], id[1]);
-		printf(" \"%s\"", (const char *)(id + 2));
+		printf(" \"%s\"%s", (const char *)(id + 2), h->misc & PERF_RECORD_MISC_COMM_EXEC ? " by exec" : "");
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:

@@ -1,4 +1,7 @@
-/* E2BIG: attr.size, and groups whose read would be too long. */
+/*
+ * E2BIG: attr.size, and groups whose read would be too long.
+ * covers: E2BIG, attr.size, PERF_ATTR_SIZE_VER*
+ */
 #include "tests/abi/errno/perf.h"
 
 static char room[8192] __attribute__((aligned(8)));
@@ -15,8 +18,17 @@ static struct perf_attr *fresh(unsigned size)
 
 static void test_sizes(void)
 {
-	static const unsigned bad[] = {1, 63, 4097, 8000, 0xffffffff},
-			      good[] = {0, 64, 65, 72, 80, 96, 112, 120, 128, 4096};
+	static const unsigned bad[] = {1, 63, 4097, 8000, 0xffffffff}, good[] = {0,
+										 PERF_ATTR_SIZE_VER0,
+										 65,
+										 PERF_ATTR_SIZE_VER1,
+										 PERF_ATTR_SIZE_VER2,
+										 PERF_ATTR_SIZE_VER3,
+										 PERF_ATTR_SIZE_VER4,
+										 PERF_ATTR_SIZE_VER5,
+										 120,
+										 128,
+										 4096};
 	struct perf_attr *a;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {

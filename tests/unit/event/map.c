@@ -1,4 +1,7 @@
-/* Mappings of events: checks, whose locked memory, references, redirection, address spaces, and the first page. */
+/*
+ * Mappings of events: checks, whose locked memory, references, redirection, address spaces, and the first page.
+ * covers: perf_event_paranoid -1
+ */
 #include <time.h>
 #include "event/map.h"
 #include "event/ring.h"
@@ -131,7 +134,7 @@ static void test_locked_memory(void)
 	expect_long(unmap(a, 17), 0);
 	expect_long(try_map(fd[0], 17, RW, &rq), 0);
 	expect_long(unmap((long)rq.addr, 17), 0);
-	event_sysctl()->paranoid = -1;
+	event_sysctl()->paranoid = -1; /* perf_event_paranoid */
 	expect_long(try_map(fd[0], 65, RW, &rq), 0);
 	expect_valid("locked memory");
 }

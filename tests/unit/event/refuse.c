@@ -1,4 +1,7 @@
-/* What perf_event_open refuses, with which errno, and which check comes first. */
+/*
+ * What perf_event_open refuses, with which errno, and which check comes first.
+ * covers: perf_event_paranoid [012]
+ */
 #include "tests/unit/event/fake.h"
 
 static struct perf_attr sw(void)
@@ -148,7 +151,7 @@ static void test_privilege(void)
 	expect_long(try(a, -1, 0, -1, 0), -EACCES);
 	refused(EACCES, a.namespaces = 1);
 	refused(EACCES, a.sample_type = PERF_SAMPLE_PHYS_ADDR);
-	event_sysctl()->paranoid = 1;
+	event_sysctl()->paranoid = 1; /* perf_event_paranoid; it was 2 */
 	a.exclude_kernel = 0;
 	expect_long(try(a, 0, -1, -1, 0), 0);
 	expect_long(try(hw, 0, -1, -1, 0), 0);

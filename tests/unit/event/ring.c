@@ -2,6 +2,7 @@
  * Ring buffers: what the reader finds, whoever writes, however full, and whoever is killed while writing.
  *
  * Test records are a header, the producer's number, its count of attempts, and words that follow from that count.
+ * covers: PERF_RECORD_LOST_SAMPLES*
  */
 #include <pthread.h>
 #include <signal.h>

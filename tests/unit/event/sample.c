@@ -1,6 +1,7 @@
 /*
  * PERF_RECORD_SAMPLE, LOST and the sample_id trailers, byte by byte: every sample_type bit alone, all of them, and
  * random sets, read back by a parser that follows the man page field by field and knows nothing of the writer.
+ * covers: PERF_SAMPLE_REGS_ABI_NONE, attr.precise_ip*, PERF_RECORD_MISC_EXACT_IP
  */
 #include "tests/unit/event/sampled.h"
 

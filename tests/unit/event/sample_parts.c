@@ -1,6 +1,7 @@
 /*
  * The parts of samples whose size depends on what is found: READ, call chains, branches, registers, the stack, and what
  * fits into one record.
+ * covers: PERF_SAMPLE_BRANCH_ABORT_TX, PERF_SAMPLE_BRANCH_IN_TX, PERF_SAMPLE_BRANCH_NO_TX, PERF_SAMPLE_BRANCH_KERNEL
  */
 #include "tests/unit/event/sampled.h"
 

@@ -1,4 +1,7 @@
-/* Who hears of what, and the records as bytes. */
+/*
+ * Who hears of what, and the records as bytes.
+ * covers: PERF_RECORD_SWITCH_CPU_WIDE*, PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE
+ */
 #include <time.h>
 #include "event/ring.h"
 #include "event/sideband.h"
