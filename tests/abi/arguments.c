@@ -1,6 +1,7 @@
 /*
  * pid, cpu and group_fd: whom an event counts, by what it has counted when a known task has run on a known CPU. The
  * events of one CPU count only while their task is there.
+ * covers: pid*
  */
 #include <sched.h>
 #include "tests/abi/errno/perf.h"

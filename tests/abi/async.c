@@ -1,6 +1,7 @@
 /*
  * Signals of events' wakeups: O_ASYNC, FIOASYNC, F_SETOWN, F_SETOWN_EX and F_SETSIG, and the siginfo that says why.
  * Each overflow is a signal, whether it wakes pollers or not, and so is each wakeup by side-band records.
+ * covers: POLL_IN, POLL_HUP, F_SETSIG, F_SETOWN
  */
 #include <poll.h>
 #include <pthread.h>

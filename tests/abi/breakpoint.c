@@ -1,6 +1,7 @@
 /*
  * Counts of breakpoints: every length and type, accesses that only touch the edge, instructions with several accesses,
  * string instructions (a hit for each iteration), implicit operands, addresses by fs and by the stack pointer.
+ * covers: HW_BREAKPOINT_W, HW_BREAKPOINT_RW, HW_BREAKPOINT_X
  */
 #include "tests/abi/breakpoint.h"
 

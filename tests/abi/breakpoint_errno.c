@@ -1,5 +1,6 @@
 /*
  * What x86 Linux refuses of attr.bp_type, bp_addr and bp_len, and with which errno; nothing is left open by a refusal.
+ * covers: HW_BREAKPOINT_*, attr.bp_*
  */
 #include <time.h>
 #include "tests/abi/breakpoint.h"

@@ -1,6 +1,7 @@
 /*
  * PERF_EVENT_IOC_MODIFY_ATTRIBUTES: what may differ from the open, that attr.disabled decides whether it counts
  * afterwards, also after a refusal, and that counts stay.
+ * covers: PERF_EVENT_IOC_MODIFY_ATTRIBUTES, attr.bp_*
  */
 #include "tests/abi/breakpoint.h"
 

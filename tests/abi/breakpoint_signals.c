@@ -2,6 +2,7 @@
  * Signals of breakpoints: SIGTRAP of attr.sigtrap comes at exactly the instruction (before it for execution, after it
  * for data), with siginfo that says which event it was; the instruction is executed once and its breakpoint hit once,
  * whatever the handler does.
+ * covers: attr.wakeup_events
  */
 #include <ucontext.h>
 #include "tests/abi/breakpoint.h"

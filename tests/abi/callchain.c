@@ -2,6 +2,8 @@
  * PERF_SAMPLE_CALLCHAIN by frame pointers: of code whose frames are known, each chain is exactly the frames that there
  * are; no more than sample_max_stack; none with exclude_callchain_user; a frame pointer that leads nowhere ends it, one
  * that leads in a circle fills it.
+ * covers: attr.sample_max_stack, attr.exclude_callchain_user, PERF_SAMPLE_CALLCHAIN, PERF_RECORD_SAMPLE.nr,
+ * PERF_RECORD_SAMPLE.ips
  */
 #include "tests/abi/sampling.h"
 

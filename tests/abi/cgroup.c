@@ -1,6 +1,7 @@
 /*
  * Events of cgroups (PERF_FLAG_PID_CGROUP): what is refused, and which tasks are counted while they move. In cgroups of
  * its own, which it makes where it may. Everything runs on CPU 0.
+ * covers: PERF_FLAG_PID_CGROUP
  */
 #include <linux/sched.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
 /*
  * cpu-clock and task-clock sample by the CPU time that the task uses: as many samples as the frequency says while it
  * computes, also between many system calls, none while it sleeps; and nobody sees a system call interrupted or cut.
+ * covers: PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK, attr.freq, attr.sample_freq
  */
 #include <errno.h>
 #include <fcntl.h>

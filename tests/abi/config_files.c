@@ -1,4 +1,7 @@
-/* The files under /proc and /sys that the man page names, as a program reads and uses them. */
+/*
+ * The files under /proc and /sys that the man page names, as a program reads and uses them.
+ * covers: /proc/sys/kernel/perf_event_*, /sys/bus*, /sys/devices*
+ */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "tests/abi/errno/perf.h"

@@ -2,6 +2,7 @@
  * attr.pinned and attr.exclusive. Software events and breakpoints need no counter: they run whatever the others are.
  * Where there are hardware events, an exclusive group of them takes turns with the others, and a pinned one always
  * runs.
+ * covers: attr.pinned, attr.exclusive
  */
 #include <linux/hw_breakpoint.h>
 #include "tests/abi/errno/perf.h"

@@ -1,4 +1,7 @@
-/* Events and descriptors across exec: enable_on_exec, remove_on_exec, close-on-exec, dup. */
+/*
+ * Events and descriptors across exec: enable_on_exec, remove_on_exec, close-on-exec, dup.
+ * covers: PERF_FLAG_FD_CLOEXEC, attr.enable_on_exec, attr.remove_on_exec, attr.disabled
+ */
 #include "tests/abi/errno/perf.h"
 
 static long event(unsigned on_exec, unsigned remove, unsigned long flags)

@@ -1,4 +1,7 @@
-/* Groups: one read gives all; the leader's state rules; closing the leader frees its siblings; ids are unique. */
+/*
+ * Groups: one read gives all; the leader's state rules; closing the leader frees its siblings; ids are unique.
+ * covers: PERF_FORMAT_GROUP, PERF_FORMAT_ID, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP
+ */
 #include "tests/abi/errno/perf.h"
 
 static void spin(void)

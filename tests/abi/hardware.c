@@ -1,6 +1,7 @@
 /*
  * All hardware and cache events of the man page by name: what opens counts a known loop, what is refused is refused as
  * absent. A machine without a PMU has none of them; pcl has instructions, branches and cycles.
+ * covers for pcl: PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_COUNT_HW_*
  */
 #include "tests/abi/errno/perf.h"
 

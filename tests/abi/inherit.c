@@ -1,6 +1,7 @@
 /*
  * Inherited events: what children count arrives in the parent's event; RESET leaves what dead children counted (a
  * quirk).
+ * covers: attr.inherit, attr.inherit_thread, PERF_EVENT_IOC_RESET
  */
 #include <pthread.h>
 #include <sys/mman.h>

@@ -3,6 +3,7 @@
  * whose it is.
  *
  * Events that count nothing and do not sample: Linux maps them like any other.
+ * covers: EPERM, EBUSY, page.aux_offset, page.aux_size
  */
 #include <sys/mman.h>
 #include <sys/resource.h>

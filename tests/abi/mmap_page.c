@@ -1,6 +1,8 @@
 /*
  * The first page of an event's mapping, field by field, as the man page has it. The event is a clock, which every
  * kernel has and no counter of a processor counts: index is 0.
+ * covers: page.version, page.compat_version, page.lock, page.index, page.offset, page.cap_*, page.time_*,
+ * page.data_*, page.aux_*, page.capabilities
  */
 #include <sys/mman.h>
 #include <time.h>

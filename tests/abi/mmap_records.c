@@ -1,6 +1,7 @@
 /*
  * MMAP and MMAP2 records of events' own mappings: a new one and a new protection are told, to the new ring too; a
  * move and a part are not.
+ * covers: attr.mmap_data, PERF_RECORD_MISC_MMAP_DATA, PERF_RECORD_MMAP2*
  */
 #include <sys/eventfd.h>
 #include <sys/mman.h>

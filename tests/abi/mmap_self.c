@@ -3,6 +3,8 @@
  * host's.
  *
  * What read(2) and the page say of one moment is the same number.
+ * covers for pcl: page.index, page.offset, page.pmc_width, page.cap_user_rdpmc, page.cap_user_time_zero,
+ * page.time_shift, page.time_mult, page.time_zero, page.time_enabled, page.time_running, page.lock
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,9 @@
-/* exclude_user and exclude_kernel of software events: where each kind of event happens. */
+/*
+ * exclude_user and exclude_kernel of software events: where each kind of event happens.
+ * covers: PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES,
+ * PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_ALIGNMENT_FAULTS, PERF_COUNT_SW_EMULATION_FAULTS, PERF_COUNT_SW_DUMMY,
+ * attr.exclude_user, attr.exclude_kernel
+ */
 #include <time.h>
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"

@@ -1,6 +1,9 @@
 /*
  * Where records go: SET_OUTPUT, PERF_FLAG_FD_OUTPUT and PAUSE_OUTPUT, LOST records, overwritten and backward rings. The
  * records are COMM records of the test's own renaming, which every kernel writes at once.
+ * covers: PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT, attr.write_backward, PERF_EVENT_IOC_SET_OUTPUT,
+ * PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_RECORD_LOST, PERF_RECORD_LOST.*, PERF_FORMAT_LOST, page.data_head,
+ * page.data_tail, PERF_EVENT_IOC_ID
  */
 #include <sys/mman.h>
 #include <time.h>

@@ -1,4 +1,7 @@
-/* sample_period and IOC_PERIOD: how many samples there are, what each says, and what is refused. */
+/*
+ * sample_period and IOC_PERIOD: how many samples there are, what each says, and what is refused.
+ * covers: attr.sample_period, PERF_EVENT_IOC_PERIOD
+ */
 #include <time.h>
 #include "tests/abi/sampling.h"
 

@@ -1,6 +1,7 @@
 /*
  * PR_TASK_PERF_EVENTS_ENABLE and _DISABLE switch what the calling thread opened, on whatever task it counts, members of
  * groups included (the man page says leaders only), and nothing that others opened.
+ * covers: PR_TASK_PERF_EVENTS_*
  */
 #include "tests/abi/errno/perf.h"
 

@@ -1,4 +1,7 @@
-/* PERF_EVENT_IOC_REFRESH: so many overflows and then off, with the last signal's POLL_HUP. */
+/*
+ * PERF_EVENT_IOC_REFRESH: so many overflows and then off, with the last signal's POLL_HUP.
+ * covers: PERF_EVENT_IOC_REFRESH, POLL_IN, POLL_HUP, F_SETSIG, F_SETOWN
+ */
 #include <time.h>
 #include "tests/abi/sampling.h"
 

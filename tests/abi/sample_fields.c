@@ -2,6 +2,13 @@
  * Samples of cpu-clock with every field that a software event may have: the same structure natively and under pcl, and
  * in each field what can be known of it.
  * cflags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
+ * covers: attr.exclude_callchain_kernel, attr.sample_regs_*, attr.sample_stack_user, attr.use_clockid, attr.clockid,
+ * PERF_SAMPLE_REGS_ABI_64, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR, PERF_SAMPLE_READ,
+ * PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_RAW,
+ * PERF_SAMPLE_REGS_USER, PERF_SAMPLE_REGS_INTR, PERF_SAMPLE_REGS_ABI_32, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_WEIGHT,
+ * PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_TRANSACTION, PERF_SAMPLE_CGROUP,
+ * PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, PERF_SAMPLE_AUX, PERF_RECORD_SAMPLE, PERF_RECORD_SAMPLE.*,
+ * PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER
  */
 #include <asm/perf_regs.h>
 #include <sys/mman.h>

@@ -1,6 +1,9 @@
 /*
  * NAMESPACES, at a fork and at unshare(2), CGROUP, and a name that is given through /proc: what needs privilege to be
  * seen. Bits of attr that never have records here (KSYMBOL, BPF_EVENT, TEXT_POKE) are accepted.
+ * covers: attr.namespaces, attr.cgroup, attr.ksymbol, attr.bpf_event, attr.text_poke, PERF_RECORD_NAMESPACES*,
+ * PERF_RECORD_CGROUP*, PERF_RECORD_KSYMBOL*, PERF_RECORD_BPF_EVENT*, PERF_RECORD_TEXT_POKE*, PERF_RECORD_AUX*,
+ * PERF_RECORD_ITRACE_START*, PERF_AUX_FLAG_*, PERF_BPF_EVENT_*, *_NS_INDEX
  */
 #include <errno.h>
 #include <fcntl.h>

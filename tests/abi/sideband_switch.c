@@ -1,6 +1,7 @@
 /*
  * PERF_RECORD_SWITCH of a thread that sleeps a known number of times: as many voluntary switches out, each followed by
  * one in, with times in order. PERF_RECORD_SWITCH_CPU_WIDE on all CPUs sees them, too.
+ * covers: attr.context_switch, PERF_RECORD_SWITCH*, PERF_RECORD_MISC_SWITCH_OUT*
  */
 #include <errno.h>
 #include <linux/perf_event.h>

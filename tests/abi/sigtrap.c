@@ -1,6 +1,7 @@
 /*
  * attr.sigtrap: SIGTRAP in the thread that the event overflowed in, at once, with si_code TRAP_PERF and the event's
  * address, type and sig_data. Blocked it waits, marked as asynchronous; another one that comes meanwhile is lost.
+ * covers: attr.sigtrap, attr.sig_data
  */
 #include <linux/hw_breakpoint.h>
 #include <pthread.h>

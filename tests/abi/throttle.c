@@ -1,6 +1,7 @@
 /*
  * A hardware event that overflows all the time and wakes its reader each time is throttled: THROTTLE and UNTHROTTLE
  * records in turn, with a time, the event's id and its stream id.
+ * covers for pcl: PERF_RECORD_THROTTLE, PERF_RECORD_UNTHROTTLE
  */
 #include <sys/mman.h>
 #include <time.h>

@@ -1,4 +1,7 @@
-/* time_enabled and time_running: the task's CPU time while the event is enabled; equal without multiplexing. */
+/*
+ * time_enabled and time_running: the task's CPU time while the event is enabled; equal without multiplexing.
+ * covers: PERF_FORMAT_TOTAL_TIME_*
+ */
 #include <time.h>
 #include "tests/abi/errno/perf.h"
 

@@ -1,4 +1,7 @@
-/* Tracepoints of system calls: what counts as one, what their records say, and who else's calls count. */
+/*
+ * Tracepoints of system calls: what counts as one, what their records say, and who else's calls count.
+ * covers: PERF_TYPE_TRACEPOINT, PERF_EVENT_IOC_SET_BPF, PERF_EVENT_IOC_QUERY_BPF, PERF_RECORD_MISC_KERNEL
+ */
 #include <pthread.h>
 #include <time.h>
 #include "tests/abi/tracepoint.h"

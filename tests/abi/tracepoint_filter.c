@@ -1,4 +1,7 @@
-/* The language of filters: what is accepted, with which errno the rest is refused, and which records pass. */
+/*
+ * The language of filters: what is accepted, with which errno the rest is refused, and which records pass.
+ * covers: PERF_EVENT_IOC_SET_FILTER
+ */
 #include "tests/abi/tracepoint.h"
 
 #define NAME "traced"

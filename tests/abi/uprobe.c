@@ -1,4 +1,7 @@
-/* The uprobe PMU: what it counts, its records, its errors; the guest's text is as it was. */
+/*
+ * The uprobe PMU: what it counts, its records, its errors; the guest's text is as it was.
+ * covers: attr.config1, attr.config2
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 /*
  * attr.watermark makes wakeup_watermark of wakeup_events, in bytes of all records; without it half of the ring is one,
  * the whole ring the most. Told by poll(2), with records of the test's own renaming.
+ * covers: attr.watermark, attr.wakeup_watermark
  */
 #include <poll.h>
 #include <sys/mman.h>

@@ -8,6 +8,7 @@
  * covers all its threads and children. Prints `exec N...` in the order of the oracle's columns, `-` for what this PMU
  * cannot count. With -F instructions are sampled so often a second instead, as perf record does, into rings that are
  * overwritten. Exit status: the program's (128 + signal for a death by signal); 77 if there is no counter.
+ * covers: PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -13,6 +13,7 @@
  *   bad REASON                      of a record that is not as it should be; lost records too
  *
  * Exit status: the program's (128 + signal for a death by signal); 77 if there is no counter.
+ * covers: attr.precise_ip 2, PERF_RECORD_MISC_EXACT_IP, PERF_SAMPLE_IP
  */
 #include <asm/perf_regs.h>
 #include <sched.h>

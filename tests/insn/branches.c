@@ -3,6 +3,10 @@
  * edges; each entry's target leads in a straight line to the next entry's branch, and the newest one's to the sample,
  * unless it is the sampled instruction itself; no taken branch is missing.
  * Needs a PMU with branch stacks.
+ * covers for pcl: PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_ANY, PERF_SAMPLE_BRANCH_COND,
+ * PERF_SAMPLE_BRANCH_ANY_CALL, PERF_SAMPLE_BRANCH_ANY_RETURN, PERF_SAMPLE_BRANCH_IND_CALL,
+ * PERF_SAMPLE_BRANCH_IND_JUMP, PERF_SAMPLE_BRANCH_CALL, PERF_RECORD_SAMPLE.from, PERF_RECORD_SAMPLE.to,
+ * PERF_RECORD_SAMPLE.bnr, PERF_RECORD_SAMPLE.lbr
  */
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"

@@ -2,6 +2,7 @@
  * Call chains from the exact call stack (attr.config1 of pcl's cpu PMU), and the same as branches
  * (PERF_SAMPLE_BRANCH_CALL_STACK): code without frame pointers, recursion, returns that never come (longjmp, again and
  * again), signal handlers on the same and on another stack. Needs pcl.
+ * covers for pcl: PERF_SAMPLE_BRANCH_CALL_STACK, attr.config1
  */
 #include <setjmp.h>
 #include <sys/mman.h>

@@ -2,6 +2,8 @@
  * PERF_SAMPLE_ADDR and DATA_SRC of the cpu PMU's events: every instruction of a piece of code is sampled, once as an
  * instruction, once as one that loads, once as one that stores; the address is that of the access that is meant, and 0
  * where there is none. Needs pcl.
+ * covers for pcl: PERF_MEM_OP_LOAD, PERF_MEM_OP_STORE, PERF_RECORD_SAMPLE.addr, PERF_RECORD_SAMPLE.data_src,
+ * PERF_TYPE_RAW
  */
 #include <asm/perf_regs.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 /*
  * Every read_format, for an event alone, a leader and a member of a group: what a read gives, how long the buffer must
  * be, and which of the words is what. Of groups the leader's read_format decides.
+ * covers: attr.read_format, PERF_FORMAT_*, read.*
  */
 #include "tests/abi/errno/perf.h"
 

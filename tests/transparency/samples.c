@@ -4,6 +4,7 @@
  * written backward. Addresses are printed relative to what they belong to, tasks and ids by the order in which they are
  * first seen, times only if they are wrong. cflags: -fno-omit-frame-pointer -fno-optimize-sibling-calls
  * -fcf-protection=none
+ * covers: PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_WEIGHT_STRUCT, attr.sample_id_all
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,7 @@
-/* EACCES: what a user without CAP_PERFMON may not count at perf_event_paranoid 2. */
+/*
+ * EACCES: what a user without CAP_PERFMON may not count at perf_event_paranoid 2.
+ * covers: EACCES, perf_event_paranoid 2
+ */
 #include "tests/abi/errno/perf.h"
 
 static int paranoid(void)

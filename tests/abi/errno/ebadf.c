@@ -1,4 +1,7 @@
-/* EBADF: descriptors that are no events. */
+/*
+ * EBADF: descriptors that are no events.
+ * covers: EBADF
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

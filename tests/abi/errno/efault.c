@@ -1,4 +1,7 @@
-/* EFAULT: attr, ids and buffers in memory that is not there. */
+/*
+ * EFAULT: attr, ids and buffers in memory that is not there.
+ * covers: EFAULT
+ */
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"
 

@@ -1,4 +1,7 @@
-/* EINVAL: attr, arguments, groups. */
+/*
+ * EINVAL: attr, arguments, groups.
+ * covers: EINVAL
+ */
 #include "tests/abi/errno/perf.h"
 
 static void test_attr(void)

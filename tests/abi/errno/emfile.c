@@ -1,4 +1,7 @@
-/* EMFILE: no descriptor left; it comes after the attr and before the group. */
+/*
+ * EMFILE: no descriptor left; it comes after the attr and before the group.
+ * covers: EMFILE
+ */
 #include <sys/resource.h>
 #include "tests/abi/errno/perf.h"
 

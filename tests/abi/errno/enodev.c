@@ -1,4 +1,7 @@
-/* ENODEV: groups of tasks that have exited. */
+/*
+ * ENODEV: groups of tasks that have exited.
+ * covers: ENODEV
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

@@ -1,4 +1,7 @@
-/* ENOENT: types and software events that nobody counts. */
+/*
+ * ENOENT: types and software events that nobody counts.
+ * covers: ENOENT
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

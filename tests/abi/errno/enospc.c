@@ -1,4 +1,7 @@
-/* ENOSPC: a read that is shorter than what attr.read_format asks for. */
+/*
+ * ENOSPC: a read that is shorter than what attr.read_format asks for.
+ * covers: ENOSPC
+ */
 #include "tests/abi/errno/perf.h"
 
 static long read_some(long fd, size_t n)

@@ -1,4 +1,7 @@
-/* EOPNOTSUPP: what needs hardware that software events do not have. */
+/*
+ * EOPNOTSUPP: what needs hardware that software events do not have.
+ * covers: EOPNOTSUPP, attr.aux_output
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

@@ -1,4 +1,7 @@
-/* EOVERFLOW: call chains deeper than perf_event_max_stack. */
+/*
+ * EOVERFLOW: call chains deeper than perf_event_max_stack.
+ * covers: EOVERFLOW
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

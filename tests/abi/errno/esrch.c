@@ -1,4 +1,7 @@
-/* ESRCH: tasks that do not exist. */
+/*
+ * ESRCH: tasks that do not exist.
+ * covers: ESRCH
+ */
 #include "tests/abi/errno/perf.h"
 
 int main(void)

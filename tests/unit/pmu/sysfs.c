@@ -1,4 +1,8 @@
-/* The virtual files: contents, directories, and what may be written. */
+/*
+ * The virtual files: contents, directories, and what may be written.
+ * covers: /proc/sys/kernel/perf_event_*, /sys/bus/event_source/devices/?/type,
+ * /sys/bus/event_source/devices/cpu/rdpmc
+ */
 #include <unistd.h>
 #include "pmu/sysfs.h"
 #include "pmu/vendor.h"
