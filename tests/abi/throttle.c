@@ -7,10 +7,11 @@
 #include <time.h>
 #include "tests/abi/errno/perf.h"
 
-#define PAGES	 512
-#define SECONDS	 2
-#define TURNS	 20000
-#define MONOTONE CLOCK_MONOTONIC
+#define RING_BYTES (512 * 4096ul)
+#define SECONDS	   2
+#define TURNS	   20000
+#define PERIOD	   100
+#define ENOUGH	   3
 
 struct throttle {
 	struct perf_event_header header;
@@ -18,68 +19,94 @@ struct throttle {
 	u64 trailer; /* sample_id_all: the id */
 };
 
-static unsigned long now(void)
+static struct {
+	long fd;
+	u64 id, from, last, tail;
+	struct perf_event_mmap_page *page;
+	unsigned throttled, unthrottled;
+} seen;
+
+static u64 now(void)
 {
 	struct timespec t;
 
-	clock_gettime(MONOTONE, &t);
-	return (unsigned long)t.tv_sec * 1000000000ul + (unsigned long)t.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ul + (u64)t.tv_nsec;
+}
+
+/* 0, or -errno. */
+static long begin(void)
+{
+	struct perf_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a), .config = PERF_COUNT_HW_INSTRUCTIONS};
+
+	a.sample_period = PERIOD;
+	a.sample_type = PERF_SAMPLE_IDENTIFIER;
+	a.sample_id_all = a.wakeup_events = a.use_clockid = a.exclude_kernel = 1;
+	a.clockid = CLOCK_MONOTONIC;
+	seen.from = now();
+	seen.fd = perf_open(&a, 0, -1, -1, 0);
+	if (seen.fd < 0)
+		return seen.fd;
+	seen.page = mmap(NULL, 4096 + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, (int)seen.fd, 0);
+	return seen.page == MAP_FAILED ? -errno : perf_ioctl(seen.fd, PERF_EVENT_IOC_ID, (unsigned long)&seen.id);
+}
+
+static struct throttle next_record(void)
+{
+	const char *data = (const char *)seen.page + 4096;
+	struct throttle r = {0};
+
+	for (unsigned i = 0; i < 8 || (i < r.header.size && i < sizeof(r)); i++)
+		((char *)&r)[i] = data[(seen.tail + i) % RING_BYTES];
+	seen.tail += r.header.size;
+	return r;
+}
+
+static void check(const struct throttle *r)
+{
+	seen.throttled += r->header.type == PERF_RECORD_THROTTLE;
+	seen.unthrottled += r->header.type == PERF_RECORD_UNTHROTTLE;
+	expect(r->header.size, sizeof(*r));
+	expect(r->header.misc, 0);
+	expect(r->id, (long)seen.id);
+	expect(r->stream_id, (long)seen.id);
+	expect(r->trailer, (long)seen.id);
+	expect(r->time >= seen.last && r->time >= seen.from && r->time <= now(), 1);
+	expect(seen.throttled - seen.unthrottled <= 1, 1); /* in turn */
+	seen.last = r->time;
+}
+
+static void drain(void)
+{
+	u64 head = __atomic_load_n(&seen.page->data_head, __ATOMIC_ACQUIRE);
+
+	while (seen.tail < head) {
+		struct throttle r = next_record();
+
+		if (r.header.type == PERF_RECORD_THROTTLE || r.header.type == PERF_RECORD_UNTHROTTLE)
+			check(&r);
+	}
+	__atomic_store_n(&seen.page->data_tail, seen.tail, __ATOMIC_RELEASE);
 }
 
 int main(void)
 {
-	struct perf_attr a = {.type = PERF_TYPE_HARDWARE, .size = sizeof(a), .config = PERF_COUNT_HW_INSTRUCTIONS};
-	unsigned long from = now(), id = 0, last = 0, throttled = 0, unthrottled = 0, tail = 0;
-	struct perf_event_mmap_page *page;
-	long fd;
+	long result = begin();
 
-	a.sample_period = 100;
-	a.sample_type = PERF_SAMPLE_IDENTIFIER;
-	a.sample_id_all = 1;
-	a.wakeup_events = 1;
-	a.use_clockid = 1;
-	a.clockid = MONOTONE;
-	a.exclude_kernel = 1;
-	fd = perf_open(&a, 0, -1, -1, 0);
-	if (fd < 0) {
+	if (seen.fd < 0) {
 		printf("no hardware events here\n");
 		return 77;
 	}
-	page = mmap(NULL, (1 + PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
-	expect(page != MAP_FAILED, 1);
-	if (page == MAP_FAILED)
+	expect(result, 0);
+	if (result)
 		return 1;
-	expect(perf_ioctl(fd, PERF_EVENT_IOC_ID, (unsigned long)&id), 0);
-	while (unthrottled < 3 && now() < from + SECONDS * 1000000000ul) {
-		unsigned long head;
-
+	while (seen.unthrottled < ENOUGH && now() < seen.from + SECONDS * 1000000000ul) {
 		for (volatile int i = 0; i < TURNS; i++)
 			;
-		head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-		while (tail < head) {
-			struct throttle r = {0};
-			char *to = (char *)&r;
-
-			for (unsigned i = 0; i < 8 || (i < r.header.size && i < sizeof(r)); i++)
-				to[i] = ((char *)page)[4096 + (tail + i) % (PAGES * 4096ul)];
-			tail += r.header.size;
-			if (r.header.type != PERF_RECORD_THROTTLE && r.header.type != PERF_RECORD_UNTHROTTLE)
-				continue;
-			throttled += r.header.type == PERF_RECORD_THROTTLE;
-			unthrottled += r.header.type == PERF_RECORD_UNTHROTTLE;
-			expect(r.header.size, sizeof(r));
-			expect(r.header.misc, 0);
-			expect(r.id, id);
-			expect(r.stream_id, id);
-			expect(r.trailer, id);
-			expect(r.time >= last && r.time >= from && r.time <= now(), 1);
-			expect(throttled - unthrottled <= 1, 1); /* in turn */
-			last = r.time;
-		}
-		__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+		drain();
 	}
-	expect(unthrottled >= 3, 1);
-	munmap(page, (1 + PAGES) * 4096);
-	close((int)fd);
+	expect(seen.unthrottled >= ENOUGH, 1);
+	munmap(seen.page, 4096 + RING_BYTES);
+	close((int)seen.fd);
 	return perf_result();
 }
