@@ -142,13 +142,14 @@ void cache_unpublish(struct variant *v, u32 entry)
 /* Starts with an empty half. Index 0 stays unused in both. */
 static void use_half(u32 half)
 {
-	u64 base = HALVES_START + half * HALF_SIZE;
+	const struct half_place *p = &cache.place[half];
 
 	cache.nvariant[half] = 0;
 	cache.full = false;
 	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
-	cache.hot = code_at(base);
-	cache.cold = code_at(base + HOT_SIZE);
+	cache.miss = p->miss;
+	cache.hot = code_at(p->hot);
+	cache.cold = code_at(p->cold);
 	cache.first_frag = half * MAX_FRAGS + 1;
 	cache.nentry = half * MAX_ENTRIES + 1;
 	cache.nexit = half * MAX_EXITS + 1;
@@ -193,13 +194,35 @@ void cache_switch_half(void)
 }
 
 /* What leads from the lookup to the dispatcher, and back. */
-static void emit_miss(void)
+static void emit_miss(u32 half)
 {
-	struct emit e = {.p = code_at(CODE_START)};
+	struct half_place *p = &cache.place[half];
+	struct emit e = {.p = code_at((u64)(uintptr_t)p->miss)};
 
 	ibl_emit_miss(&e);
-	cache.lookup = (u8 *)(uintptr_t)code_host(e.p);
+	p->lookup = (u8 *)(uintptr_t)code_host(e.p);
 	ibl_emit_resume(&e);
+}
+
+bool cache_is_new(void)
+{
+	return cache.epoch == 1 && cache.nfrag == cache.first_frag;
+}
+
+int cache_move_half(u32 half, u64 start, u64 size)
+{
+	int ret = cache_memory_move(half, start, size);
+
+	check_slow(lock_held(RANK_DBT) && (half != cache.half || cache_is_new()));
+	emit_miss(half);
+	if (half == cache.half)
+		use_half(half);
+	return ret;
+}
+
+const struct half_place *cache_place_of(const struct variant *v)
+{
+	return &cache.place[(u32)(v - cache.variant) / VARIANTS];
 }
 
 void cache_end(void)
@@ -223,7 +246,8 @@ void cache_renew(void)
 	cache.generation++;
 	cache.nfrag_of[cache.half] = cache.first_frag;
 	forget_lookups();
-	emit_miss();
+	emit_miss(0);
+	emit_miss(1);
 	use_half(!cache.half);
 }
 
@@ -242,25 +266,32 @@ int cache_init(void)
 	lock_init(&dbt_lock, RANK_DBT);
 	cache.npage = 1;
 	cache.epoch = cache.generation = 1;
-	cache.miss = (u8 *)CODE_START;
-	cache.copies = code_at(COPIES_START);
-	emit_miss();
+	emit_miss(0);
+	emit_miss(1);
 	use_half(0);
 	return 0;
 }
 
+/* The half that host is in, 2: in none. */
+static u32 half_at(u64 host)
+{
+	for (u32 half = 0; half < 2; half++)
+		if (host >= cache.place[half].start + CODE_AT && host < cache.place[half].end)
+			return half;
+	return 2;
+}
+
 bool cache_contains(u64 host)
 {
-	return host >= CODE_START && host < CODE_END;
+	return half_at(host) < 2;
 }
 
 u32 cache_frag_at(u64 host)
 {
-	u32 half, lo, hi, end;
+	u32 half = half_at(host), lo, hi, end;
 
-	if (!cache_contains(host))
+	if (half == 2)
 		return 0;
-	half = host >= HALVES_START + HALF_SIZE;
 	lo = half * MAX_FRAGS + 1;
 	end = half == cache.half ? __atomic_load_n(&cache.nfrag, __ATOMIC_ACQUIRE) : cache.nfrag_of[half];
 	hi = end;

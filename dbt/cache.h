@@ -180,11 +180,18 @@ struct variant {
 /* What a half has of its own, and fills from the start on. */
 enum { OF_HOT, OF_COLD, OF_FRAGS, OF_ENTRIES, OF_EXITS, OF_RECS, OF_KINDS, OF_NODES, OF_HALF };
 
+/* Where a half is: it moves only while nobody is inside (cache_move_half()). */
+struct half_place {
+	u64 start, end;	   /* all of it: tables of indirect branches come first */
+	u64 hot, cold;	   /* where code and stubs begin; where they run, as the next: */
+	u8 *copies;	   /* COPIES_SIZE bytes for dbt/piece.c */
+	const u8 *miss;	   /* where a lookup that finds nothing goes; below all landings of the half */
+	const u8 *lookup;  /* from the dispatcher to the landing at cpu->poll_back, of cpu->rip */
+};
+
 struct cache {
-	u8 *copies;	     /* COPIES_SIZE bytes for dbt/piece.c */
-	/* where a lookup that finds nothing goes; below all landings, and never moves. Where it runs, as the next: */
-	const u8 *miss;
-	const u8 *lookup;    /* from the dispatcher to the landing at cpu->poll_back, of cpu->rip */
+	struct half_place place[2];
+	const u8 *miss;	     /* of the half in use */
 	u8 *hot;	     /* next free byte of fragments and landings */
 	u8 *cold;	     /* next free byte of exit stubs and constants */
 	struct reserve of[2][OF_HALF], pages;
@@ -217,6 +224,15 @@ int cache_init(void);			       /* 0 or -errno */
 void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
 /* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
 void cache_renew(void);
+/* Nobody has translated anything yet. */
+bool cache_is_new(void);
+/*
+ * The half, which nobody is inside of, and in which nothing is if it is the one in use, is at [start, start + size)
+ * from now on. With dbt_lock. 0 or -errno: it is where it was.
+ */
+int cache_move_half(u32 half, u64 start, u64 size);
+/* The place of the half that the variant is of. */
+const struct half_place *cache_place_of(const struct variant *v);
 void cache_end(void) __attribute__((noreturn)); /* nothing can be translated any more: the process is killed */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
 

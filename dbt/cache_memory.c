@@ -67,15 +67,15 @@ static void advise_huge(const void *table, size_t size)
  */
 void cache_huge_pages(u32 half)
 {
-	u8 *code = code_at(HALVES_START + half * HALF_SIZE);
+	const struct half_place *p = &cache.place[half];
 
 	advise_huge(&cache.frag[half * MAX_FRAGS], MAX_FRAGS * sizeof(struct frag));
 	advise_huge(&cache.entry[half * MAX_ENTRIES], MAX_ENTRIES * sizeof(struct entry));
 	advise_huge(&cache.exit[half * MAX_EXITS], MAX_EXITS * sizeof(struct exit));
 	advise_huge(&cache.rec[half * MAX_RECS], MAX_RECS * sizeof(struct rec));
 	advise_huge(&cache.kinds[half * MAX_RECS], MAX_RECS * sizeof(struct rec_kinds));
-	advise_huge(code, HOT_SIZE);
-	advise_huge(code + HOT_SIZE, HALF_SIZE - HOT_SIZE);
+	advise_huge(code_at(p->hot), p->cold - p->hot);
+	advise_huge(code_at(p->cold), p->end - p->cold);
 	cache.huge[half] = true;
 }
 
@@ -121,8 +121,6 @@ static int map_tables(void)
 	}
 	check(at <= LAYOUT_MM);
 	ret = map(LAYOUT_DBT, at - LAYOUT_DBT, reserve_prot(PROT_READ | PROT_WRITE));
-	if (!sys_is_error(ret))
-		ret = map(LAYOUT_CACHE, CODE_START - LAYOUT_CACHE, reserve_prot(PROT_READ | PROT_WRITE));
 	return sys_is_error(ret) ? (int)ret : 0;
 }
 
@@ -155,8 +153,6 @@ static bool reserve_tables(void)
 		struct variant *v = &cache.variant[i];
 
 		tables_place(v, cache.variant[0].table[0].slot + i * TABLE_SLOTS);
-		v->ibl = (u32 *)(LAYOUT_CACHE + i * 2 * IBL_BYTES);
-		v->ready = !reserve_in_steps;
 		v->levels = reserve_in_steps ? 1 : TABLE_SIZES;
 	}
 	if (!reserve_in_steps)
@@ -166,26 +162,81 @@ static bool reserve_tables(void)
 	       cache_variant_ready(&cache.variant[VARIANTS]);
 }
 
-/* Of the code of both halves, at least so much that one of them can be begun. */
-static bool reserve_code(void)
+/* Of the half's code, at least so much that it can be begun. */
+static bool reserve_code(u32 half)
 {
-	bool ready = true;
+	const struct half_place *p = &cache.place[half];
+	struct reserve *of = cache.of[half];
+	u64 hot = (u64)(uintptr_t)code_at(p->hot), cold = (u64)(uintptr_t)code_at(p->cold);
 
-	for (u32 half = 0; half < 2; half++) {
-		u64 base = (u64)(uintptr_t)code_at(HALVES_START + half * HALF_SIZE);
-		struct reserve *of = cache.of[half];
+	of[OF_HOT] = reserve_of(hot, dbt_options.small_cache ? SMALL_HOT_SIZE : cold - hot, code_memory_prot());
+	of[OF_COLD] = reserve_of(cold, p->end - p->cold, code_memory_prot());
+	return reserve_ready(&of[OF_HOT], hot + 1) && reserve_ready(&of[OF_COLD], cold + 1);
+}
 
-		of[OF_HOT] = reserve_of(base, dbt_options.small_cache ? SMALL_HOT_SIZE : HOT_SIZE, code_memory_prot());
-		of[OF_COLD] = reserve_of(base + HOT_SIZE, HALF_SIZE - HOT_SIZE, code_memory_prot());
-		ready &= reserve_ready(&of[OF_HOT], of[OF_HOT].start + 1) &&
-			 reserve_ready(&of[OF_COLD], of[OF_COLD].start + 1);
+_Static_assert(CODE_AT == DBT_HALF_TABLES && HUGE_SIZE == DBT_HALF_ALIGN, "dbt/dbt.h");
+
+static void set_place(u32 half, u64 start, u64 size)
+{
+	u64 hot = start + HOT_AT, body = ALIGN_DOWN(size - HOT_AT, HUGE_SIZE);
+	struct half_place place = {
+		.start = start,
+		.end = hot + body,
+		.hot = hot,
+		.cold = hot + ALIGN_DOWN(body / 3 * 2, HUGE_SIZE),
+		.copies = code_at(start + COPIES_AT),
+		.miss = (u8 *)(start + CODE_AT),
+	};
+
+	cache.place[half] = place;
+	cache.huge[half] = false;
+	for (u32 i = half * VARIANTS; i < (half + 1) * VARIANTS; i++) {
+		cache.variant[i].ibl = (u32 *)(start + i % VARIANTS * 2 * IBL_BYTES);
+		cache.variant[i].ready = !reserve_in_steps;
+		cache.variant[i].begun = false;
 	}
-	return ready;
+}
+
+/* RLIMIT_AS and RLIMIT_DATA are to mean the same wherever the cache is (os/mm/sys_rlimit.c). */
+static long map_rest(u32 half, u64 size)
+{
+	u64 at = LAYOUT_CACHE_REST + half * 2 * DBT_HALF_FULL, rest = DBT_HALF_FULL - size;
+	long ret = 0;
+
+	sys2(__NR_munmap, (long)at, 2 * DBT_HALF_FULL);
+	if (rest)
+		ret = map(at, rest, reserve_prot(PROT_READ | PROT_WRITE));
+	if (rest && !sys_is_error(ret))
+		ret = map(at + rest, rest, PROT_NONE);
+	return ret;
+}
+
+static void unmap_half(u64 start, u64 size)
+{
+	sys2(__NR_munmap, (long)start, CODE_AT);
+	code_memory_unmap(start + CODE_AT, start + size);
+}
+
+static int map_half(u32 half, u64 start, u64 size)
+{
+	long ret = map(start, CODE_AT, reserve_prot(PROT_READ | PROT_WRITE));
+
+	if (sys_is_error(ret))
+		return (int)ret;
+	ret = code_memory_map(start + CODE_AT, start + size, start + HOT_AT, dbt_options.dual_map);
+	if (!ret)
+		ret = map_rest(half, size);
+	if (sys_is_error(ret)) {
+		unmap_half(start, size);
+		return (int)ret;
+	}
+	set_place(half, start, size);
+	return 0;
 }
 
 static u64 code_ready(void)
 {
-	u64 sum = HALVES_START - CODE_START;
+	u64 sum = 2 * (HOT_AT - CODE_AT);
 
 	for (u32 half = 0; half < 2; half++)
 		for (u32 i = OF_HOT; i <= OF_COLD; i++)
@@ -197,20 +248,43 @@ int cache_memory_map(void)
 {
 	int ret = map_tables();
 
-	if (!ret)
-		ret = code_memory_init(CODE_START, CODE_END, HALVES_START, dbt_options.dual_map);
-	if (!ret && !(reserve_tables() && reserve_code()))
+	for (u32 half = 0; !ret && half < 2; half++)
+		ret = map_half(half, LAYOUT_CACHE + half * DBT_HALF_FULL, DBT_HALF_FULL);
+	if (!ret && !(reserve_tables() && reserve_code(0) && reserve_code(1)))
 		ret = -ENOMEM;
 	if (!ret)
-		code_memory_private = reserve_in_steps ? code_ready() : CODE_END - CODE_START;
+		code_memory_private = reserve_in_steps ? code_ready() : 2 * (DBT_HALF_FULL - CODE_AT);
+	return ret;
+}
+
+int cache_memory_move(u32 half, u64 start, u64 size)
+{
+	struct half_place was = cache.place[half];
+	u64 old_size = ALIGN_UP(was.end - was.start, HUGE_SIZE);
+	int ret;
+
+	unmap_half(was.start, old_size);
+	ret = map_half(half, start, size);
+	if ((ret && map_half(half, was.start, old_size)) || !reserve_code(half) ||
+	    !cache_variant_ready(&cache.variant[half * VARIANTS])) {
+		log_printf(0, "no memory for the code cache");
+		cache_end();
+	}
 	return ret;
 }
 
 int cache_memory_renew(void)
 {
-	int ret = code_memory_renew();
+	int ret = 0;
 
-	return ret || reserve_code() ? ret : -ENOMEM;
+	for (u32 half = 0; !ret && half < 2; half++) {
+		const struct half_place *p = &cache.place[half];
+
+		ret = code_memory_renew(p->start + CODE_AT, p->start + ALIGN_UP(p->end - p->start, HUGE_SIZE));
+		if (!ret && !reserve_code(half))
+			ret = -ENOMEM;
+	}
+	return ret;
 }
 
 #define UP_TO(table, n) ((u64)(uintptr_t)&cache.table[(n)])

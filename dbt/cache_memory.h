@@ -34,15 +34,15 @@
 
 #define TABLE_SLOTS (TABLE_FIRST * (1ul + 4 + 16 + 64 + 256)) /* of one variant, all sizes */
 #define IBL_BYTES (IBL_SIZE * 4ul)
-#define CODE_START (LAYOUT_CACHE + 2 * VARIANTS * 2 * IBL_BYTES)
-#define CODE_END (LAYOUT_CACHE + LAYOUT_CACHE_SIZE)
-#define COPIES_START (CODE_START + PAGE_SIZE) /* after the code of a miss */
-#define HALVES_START ALIGN_HUGE(COPIES_START + COPIES_SIZE)
-#define HALF_SIZE ALIGN_DOWN((CODE_END - HALVES_START) / 2, HUGE_SIZE)
-#define HOT_SIZE ALIGN_DOWN(HALF_SIZE / 3 * 2, HUGE_SIZE)
+/* Of a half, from its start on: tables of indirect branches, the code of a miss, copies, then code and stubs. */
+#define CODE_AT (VARIANTS * 2 * IBL_BYTES)
+#define COPIES_AT (CODE_AT + PAGE_SIZE)
+#define HOT_AT ALIGN_HUGE(COPIES_AT + COPIES_SIZE)
 #define SMALL_HOT_SIZE 0x40000ul
 
 int cache_memory_map(void);   /* sets cache's pointers; 0 or -errno */
+/* cache_move_half(), but for what is in it. What it has less than DBT_HALF_FULL is mapped at LAYOUT_CACHE_REST. */
+int cache_memory_move(u32 half, u64 start, u64 size);
 int cache_memory_renew(void); /* in the child of a fork, where the code is in shared memory: 0 or -errno */
 
 /*

@@ -17,32 +17,41 @@ _Static_assert((u32)LAYOUT_CACHE_WRITE == LAYOUT_CACHE, "rule 1");
 
 u64 code_distance, code_memory_private;
 
-static u64 code_start, code_size, code_ready;
+static bool decided; /* how many mappings there are */
 
-static long map(u64 addr, int prot, int flags, long fd)
+/* What is mapped, and how much of it is no reserve. */
+struct range {
+	u64 start, size, ready;
+};
+
+static long map(const struct range *r, u64 addr, int prot, int flags, long fd)
 {
-	return sys6(__NR_mmap, (long)addr, (long)code_size, prot, flags | MAP_NORESERVE, fd, 0);
+	return sys6(__NR_mmap, (long)addr, (long)r->size, prot, flags | MAP_NORESERVE, fd, 0);
+}
+
+static u64 write_at(const struct range *r)
+{
+	return r->start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
 }
 
 /*
  * The place where code would be written is mapped too: RLIMIT_AS is to mean the same in every image
  * (os/mm/sys_rlimit.c).
  */
-static int map_one(void)
+static int map_one(const struct range *r)
 {
-	long ret = map(code_start, reserve_prot(PROT_READ | PROT_WRITE | PROT_EXEC),
+	long ret = map(r, r->start, reserve_prot(PROT_READ | PROT_WRITE | PROT_EXEC),
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
 	if (sys_is_error(ret))
 		return (int)ret;
 	if (reserve_in_steps)
-		ret = sys3(__NR_mprotect, code_start, code_ready, PROT_READ | PROT_WRITE | PROT_EXEC);
+		ret = sys3(__NR_mprotect, r->start, r->ready, PROT_READ | PROT_WRITE | PROT_EXEC);
 	if (sys_is_error(ret)) {
-		sys2(__NR_munmap, code_start, code_size);
+		sys2(__NR_munmap, r->start, r->size);
 		return (int)ret;
 	}
-	ret = map(code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE, PROT_NONE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+	ret = map(r, write_at(r), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 	return sys_is_error(ret) ? (int)ret : 0;
 }
 
@@ -50,38 +59,37 @@ static int map_one(void)
  * No descriptor is taken, and no memory was ever writable and becomes executable. But all of it counts at once where
  * the host promises no more than it has. `flags`: MAP_FIXED to replace what is there.
  */
-static int map_anonymous(int flags)
+static int map_anonymous(const struct range *r, int flags)
 {
-	u64 write = code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
-	long ret = map(code_start, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS | flags, -1);
+	u64 write = write_at(r);
+	long ret = map(r, r->start, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS | flags, -1);
 
 	if (sys_is_error(ret))
 		return (int)ret;
 	/* An old size of 0 maps shared memory once more. */
-	ret = sys5(__NR_mremap, code_start, 0, code_size, MREMAP_MAYMOVE | MREMAP_FIXED, write);
+	ret = sys5(__NR_mremap, r->start, 0, r->size, MREMAP_MAYMOVE | MREMAP_FIXED, write);
 	if (!sys_is_error(ret))
-		ret = sys3(__NR_mprotect, write, code_size, PROT_READ | PROT_WRITE);
+		ret = sys3(__NR_mprotect, write, r->size, PROT_READ | PROT_WRITE);
 	if (!sys_is_error(ret))
 		return 0;
-	sys2(__NR_munmap, code_start, code_size);
-	sys2(__NR_munmap, write, code_size);
+	sys2(__NR_munmap, r->start, r->size);
+	sys2(__NR_munmap, write, r->size);
 	return (int)ret;
 }
 
-static int map_file(long fd)
+static int map_file(const struct range *r, long fd)
 {
-	u64 write = code_start + LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
-	long ret = sys2(__NR_ftruncate, fd, code_size);
+	long ret = sys2(__NR_ftruncate, fd, r->size);
 
 	if (!ret)
-		ret = map(code_start, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd);
+		ret = map(r, r->start, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd);
 	if (!sys_is_error(ret))
-		ret = map(write, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
+		ret = map(r, write_at(r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
 	return sys_is_error(ret) ? (int)ret : 0;
 }
 
 /* SELinux takes executable anonymous memory for execmem, shared or not. A file of memory is a file. */
-static long map_memfd(void *unused)
+static long map_memfd(void *range)
 {
 	long fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC | MFD_EXEC);
 	int ret;
@@ -90,36 +98,48 @@ static long map_memfd(void *unused)
 		fd = sys2(__NR_memfd_create, "", MFD_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	ret = map_file(fd);
+	ret = map_file(range, fd);
 	sys1(__NR_close, fd);
 	return ret;
 }
 
-static int map_two(int flags)
+static int map_two(struct range *r, int flags)
 {
-	int ret = reserve_in_steps ? -ENOMEM : map_anonymous(flags);
+	int ret = reserve_in_steps ? -ENOMEM : map_anonymous(r, flags);
 
 	if (ret)
-		ret = (int)dbt_host_apart(map_memfd, NULL);
+		ret = (int)dbt_host_apart(map_memfd, r);
 	if (!ret)
 		code_distance = LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
 	return ret;
 }
 
-int code_memory_init(u64 start, u64 end, u64 ready, bool two)
+int code_memory_map(u64 start, u64 end, u64 ready, bool two)
 {
+	struct range r = {start, end - start, ready - start};
+	bool first = !decided;
+	int ret = -ENOMEM;
+
 	check(start < ready && ready <= end && !((start | end) % PAGE_SIZE));
-	code_start = start;
-	code_size = end - start;
-	code_ready = ready - start;
-	if (!two && !map_one())
-		return 0;
-	return map_two(MAP_FIXED_NOREPLACE);
+	decided = true;
+	if (first ? !two : !code_distance)
+		ret = map_one(&r);
+	return ret && (first || code_distance) ? map_two(&r, MAP_FIXED_NOREPLACE) : ret;
 }
 
-int code_memory_renew(void)
+void code_memory_unmap(u64 start, u64 end)
 {
-	return map_two(MAP_FIXED);
+	struct range r = {.start = start, .size = end - start};
+
+	sys2(__NR_munmap, start, r.size);
+	sys2(__NR_munmap, write_at(&r), r.size);
+}
+
+int code_memory_renew(u64 start, u64 end)
+{
+	struct range r = {.start = start, .size = end - start};
+
+	return map_two(&r, MAP_FIXED);
 }
 
 int code_memory_prot(void)

@@ -3,7 +3,7 @@
  *
  * Where the host lets memory be writable and executable, that is the same place, in one private mapping. Where it does
  * not (PR_SET_MDWE, systemd's MemoryDenyWriteExecute=, SELinux without execmem), there are two mappings of the same
- * shared memory: one at LAYOUT_CACHE that runs, one at LAYOUT_CACHE_WRITE that is written. Rules:
+ * shared memory: one below 2 GiB that runs, one LAYOUT_CACHE_WRITE - LAYOUT_CACHE above it that is written. Rules:
  *
  *  1. A u8 * into the cache is for writing, a u32 or u64 address of the cache is for running. code_at() and code_host()
  *     convert. The places are a multiple of 4 GiB apart, so that 32-bit displacements between pointers of both kinds
@@ -22,16 +22,17 @@
 extern u64 code_distance;
 
 /*
- * Maps [start, end), of the region at LAYOUT_CACHE. `two`: two mappings even where one will do. What is behind `ready`
- * is for reserves. 0 or -errno.
+ * Maps [start, end), below 2 GiB. `two`: two mappings even where one will do; what the first call finds is so for all.
+ * What is behind `ready` is for reserves. 0 or -errno.
  */
-int code_memory_init(u64 start, u64 end, u64 ready, bool two);
+int code_memory_map(u64 start, u64 end, u64 ready, bool two);
+void code_memory_unmap(u64 start, u64 end);
 
 /* Of a reserve there. */
 int code_memory_prot(void);
 
 /* In the child of a fork, where there are two mappings: memory of its own instead, empty. 0 or -errno. */
-int code_memory_renew(void);
+int code_memory_renew(u64 start, u64 end);
 
 /* Bytes that are private and writable memory when the guest begins, in an image that has one mapping. */
 extern u64 code_memory_private;

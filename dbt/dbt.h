@@ -11,6 +11,7 @@
 
 #include "abi/types.h"
 #include "cpu/cpu.h"
+#include "rt/layout.h"
 
 enum dbt_stop {
 	DBT_SYSCALL,   /* cpu->rip is after a syscall instruction, which is counted */
@@ -134,6 +135,19 @@ void dbt_after_fork(bool child);
  * Any thread, any time outside the cache. Threads that are inside an affected block leave it at its end.
  */
 void dbt_invalidate(gva start, gva end);
+
+/*
+ * The addresses, below 2 GiB, of each of the code cache's two halves; and another place for one, in multiples of 2 MiB,
+ * DBT_HALF_MIN to DBT_HALF_FULL long, where nothing is. Any thread, any time outside the cache. 0; -EAGAIN: somebody is
+ * still inside, but will leave it soon; or another -errno: the half is where it was.
+ */
+#define DBT_HALF_FULL (LAYOUT_CACHE_SIZE / 2)
+#define DBT_HALF_MIN (DBT_HALF_FULL / 8)
+#define DBT_HALF_ALIGN 0x200000ul
+#define DBT_HALF_TABLES 0x800000ul /* the first part of a half, which is not executable */
+void dbt_half_place(u32 half, gva *start, gva *end);
+u32 dbt_half_in_use(void);
+int dbt_move_half(u32 half, gva start, u64 size);
 
 enum dbt_where {
 	DBT_AT_RUNTIME,	 /* not in the cache: in C code or in the way in or out; cpu->pending is enough */

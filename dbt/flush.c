@@ -17,12 +17,20 @@ static bool still_inside(struct cpu *cpu, void *arg)
 	return epoch && epoch < *(u32 *)arg;
 }
 
-bool flush_all(void)
+bool flush_would_wait(void)
 {
 	u32 epoch = cache.epoch;
 
 	check_slow(lock_held(RANK_DBT));
-	if (dbt_host_any_cpu(still_inside, &epoch))
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return dbt_host_any_cpu(still_inside, &epoch);
+}
+
+bool flush_all(void)
+{
+	u32 epoch = cache.epoch;
+
+	if (flush_would_wait())
 		return false;
 	__atomic_store_n(&cache.epoch, epoch + 1, __ATOMIC_SEQ_CST);
 	cache_switch_half();

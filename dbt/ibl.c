@@ -9,7 +9,7 @@ static u32 first_of(const struct variant *v, u64 pc)
 
 	if (!at)
 		return 0;
-	memcpy(&entry, cache.miss + at - sizeof(entry), sizeof(entry));
+	memcpy(&entry, cache_place_of(v)->miss + at - sizeof(entry), sizeof(entry));
 	return entry;
 }
 
@@ -23,16 +23,16 @@ u32 ibl_find(const struct variant *v, u64 pc)
 /* Points the table, or the landing before it in the chain, to `to` (0: the miss code). */
 static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 {
-	const u8 *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : cache.miss;
+	const u8 *miss = cache_place_of(v)->miss, *host = to ? (u8 *)(uintptr_t)cache.entry[to].landing : miss;
 
-	check_slow(host >= cache.miss && (!to || cache.entry[to].landing));
+	check_slow(host >= miss && (!to || cache.entry[to].landing));
 	if (before) {
 		if (cache.entry[before].landing_next == to) /* an image's page stays as it is */
 			return;
 		cache.entry[before].landing_next = to;
 		emit_patch(code_at(cache.entry[before].landing_miss), host);
 	} else {
-		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - cache.miss), __ATOMIC_RELEASE);
+		__atomic_store_n(&v->ibl[(u16)pc], (u32)(host - miss), __ATOMIC_RELEASE);
 	}
 }
 

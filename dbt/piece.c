@@ -1,6 +1,6 @@
 /*
- * See dbt/piece.h. Threads have parts of cache.copies in which they write one copy after the other, so that a processor
- * seldom has in its instruction cache what is overwritten.
+ * See dbt/piece.h. Threads have parts of a half's copies in which they write one copy after the other, so that a
+ * processor seldom has in its instruction cache what is overwritten.
  *
  * A block's poll is copied as it is, with a jump that leads nowhere: cpu->poll is far from 0 while pieces run.
  */
@@ -129,6 +129,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	const struct frag *f = &cache.frag[cpu->here.frag];
 	u32 rec = cpu->here.rec, stop = f->rec + f->nrec, from, end;
 	struct part *p = f->stays ? NULL : take_part(cpu);
+	u8 *copies = cache.place[cache.half].copies;
 	struct emit e;
 	bool whole;
 	u8 *to;
@@ -144,7 +145,7 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	cpu->copy.part = (u32)(p - part);
 	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)
 		p->used = 0;
-	to = cache.copies + cpu->copy.part * PART_SIZE + p->used;
+	to = copies + cpu->copy.part * PART_SIZE + p->used;
 	end = !whole ? f->host + cache.rec[stop].host : f->lookup ? f->lookup : f->host_end;
 	memcpy(to, (void *)(uintptr_t)from, end - from);
 	e.p = to + (end - from);
@@ -157,9 +158,9 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	else if (f->lookup)
 		emit_jmp(&e, cache.miss);
 	emit_exits(&e, f, cpu->here.exit, from, end, to);
-	check((u64)(e.p - cache.copies) <= (cpu->copy.part + 1ul) * PART_SIZE);
-	p->used = (u32)ALIGN_UP((u64)(e.p - cache.copies) % PART_SIZE, 64) + APART;
-	prefetch_next(cache.copies + cpu->copy.part * PART_SIZE + p->used);
+	check((u64)(e.p - copies) <= (cpu->copy.part + 1ul) * PART_SIZE);
+	p->used = (u32)ALIGN_UP((u64)(e.p - copies) % PART_SIZE, 64) + APART;
+	prefetch_next(copies + cpu->copy.part * PART_SIZE + p->used);
 	cpu->copy.end = whole ? 0 : stop;
 	cpu->copy.from = from;
 	/* Behind the last instruction, where it leaves or looks up its target, it is as the fragment is there. */

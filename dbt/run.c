@@ -51,6 +51,8 @@ u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 	if (entry)
 		return entry;
 	lock_acquire(&dbt_lock);
+	/* Nothing of another half than the one in use is needed any more. */
+	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
 again:
 	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
 	if (variant == NO_VARIANT)
@@ -320,12 +322,16 @@ static bool is_poll(struct cpu *cpu, int left)
 /* Goes on behind the poll. */
 static int enter_behind(struct cpu *cpu, int left)
 {
-	const struct variant *v = &cache.variant[cache_variant(cpu->variant)];
+	u32 variant = cache_variant(cpu->variant);
 
+	if (variant == NO_VARIANT) /* all was forgotten just now, which poll_on() sees */
+		return left;
 	cpu->left_code = 0;
 	if (left == LEFT_INDIRECT) {
-		cpu->poll_back = (u64)(uintptr_t)cache.miss + v->ibl[(u16)cpu->rip];
-		return run_enter_at(cpu, (u64)(uintptr_t)cache.lookup);
+		const struct half_place *p = cache_place_of(&cache.variant[variant]);
+
+		cpu->poll_back = (u64)(uintptr_t)p->miss + cache.variant[variant].ibl[(u16)cpu->rip];
+		return run_enter_at(cpu, (u64)(uintptr_t)p->lookup);
 	}
 	left = run_enter_at(cpu, cpu->poll_back);
 	if (left == LEFT_INTERRUPT && !cpu->left_code)

@@ -37,6 +37,7 @@ const struct warm_header *dbt_warm_header(void)
 
 void *warm_part_at(u32 i, u64 *max)
 {
+	const struct half_place *place = &cache.place[0];
 	const struct {
 		void *at;
 		u64 max;
@@ -49,8 +50,8 @@ void *warm_part_at(u32 i, u64 *max)
 		[WARM_PAGES] = {cache.page, MAX_PAGES * sizeof(struct code_page)},
 		[WARM_NODES] = {cache.node, MAX_NODES * sizeof(struct page_node)},
 		[WARM_PAGE_HASH] = {cache.page_hash, PAGE_HASH_SIZE * sizeof(u32)},
-		[WARM_HOT] = {code_at(HALVES_START), HOT_SIZE},
-		[WARM_COLD] = {code_at(HALVES_START) + HOT_SIZE, HALF_SIZE - HOT_SIZE},
+		[WARM_HOT] = {code_at(place->hot), place->cold - place->hot},
+		[WARM_COLD] = {code_at(place->cold), place->end - place->cold},
 	};
 
 	*max = parts[i].max;
@@ -140,8 +141,8 @@ int dbt_warm_load(int fd)
 			return (int)ret;
 		}
 	}
-	cache.hot = code_at(HALVES_START) + h->hot;
-	cache.cold = code_at(HALVES_START) + HOT_SIZE + h->cold;
+	cache.hot = code_at(cache.place[0].hot) + h->hot;
+	cache.cold = code_at(cache.place[0].cold) + h->cold;
 	cache.nfrag = h->nfrag;
 	cache.nentry = h->nentry;
 	cache.nexit = h->nexit;

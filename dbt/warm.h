@@ -38,6 +38,7 @@ struct warm_key {
 	u64 build[3];	 /* the runtime's build id */
 	u64 settings;	 /* options and processor */
 	u64 want;	 /* CPU_WANT_*: what is counted from the beginning */
+	u64 place[2];	 /* addresses of the cache's first half */
 	struct warm_file program;
 };
 

@@ -261,8 +261,8 @@ static void fill_header(struct warm_header *h, u64 pages_size)
 	h->nrec = cache.nrec;
 	h->npage = cache.npage;
 	h->nnode = cache.nnode;
-	h->hot = (u64)(cache.hot - code_at(HALVES_START));
-	h->cold = (u64)(cache.cold - code_at(HALVES_START) - HOT_SIZE);
+	h->hot = (u64)(cache.hot - code_at(cache.place[0].hot));
+	h->cold = (u64)(cache.cold - code_at(cache.place[0].cold));
 	set_part(h, WARM_FRAGS, cache.nfrag * sizeof(struct frag));
 	set_part(h, WARM_ENTRIES, cache.nentry * sizeof(struct entry));
 	set_part(h, WARM_EXITS, cache.nexit * sizeof(struct exit));

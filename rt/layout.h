@@ -21,16 +21,19 @@
 /* again the arena's memfd: a journal for each task slot, see rt/section.h */
 #define LAYOUT_JOURNALS 0x525000000000ul
 #define LAYOUT_JOURNAL_SIZE 0x400000ul	    /* sparse */
+/* what a smaller code cache has less than one of the usual size, see dbt/cache_memory.h */
+#define LAYOUT_CACHE_REST 0x52e000000000ul
 /* the code cache as it is written where it must not run there, see dbt/code_memory.h */
 #define LAYOUT_CACHE_WRITE 0x52f030000000ul
 #define LAYOUT_END 0x530000000000ul	    /* first address after pcl's own region */
 
 /*
- * Below 2 GiB. Non-PIE images are linked at 0x400000; MAP_32BIT mappings start at 1 GiB and go up from LAYOUT_LOW_END.
+ * Below 2 GiB, around the code cache. Non-PIE images are linked at 0x400000; MAP_32BIT mappings go up from
+ * LAYOUT_LOW_END. A program's own wishes go first: the cache gives way to them (os/mm/make_way.h).
  */
-#define LAYOUT_NEAR 0x10000000ul	    /* PIE images and shared libraries */
-#define LAYOUT_NEAR_END 0x30000000ul
-#define LAYOUT_CACHE 0x30000000ul	    /* the code cache */
+#define LAYOUT_NEAR 0x10000000ul	    /* PIE images from here upwards */
+#define LAYOUT_NEAR_END 0x7f000000ul	    /* shared libraries from here downwards; Wine has what is above */
+#define LAYOUT_CACHE 0x30000000ul	    /* the code cache, unless the program wants it elsewhere */
 #define LAYOUT_CACHE_SIZE 0x30000000ul
 #define LAYOUT_LOW_END 0x60000000ul
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
+#include "dbt/dbt.h"
 #include "os/files/vfile.h"
 #include "os/mm/elf.h"
 #include "os/mm/procmaps.h"
@@ -158,13 +159,27 @@ static void add_of_other(struct maps_writer *w, const struct procmaps_line *line
 		add_part(w, line, to, line->end, NULL);
 }
 
+/*
+ * The code cache of another process may be anywhere below 2 GiB. Nothing else is executable there for the host, but the
+ * vDSO; in front of it are its tables.
+ */
+static bool is_cache_of_other(const struct procmaps_line *line)
+{
+	if (line->start >= LAYOUT_NEAR_END)
+		return false;
+	if (line->perms[2] == 'x')
+		return line->name[0] != '[';
+	return is_anonymous(line->id) && !line->name[0] && line->end - line->start == DBT_HALF_TABLES &&
+	       !(line->start % DBT_HALF_ALIGN);
+}
+
 /* True if anything of the line is the guest's. */
 static bool add_line(struct maps_writer *w, const struct procmaps_line *line)
 {
 	bool any = false;
 	gva at, stop;
 
-	if (vma_reserved(line->start, line->end))
+	if (vma_reserved(line->start, line->end) || (!w->own && is_cache_of_other(line)))
 		return false;
 	if (!w->own) {
 		add_of_other(w, line);

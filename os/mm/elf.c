@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include "os/mm/elf.h"
 #include "os/mm/exec_memory.h"
+#include "os/mm/make_way.h"
 #include "os/mm/vma.h"
 #include "os/mm/warm.h"
 #include "rt/guest.h"
@@ -144,7 +145,8 @@ int elf_probe(int fd, char *interp)
 		if (ph->p_type == PT_INTERP)
 			ret = read_interp(fd, ph, interp);
 	}
-	if (!ret && p.eh.e_type == ET_EXEC && !find_span(&p, &span) && vma_reserved(span.low, span.high))
+	if (!ret && p.eh.e_type == ET_EXEC && !find_span(&p, &span) &&
+	    (vma_reserved(span.low, span.high) || !make_way_has_room(span.low, span.high)))
 		return refuse(ENOEXEC, "linked at addresses that pcl needs for itself");
 	return ret;
 }
@@ -249,7 +251,7 @@ static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *
 		if (!at)
 			return refuse(ENOMEM, "no room for the image");
 		out->bias = at - span.low;
-	} else if (vma_reserved(span.low, span.high)) {
+	} else if (vma_reserved(span.low, span.high) || vma_host_locked(span.low, span.high)) {
 		return refuse(ENOMEM, "linked at addresses that pcl needs for itself");
 	}
 	out->start = span.low + out->bias;
@@ -276,13 +278,17 @@ static int load_locked(struct phdrs *p, enum vma_place place, struct elf_image *
 int elf_load(int fd, enum vma_place place, struct elf_image *out)
 {
 	struct phdrs p;
+	struct span span;
 	int ret = open_phdrs(&p, fd, ENOEXEC);
 
 	memset(out, 0, sizeof(*out));
 	out->code_start = ~0ul;
 	if (ret)
 		return ret;
-	vma_lock();
+	if (p.eh.e_type == ET_EXEC && !find_span(&p, &span))
+		make_way_lock(span.low, span.high);
+	else
+		vma_lock();
 	ret = load_locked(&p, place, out);
 	vma_unlock();
 	return ret;

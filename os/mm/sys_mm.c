@@ -1,15 +1,17 @@
 /*
  * mmap, munmap, mprotect, brk.
  *
- * Placement is ours, so that addresses repeat: see vma.h. pcl's own memory and what the kernel left in the address
- * space (VMA_HOST) are holes that cannot be filled: MAP_FIXED over them gives ENOMEM, MAP_FIXED_NOREPLACE EEXIST, and
- * calls on ranges treat them as not mapped. Rules on order and protection are in vma.h.
+ * Placement is ours, so that addresses repeat: see vma.h. The code cache gives way (os/mm/make_way.h). pcl's other
+ * memory and what the kernel left in the address space (VMA_HOST) are holes that cannot be filled: MAP_FIXED over them
+ * gives ENOMEM, MAP_FIXED_NOREPLACE EEXIST, and calls on ranges treat them as not mapped. Rules on order and protection
+ * are in vma.h.
  */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/statfs.h>
 #include "dbt/dbt.h"
 #include "os/mm/exec_memory.h"
+#include "os/mm/make_way.h"
 #include "os/mm/sys_mm.h"
 #include "os/mm/vma.h"
 #include "os/mm/warm.h"
@@ -149,7 +151,7 @@ static long reserve_around_locked(const struct mm_map *m, gva end)
 {
 	gva at, stop;
 
-	for (at = m->addr; (stop = vma_piece(&at, end)); at = stop) {
+	for (at = m->addr; (stop = vma_piece_locked(&at, end)); at = stop) {
 		struct mm_map part = *m;
 		long ret;
 
@@ -165,6 +167,11 @@ static long reserve_around_locked(const struct mm_map *m, gva end)
 	return m->addr;
 }
 
+static bool is_pcls_locked(gva start, gva end)
+{
+	return vma_reserved(start, end) || vma_host_locked(start, end);
+}
+
 static long map_fixed_locked(const struct mm_map *m)
 {
 	gva start = m->addr, end = m->addr + ALIGN_UP(m->len, PAGE_SIZE);
@@ -172,10 +179,9 @@ static long map_fixed_locked(const struct mm_map *m)
 
 	if ((start & (PAGE_SIZE - 1)) || end > MM_HIGHEST || end < start)
 		return host_mmap(m, start, noreplace ? MAP_FIXED_NOREPLACE : 0); /* the kernel refuses it */
-	if (!noreplace && m->prot == PROT_NONE && (m->flags & MAP_ANONYMOUS) && vma_reserved(start, end) &&
-	    !vma_host_locked(start, end))
+	if (!noreplace && m->prot == PROT_NONE && (m->flags & MAP_ANONYMOUS) && is_pcls_locked(start, end))
 		return reserve_around_locked(m, end);
-	if (vma_reserved(start, end) || vma_host_locked(start, end))
+	if (is_pcls_locked(start, end))
 		return noreplace ? refuse(EEXIST, "pcl's own memory is there")
 				 : refuse(ENOMEM, "MAP_FIXED over pcl's own memory");
 	return noreplace ? map_at(m, start) : host_mmap(m, start, 0);
@@ -194,7 +200,7 @@ static long map_and_note(const struct mm_map *m, u64 len)
 	bool known = is_code_of_file(m) && warm_identify(m->fd, &file);
 	long ret;
 
-	vma_lock();
+	make_way_lock_mmap(m->addr, len, m->flags);
 	if (!vma_room_locked()) {
 		vma_unlock();
 		return refuse(ENOMEM, "too many mappings");
@@ -202,7 +208,7 @@ static long map_and_note(const struct mm_map *m, u64 len)
 	if (fixed)
 		had_code = vma_exec_locked(m->addr, m->addr + len);
 	ret = fixed ? map_fixed_locked(m) : map_anywhere_locked(m);
-	if (!sys_is_error(ret) && !vma_reserved(ret, ret + len))
+	if (!sys_is_error(ret) && !is_pcls_locked(ret, ret + len))
 		note_mapping_locked(m, ret);
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
@@ -270,20 +276,9 @@ static long unmap_locked(gva start, gva end)
 {
 	gva at, stop;
 
-	for (at = start; (stop = vma_piece(&at, end)); at = stop) {
-		const struct vma *host = vma_next_locked(at);
-		long ret;
+	for (at = start; (stop = vma_piece_locked(&at, end)); at = stop) {
+		long ret = sys2(__NR_munmap, at, stop - at);
 
-		while (host && host->start < stop && host->kind != VMA_HOST)
-			host = vma_next_locked(host->end);
-		if (host && host->start < stop) {
-			if (host->start <= at) {
-				stop = MIN(stop, host->end);
-				continue;
-			}
-			stop = host->start;
-		}
-		ret = sys2(__NR_munmap, at, stop - at);
 		if (ret)
 			return ret;
 		vma_remove_locked(at, stop);
@@ -364,7 +359,7 @@ static long protect_locked(long nr, gva start, gva end, u64 prot, u64 asked_star
 	gva at = start;
 	long ret;
 
-	if (vma_reserved(start, end) || vma_host_locked(start, end))
+	if (is_pcls_locked(start, end))
 		return refuse(ENOMEM, "mprotect of pcl's own memory");
 	ret = host_protect(nr, stretched ? asked_start : start, end, prot, stretched, pkey);
 	if (!ret) {
@@ -474,7 +469,7 @@ long sys_brk(struct thread *t, const u64 *a)
 	gva new = a[0], old_page, new_page;
 	long ret;
 
-	vma_lock();
+	make_way_lock_free(ALIGN_UP(__atomic_load_n(&brk_area.end, __ATOMIC_RELAXED), PAGE_SIZE), new, false);
 	old_page = ALIGN_UP(brk_area.end, PAGE_SIZE);
 	new_page = ALIGN_UP(new, PAGE_SIZE);
 	if (new < brk_area.start || new > MM_HIGHEST)

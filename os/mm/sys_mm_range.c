@@ -6,6 +6,7 @@
 #include "dbt/dbt.h"
 #include "event/map.h"
 #include "os/mm/exec_memory.h"
+#include "os/mm/make_way.h"
 #include "os/mm/sys_mm.h"
 #include "os/mm/vma.h"
 #include "os/syscall.h"
@@ -175,7 +176,10 @@ static long remap_plain(const struct remap *r)
 
 	if (events < 0)
 		return -EINVAL;
-	vma_lock();
+	if (fixed)
+		make_way_lock(r->new, r->new + r->new_len);
+	else
+		make_way_lock_free(r->old + r->old_len, r->old + r->new_len, r->flags & MREMAP_MAYMOVE);
 	had_code =
 		vma_exec_locked(r->old, r->old + r->old_len) || (fixed && vma_exec_locked(r->new, r->new + r->new_len));
 	ret = remap_locked(r);
@@ -427,7 +431,10 @@ long sys_shmat(struct thread *t, const u64 *a)
 	if (ret)
 		return ret;
 	size = ALIGN_UP(ds.shm_segsz, PAGE_SIZE);
-	vma_lock();
+	if (flags & SHM_REMAP)
+		make_way_lock(a[1], a[1] + size);
+	else
+		make_way_lock_free(a[1], a[1] ? a[1] + size : 0, false);
 	at = vma_room_locked() ? shm_place_locked(a[1], size, flags, &ret) : 0;
 	if (at) {
 		had_code = vma_exec_locked(at, at + size);

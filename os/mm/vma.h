@@ -3,7 +3,7 @@
  *
  * One map per address space: threads and vfork children share it, fork copies it with the rest of the memory. It holds
  * the guest's mappings and, as VMA_HOST, the few things of the host in the guest's part of the address space that the
- * guest must neither see nor replace. pcl's own region and the code cache are not in it: see vma_reserved().
+ * guest must neither see nor replace, the code cache among them. pcl's own region is not in it: see vma_reserved().
  *
  * Rules:
  *  1. Under vma_lock(), in this order: the host's memory changes, the map changes, dbt_invalidate(). So what is
@@ -71,14 +71,15 @@ void vma_unlock(void);
 void vma_before_fork(void);
 void vma_after_fork(void);
 
-/* True if [start, end) touches pcl's own region or the code cache. */
+/* True if [start, end) touches pcl's own region. */
 bool vma_reserved(gva start, gva end);
 /*
- * Cuts [*at, end) at reserved memory: *at moves to the next piece that is the guest's, and its end is returned; 0:
- * none. For calls on ranges that treat pcl's memory as holes:  for (at = start; (stop = vma_piece(&at, end)); at =
- * stop)
+ * Cuts [*at, end) at reserved memory and VMA_HOST: *at moves to the next piece that is the guest's, and its end is
+ * returned; 0: none. For calls on ranges that treat pcl's memory as holes:
+ *
+ *	for (at = start; (stop = vma_piece_locked(&at, end)); at = stop)
  */
-gva vma_piece(gva *at, gva end);
+gva vma_piece_locked(gva *at, gva end);
 
 /* The mapping around addr: 0 or -EFAULT. Without lock, any context; VMA_HOST is no mapping. */
 int vma_lookup(gva addr, struct vma *out);
@@ -105,6 +106,8 @@ void vma_seal_locked(gva start, gva end);
 
 /* A free place of len bytes, aligned to `align` (a power of two, at least PAGE_SIZE); 0 if there is none. */
 gva vma_find_free_locked(enum vma_place place, u64 len, u64 align);
+/* The highest one in [low, high). */
+gva vma_find_between_locked(gva low, gva high, u64 len, u64 align);
 
 /* Host protection for guest protection: rule 3. */
 int vma_host_prot(int prot);

@@ -75,6 +75,11 @@ static gva find_downwards(gva low, gva high, u64 len, u64 align)
 	}
 }
 
+gva vma_find_between_locked(gva low, gva high, u64 len, u64 align)
+{
+	return low + len <= high ? find_downwards(low, high, len, align) : 0;
+}
+
 static gva find_at_top(u64 len, u64 align)
 {
 	bool plain = align == PAGE_SIZE;

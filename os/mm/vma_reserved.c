@@ -2,28 +2,24 @@
 #include "os/mm/vma.h"
 #include "rt/layout.h"
 
-static const struct {
-	gva start, end;
-} reserved[] = {
-	{LAYOUT_CACHE, LAYOUT_CACHE + LAYOUT_CACHE_SIZE},
-	{LAYOUT_BASE, LAYOUT_END},
-};
-
 bool vma_reserved(gva start, gva end)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(reserved); i++)
-		if (start < reserved[i].end && end > reserved[i].start)
-			return true;
-	return false;
+	return start < LAYOUT_END && end > LAYOUT_BASE;
 }
 
-gva vma_piece(gva *at, gva end)
+gva vma_piece_locked(gva *at, gva end)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(reserved); i++) {
-		if (*at >= reserved[i].start && *at < reserved[i].end)
-			*at = reserved[i].end;
-		if (*at < reserved[i].start && end > reserved[i].start)
-			end = reserved[i].start;
-	}
+	const struct vma *v;
+
+	if (*at >= LAYOUT_BASE && *at < LAYOUT_END)
+		*at = LAYOUT_END;
+	while ((v = vma_next_locked(*at)) && v->kind == VMA_HOST && v->start <= *at)
+		*at = v->end;
+	while (v && v->start < end && v->kind != VMA_HOST)
+		v = vma_next_locked(v->end);
+	if (v && v->start < end)
+		end = v->start;
+	if (*at < LAYOUT_BASE && end > LAYOUT_BASE)
+		end = LAYOUT_BASE;
 	return *at < end ? end : 0;
 }

@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include "dbt/dbt.h"
 #include "os/mm/vma.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
@@ -122,6 +123,7 @@ void warm_start(const struct cpu *cpu)
 	if (!wanted || !enabled())
 		return;
 	key.want = cpu_bank(cpu)->want & CPU_WANT_BY_DRIVERS;
+	dbt_half_place(0, &key.place[0], &key.place[1]);
 	warm_file_load(&key);
 	if (!dbt_warm_header())
 		return;

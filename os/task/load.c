@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include "cpu/cpu.h"
 #include "os/mm/elf.h"
+#include "os/mm/make_way.h"
 #include "os/session/process.h"
 #include "os/task/exec.h"
 #include "os/session/handover.h"
@@ -262,9 +263,8 @@ static void note_own_memory(const struct kernel_maps *m)
 static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 {
 	u64 reserve = stack_reserve() + STACK_RANDOM;
-	int ret;
+	int ret = vma_init();
 
-	ret = vma_init();
 	if (ret)
 		return ret;
 	read_kernel_maps(ld);
@@ -277,6 +277,7 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	randomize(ld);
 	vma_lock();
 	note_host_locked(&ld->maps);
+	make_way_init_locked();
 	vma_unlock();
 	return 0;
 }

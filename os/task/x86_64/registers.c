@@ -10,7 +10,7 @@ static const u8 user_reg[CPU_GPRS] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 
 
 void registers_show(u64 *regs, const struct cpu *cpu)
 {
-	bool in_cache = regs[USER_RIP] >= LAYOUT_CACHE && regs[USER_RIP] < LAYOUT_CACHE + LAYOUT_CACHE_SIZE;
+	bool in_cache = regs[USER_RIP] < LAYOUT_BASE; /* the guest's own pages are never executed */
 
 	regs[USER_RIP] = cpu->rip;
 	for (unsigned i = 0; i < ARRAY_SIZE(user_reg); i++)

@@ -246,20 +246,28 @@ static void test_many(void)
 
 static void test_reserved(void)
 {
+	const struct vma cache = {.start = LAYOUT_CACHE, .end = LAYOUT_LOW_END, .kind = VMA_HOST};
 	gva at = 0x20000000, end = 0x70000000;
 
-	expect(vma_reserved(LAYOUT_CACHE, LAYOUT_CACHE + 1));
-	expect(!vma_reserved(LAYOUT_CACHE - PAGE_SIZE, LAYOUT_CACHE));
-	expect(vma_reserved(0, ~0ul));
+	expect_long(vma_init(), 0);
+	vma_insert_locked(&cache);
+	occupy(0x28000000, 0x1000, 0);
+	expect(vma_reserved(0, ~0ul) && vma_reserved(LAYOUT_BASE, LAYOUT_BASE + 1));
 	expect(!vma_reserved(LAYOUT_END, LAYOUT_END + PAGE_SIZE));
-	expect_long(vma_piece(&at, end), LAYOUT_CACHE);
+	expect_long(vma_piece_locked(&at, end), LAYOUT_CACHE);
 	at = LAYOUT_CACHE;
-	expect_long(vma_piece(&at, end), end);
-	expect_long(at, LAYOUT_CACHE + LAYOUT_CACHE_SIZE);
+	expect_long(vma_piece_locked(&at, end), end);
+	expect_long(at, LAYOUT_LOW_END);
 	at = end;
-	expect_long(vma_piece(&at, end), 0);
+	expect_long(vma_piece_locked(&at, end), 0);
+	expect_long(vma_piece_locked(&at, LAYOUT_END), LAYOUT_BASE);
 	at = LAYOUT_BASE;
-	expect_long(vma_piece(&at, LAYOUT_END), 0);
+	expect_long(vma_piece_locked(&at, LAYOUT_END), 0);
+	/* What is placed near goes around it. */
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x18001000, PAGE_SIZE), LAYOUT_LOW_END);
+	expect_long(vma_find_between_locked(0x29000000, LAYOUT_NEAR_END, 0x1000, PAGE_SIZE), LAYOUT_NEAR_END - 0x1000);
+	expect_long(vma_find_between_locked(0x29000000, LAYOUT_LOW_END, 0x1000, PAGE_SIZE), LAYOUT_CACHE - 0x1000);
+	expect_long(vma_find_between_locked(0x29000000, LAYOUT_LOW_END, LAYOUT_CACHE, PAGE_SIZE), 0);
 }
 
 static void test_protection(void)
