@@ -127,6 +127,7 @@ struct code_page {
 	u32 next;	 /* in its hash chain */
 	u32 frags;	 /* first node of the list of fragments made from it */
 	bool protected_; /* pcl took PROT_WRITE away */
+	bool aliased;	 /* and from all other mappings of it */
 	/* writes cannot be noticed, or are too many: blocks compare their bytes each time they are entered */
 	bool checked;
 	u32 writes;	 /* write faults so far */

@@ -305,7 +305,7 @@ bool cache_has_room(void)
 	       reserve_ready(&of[OF_RECS], UP_TO(rec, cache.nrec + FRAG_MAX_RECS + MORE)) &&
 	       reserve_ready(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
 	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) &&
-	       reserve_ready(&cache.pages, UP_TO(page, cache.npage + 64));
+	       reserve_ready(&cache.pages, UP_TO(page, cache.npage + PAGES_MAX));
 }
 
 /* Records, of which there is room for by far the most. */

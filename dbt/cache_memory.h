@@ -18,6 +18,7 @@
 #define MAX_RECS (24u << 20)
 #define MAX_PAGES (1u << 20) /* of both: pages stay */
 #define MAX_NODES (2u << 20)
+#define PAGES_MAX 512u /* that one fragment, with what else is mapped of them, may be of */
 #define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */
 #define STUB_LATE 20u /* of one that an exit gets when it is unlinked */
 #define MORE 16u /* entries, exits and so on besides those of the fragment: of a look, of a landing */

@@ -188,9 +188,12 @@ struct dbt_mapping {
 	int prot;    /* PROT_* as the guest asked */
 	bool shared; /* MAP_SHARED: may change behind our back */
 	bool sealed; /* its protection cannot be changed */
+	bool own;    /* MAP_SHARED, but only this address space's mappings, which are aliases, can change it */
 };
 /* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
+/* Implemented by os/: the next address above `after` that is the same memory as addr, if that is .own; 0: none. */
+gva dbt_host_alias(gva addr, gva after);
 /*
  * Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held.
  */

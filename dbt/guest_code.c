@@ -8,12 +8,38 @@
 #include "rt/stress.h"
 #include "rt/sys.h"
 
+#define ALIASES_MAX 4u /* of a page, which others may write to */
+
 void guest_code_begin(struct guest_code *g)
 {
 	g->start = g->end = 0;
 	g->map_start = g->map_end = 0;
 	g->npages = 0;
 	g->checked = false;
+}
+
+/* The guest cannot write to the page; false: nor could that be had. */
+static bool protect(struct code_page *p)
+{
+	if (!p->protected_)
+		p->protected_ = !sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ);
+	return p->protected_;
+}
+
+/* The same at all other addresses of the page, which are registered. */
+static bool protect_aliases(struct code_page *p)
+{
+	struct dbt_mapping m;
+	u32 n = 0;
+
+	for (gva at = 0; !p->aliased && (at = dbt_host_alias(p->page, at));) {
+		if (at == p->page || dbt_host_mapping(at, &m) || !(m.prot & PROT_WRITE))
+			continue;
+		if (m.sealed || ++n > ALIASES_MAX || !protect(cache_page(at, true)))
+			return false;
+	}
+	p->aliased = true;
+	return true;
 }
 
 /* Whether the page may be executed; registers it. */
@@ -35,6 +61,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		g->map_writable = m.prot & PROT_WRITE;
 		g->map_shared = m.shared;
 		g->map_sealed = m.sealed;
+		g->map_own = m.own;
 	}
 	for (u32 i = g->npages; i-- > 0;)
 		if (g->pages[i] == page)
@@ -45,17 +72,15 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	}
 	p = cache_page(page, true);
 	/*
-	 * What is mapped shared may be written through another mapping or by another process; what is sealed cannot be
-	 * protected.
+	 * What is mapped shared may be written by another process, or at more addresses than can be protected; what is
+	 * sealed cannot be protected.
 	 */
-	if (g->map_shared || (g->map_sealed && g->map_writable) || p->writes >= CHECK_AFTER_WRITES ||
-	    stress(STRESS_CHECKED))
+	if ((g->map_shared && !(g->map_own && protect_aliases(p))) || (g->map_sealed && g->map_writable) ||
+	    p->writes >= CHECK_AFTER_WRITES || stress(STRESS_CHECKED))
+		p->checked = true;
+	if (g->map_writable && !p->checked && !protect(p))
 		p->checked = true;
 	g->checked |= p->checked;
-	if (g->map_writable && !p->protected_ && !p->checked) {
-		p->protected_ = true;
-		sys3(__NR_mprotect, page, PAGE_SIZE, PROT_READ);
-	}
 	check_slow(lock_held(RANK_DBT) && !(page % PAGE_SIZE));
 	g->pages[g->npages++] = page;
 	return true;

@@ -14,7 +14,7 @@
 struct guest_code {
 	u64 start, end;		   /* what bytes holds */
 	u64 map_start, map_end;	   /* executable guest memory known so far */
-	bool map_writable, map_shared, map_sealed;
+	bool map_writable, map_shared, map_sealed, map_own;
 	u8 bytes[CODE_WINDOW];
 	u64 pages[64];		   /* registered for this fragment */
 	u32 npages;

@@ -95,12 +95,26 @@ static void unprotect(struct code_page *p)
 		make_writable(p->page);
 }
 
+/* The page is written to at another address of it. */
+static void kill_aliases(u64 page)
+{
+	for (gva at = 0; (at = dbt_host_alias(page, at));) {
+		struct code_page *p = at == page ? NULL : cache_page(at, false);
+
+		if (!p)
+			continue;
+		p->writes += !!p->frags;
+		p->aliased = false;
+		kill_page(p);
+	}
+}
+
 /* What is mapped there from now on may be something else. */
 static void renew_page(struct code_page *p)
 {
 	kill_page(p);
 	unprotect(p);
-	p->checked = false;
+	p->checked = p->aliased = false;
 	p->writes = 0;
 }
 
@@ -136,7 +150,9 @@ bool dbt_write_fault(gva addr)
 	ours = p && dbt_host_mapping(addr, &m) == 0 && (m.prot & PROT_WRITE);
 	if (ours) {
 		p->writes++;
+		p->aliased = false;
 		kill_page(p);
+		kill_aliases(p->page);
 		unprotect(p);
 	}
 	cache_unlock();
@@ -154,7 +170,9 @@ bool dbt_unprotect_all(void)
 		if (!p->protected_)
 			continue;
 		any = true;
+		p->aliased = false;
 		kill_page(p);
+		kill_aliases(p->page);
 		unprotect(p);
 	}
 	cache_unlock();

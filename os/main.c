@@ -228,6 +228,7 @@ void main_run(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot set up signals", ret);
 	thread_use_slot(t, t->cpu->slot);
+	__atomic_store_n(&t->task->images, t->task->images + 1, __ATOMIC_RELEASE);
 	session_exec_done(t->task);
 	start_translator(t, kernel_sp);
 	load_program(t, kernel_sp, &loaded);

@@ -5,6 +5,7 @@
 #include "event/task.h"
 #include "isa/insn.h"
 #include "os/files/vfile.h"
+#include "os/mm/own_memory.h"
 #include "os/pin/pin.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
@@ -193,6 +194,8 @@ void syscall_dispatch(struct thread *t)
 		print_call(t, row, 0, true);
 	t->serving = 1;
 	t->trapped = 0;
+	if (unlikely(__atomic_load_n(&own_memory_watching, __ATOMIC_RELAXED)))
+		own_memory_call(t);
 	check(!(stress(STRESS_FAIL) && t->nr == __NR_exit_group));
 	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
 	    (row->formats[0] == 'f' || row->formats[0] == 'a'))

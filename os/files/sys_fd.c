@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include "event/files.h"
 #include "os/files/vfile.h"
+#include "os/mm/own_memory.h"
 #include "os/session/death.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -37,6 +38,8 @@ long sys_close(struct thread *t, const u64 *a)
 	genuine_forget((u32)a[0]);
 	ret = syscall_pass(t, a);
 	genuine_forget((u32)a[0]); /* another thread may have asked between */
+	if (!ret)
+		own_memory_closed((s32)a[0]);
 	return ret;
 }
 

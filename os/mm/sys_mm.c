@@ -12,6 +12,7 @@
 #include "dbt/dbt.h"
 #include "os/mm/exec_memory.h"
 #include "os/mm/make_way.h"
+#include "os/mm/own_memory.h"
 #include "os/mm/sys_mm.h"
 #include "os/mm/vma.h"
 #include "os/mm/warm.h"
@@ -48,7 +49,10 @@ int dbt_host_mapping(gva addr, struct dbt_mapping *out)
 
 	if (vma_lookup(addr, &vma))
 		return -EFAULT;
-	*out = (struct dbt_mapping){vma.start, vma.end, vma.prot, vma.flags & VMA_SHARED, vma.flags & VMA_SEALED};
+	*out = (struct dbt_mapping){.start = vma.start, .end = vma.end, .prot = (int)vma.prot};
+	out->shared = vma.flags & VMA_SHARED;
+	out->sealed = vma.flags & VMA_SEALED;
+	out->own = own_memory_is(vma.memory);
 	return 0;
 }
 
@@ -140,6 +144,7 @@ static void note_mapping_locked(const struct mm_map *m, gva start)
 		vma.offset = m->offset;
 		vma.id = vma_new_id_locked();
 	}
+	vma.memory = own_memory_number_locked(m->prot, m->flags, m->fd);
 	vma_insert_locked(&vma);
 }
 
@@ -212,6 +217,8 @@ static long map_and_note(const struct mm_map *m, u64 len)
 		note_mapping_locked(m, ret);
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
+	if (!sys_is_error(ret))
+		own_memory_changed_locked(ret, ret + len);
 	if (known && !sys_is_error(ret))
 		warm_mapped_locked(ret, ret + len, (u64)m->offset, &file);
 	vma_unlock();
@@ -405,6 +412,7 @@ static long protect(struct thread *t, long nr, const u64 *a, u64 pkey)
 	/* Read-only code that stays so has not changed. */
 	if (had_code && (!(prot & PROT_EXEC) || (prot & PROT_WRITE)))
 		dbt_invalidate(start, end);
+	own_memory_changed_locked(start, end);
 	vma_unlock();
 	if (ret)
 		return ret;

@@ -7,6 +7,7 @@
 #include "event/map.h"
 #include "os/mm/exec_memory.h"
 #include "os/mm/make_way.h"
+#include "os/mm/own_memory.h"
 #include "os/mm/sys_mm.h"
 #include "os/mm/vma.h"
 #include "os/syscall.h"
@@ -76,7 +77,7 @@ static void restore_protection_locked(gva start, gva end)
 	const struct vma *v;
 
 	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
-		if (v->prot & PROT_EXEC)
+		if ((v->prot & PROT_EXEC) || v->memory)
 			sys3(__NR_mprotect, MAX(v->start, start), MIN(v->end, end) - MAX(v->start, start),
 			     vma_host_prot(v->prot));
 }
@@ -180,14 +181,16 @@ static long remap_plain(const struct remap *r)
 		make_way_lock(r->new, r->new + r->new_len);
 	else
 		make_way_lock_free(r->old + r->old_len, r->old + r->new_len, r->flags & MREMAP_MAYMOVE);
-	had_code =
-		vma_exec_locked(r->old, r->old + r->old_len) || (fixed && vma_exec_locked(r->new, r->new + r->new_len));
+	had_code = vma_exec_locked(r->old, r->old + MAX(r->old_len, 1ul)) ||
+		   (fixed && vma_exec_locked(r->new, r->new + r->new_len));
 	ret = remap_locked(r);
 	if (had_code && !sys_is_error(ret)) {
 		dbt_invalidate(r->old, r->old + r->old_len);
 		dbt_invalidate(ret, ret + r->new_len);
 		restore_protection_locked(ret, ret + r->new_len);
 	}
+	if (!sys_is_error(ret))
+		own_memory_changed_locked(ret, ret + r->new_len);
 	vma_unlock();
 	if (events)
 		perf_unmap_end(r->new, r->new + r->new_len, !sys_is_error(ret));
@@ -331,8 +334,12 @@ long sys_madvise(struct thread *t, const u64 *a)
 	if (forbidden)
 		return refuse(ENOMEM, "madvise of pcl's own memory");
 	ret = syscall_pass(t, a);
-	if (had_code)
+	if (had_code) {
 		dbt_invalidate(start, end);
+		vma_lock();
+		own_memory_changed_locked(start, end);
+		vma_unlock();
+	}
 	return ret;
 }
 
@@ -391,6 +398,7 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 			vma.offset = a[3] * PAGE_SIZE;
 			had_code = vma.prot & PROT_EXEC;
 			vma_insert_locked(&vma);
+			own_memory_changed_locked(start, end);
 		}
 	}
 	if (had_code)

@@ -133,6 +133,27 @@ int vma_lookup(gva addr, struct vma *out)
 	return addr >= out->start && out->kind != VMA_HOST ? 0 : -EFAULT;
 }
 
+gva vma_alias(const struct vma *vma, gva addr, gva after)
+{
+	u64 offset = vma->offset + (addr - vma->start);
+	gva found;
+	u32 seq;
+
+	do {
+		seq = __atomic_load_n(&vma_map.seq, __ATOMIC_ACQUIRE);
+		found = 0;
+		for (struct vma_pos p = vma_above(after); !(seq & 1) && !vma_at_end(p) && !found; p = vma_next(p)) {
+			struct vma v = *vma_entry_at(p);
+
+			if (v.memory == vma->memory && offset >= v.offset && offset - v.offset < v.end - v.start &&
+			    v.start + (offset - v.offset) > after)
+				found = v.start + (offset - v.offset);
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while ((seq & 1) || __atomic_load_n(&vma_map.seq, __ATOMIC_RELAXED) != seq);
+	return found;
+}
+
 bool clock_vdso_is_at(u64 base)
 {
 	struct vma vma;
@@ -180,7 +201,7 @@ bool vma_covered_locked(gva start, gva end)
 bool vma_exec_locked(gva start, gva end)
 {
 	for (struct vma_pos p = vma_above(start); !vma_at_end(p) && vma_entry_at(p)->start < end; p = vma_next(p))
-		if (vma_entry_at(p)->prot & PROT_EXEC)
+		if ((vma_entry_at(p)->prot & PROT_EXEC) || vma_entry_at(p)->memory)
 			return true;
 	return false;
 }
@@ -333,9 +354,9 @@ static bool mergeable(const struct vma *a, const struct vma *b)
 {
 	if (a->end != b->start || a->prot != b->prot || a->flags != b->flags || a->kind != b->kind)
 		return false;
-	if (a->kind == VMA_SHM || a->kind == VMA_EVENT || (a->flags & VMA_GROWSDOWN))
+	if (a->kind == VMA_SHM || a->kind == VMA_EVENT || (a->flags & VMA_GROWSDOWN) || a->memory != b->memory)
 		return false;
-	if (!(a->flags & VMA_FILE))
+	if (!(a->flags & VMA_FILE) && !a->memory)
 		return true;
 	return a->id == b->id && a->offset + (a->end - a->start) == b->offset;
 }

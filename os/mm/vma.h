@@ -44,7 +44,8 @@ struct vma {
 	gva start, end;
 	u32 prot;   /* PROT_* as the guest asked */
 	u32 flags;  /* VMA_* */
-	u32 kind;   /* enum vma_kind */
+	u16 kind;   /* enum vma_kind */
+	u16 memory; /* see os/mm/own_memory.h; 0: others may write to it. At `offset` of it */
 	u64 offset; /* file offset of start, in bytes */
 	u64 id;	    /* of files: vma_new_id_locked() of the call that mapped it, so only pieces of one mapping join */
 };
@@ -84,11 +85,17 @@ gva vma_piece_locked(gva *at, gva end);
 /* The mapping around addr: 0 or -EFAULT. Without lock, any context; VMA_HOST is no mapping. */
 int vma_lookup(gva addr, struct vma *out);
 
+/*
+ * The next address above `after` where the memory is mapped, too, that vma, which has a number of own memory, has at
+ * addr; 0: there is none. As vma_lookup().
+ */
+gva vma_alias(const struct vma *vma, gva addr, gva after);
+
 /* The first mapping that ends above addr, NULL if there is none. Valid until the map changes. */
 const struct vma *vma_next_locked(gva addr);
 bool vma_free_locked(gva start, gva end);    /* nothing there, VMA_HOST and reserved memory included */
 bool vma_covered_locked(gva start, gva end); /* the guest has mapped all of it */
-bool vma_exec_locked(gva start, gva end);    /* code may have been translated from it */
+bool vma_exec_locked(gva start, gva end);    /* code may have been translated from it, or from the same memory */
 bool vma_host_locked(gva start, gva end);    /* VMA_HOST in it */
 
 /* A number that no mapping has had. */

@@ -74,6 +74,7 @@ struct task {
 	u64 migrations_at_exit;			    /* [owner] */
 	/* the thread group that the new image will find itself in; 0: no execve under way [owner] */
 	s32 exec_tgid;
+	u32 images;	     /* programs that it has executed [owner] */
 	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
 } __attribute__((aligned(4096)));
 
@@ -154,6 +155,7 @@ struct session_cpus {
 
 struct arena {
 	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
+	u32 memory_spread; /* memory that was lent has come to others, see os/mm/own_memory.h; atomic, by everyone */
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
 	u32 images_missed[ARENA_IMAGES];  /* see warm_wants_save(); atomic, by everyone */
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */

@@ -17,6 +17,7 @@
 #include "event/files.h"
 #include "event/task.h"
 #include "os/loop.h"
+#include "os/mm/own_memory.h"
 #include "os/mm/vma.h"
 #include "os/pin/pin.h"
 #include "os/session/pidns.h"
@@ -293,6 +294,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	perf_before_fork();
 	lock_acquire(&t->sighand->lock);
 	vma_before_fork();
+	own_memory_lend_locked(task);
 	dbt_before_fork();
 	lock_acquire(&t->proc->threads_lock);
 	ret = call_fork(rq);
@@ -300,6 +302,10 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 		take_copy(t, task, rq);
 	lock_release(&t->proc->threads_lock);
 	dbt_after_fork(ret == 0);
+	if (ret == 0)
+		own_memory_borrowed_locked();
+	else if (ret < 0)
+		own_memory_lent_to_none_locked();
 	vma_after_fork();
 	lock_release(&t->sighand->lock);
 	perf_after_fork();
@@ -339,6 +345,8 @@ static long clone_any(struct thread *t, struct request *rq)
 		return SYSCALL_AGAIN;
 	}
 	rq->seed = pin_new_task(t);
+	if (!(rq->args.flags & CLONE_THREAD))
+		own_memory_shared();
 	task = make_task(t, rq, &ret);
 	if (task) {
 		generation = task->generation;

@@ -13,6 +13,9 @@ int main(void)
 		return 1;
 	write_at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
 	run_at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, memfd, 0);
+#ifdef CLOSED
+	close(memfd);
+#endif
 	if (run_at == MAP_FAILED)
 		return 77;
 	region_begin(fd, 1);

@@ -21,6 +21,11 @@
 static struct cpu *cpu;
 static u8 *guest_stack;
 
+gva dbt_host_alias(gva addr, gva after)
+{
+	return 0;
+}
+
 int dbt_host_mapping(gva addr, struct dbt_mapping *out)
 {
 	if (addr < CODE || addr >= CODE + CODE_SIZE)

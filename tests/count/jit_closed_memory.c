@@ -1,0 +1,2 @@
+#define CLOSED
+#include "tests/count/jit_two_mappings.c"
