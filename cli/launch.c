@@ -299,6 +299,19 @@ int launch_session(const struct options *options)
 	return 0;
 }
 
+/* For refusals_last_word(). */
+static void name_first_member(void)
+{
+	struct refusals *all = &arena()->refusals;
+	struct stat st;
+
+	all->first = (s32)getpid();
+	if (fstat(STDERR_FILENO, &st))
+		return;
+	all->error_device = st.st_dev;
+	all->error_inode = st.st_ino;
+}
+
 /* The slot that is handed over to the runtime. */
 static void fill_slot(struct task *t, const char *path)
 {
@@ -372,6 +385,7 @@ int launch_guest(const struct program *program, char **argv)
 	if (!argv)
 		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
+	name_first_member();
 	syscall(SYS_execveat, config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/find.h"
@@ -91,6 +92,7 @@ static int as_guest(const struct command *command, const struct options *options
 		return LAUNCH_FAILED;
 	if (stay_if_asked(options))
 		return LAUNCH_FAILED;
+	arena()->refusals.speaker = (s32)getpid();
 	return launch_guest(&self, argv);
 }
 

@@ -46,6 +46,19 @@ static void print_row(const struct refusals_row *r)
 	fputc('\n', out);
 }
 
+/* Who asked for kernel mode only. */
+static void print_tools(const struct refusals *all)
+{
+	for (size_t i = 0; i < REFUSALS_TOOLS; i++) {
+		if (__atomic_load_n(&all->tool[i].state, __ATOMIC_RELAXED) != REFUSALS_KERNEL)
+			continue;
+		fprintf(out, "pcl: ");
+		print_text(all->tool[i].comm, sizeof(all->tool[i].comm));
+		fprintf(out, " asked in vain to count kernel mode too, and not again for user mode only (:u); "
+			     "pcl --paranoid=1 grants it, by counts of user mode\n");
+	}
+}
+
 /* The most frequent first. */
 static int by_count(const void *a, const void *b)
 {
@@ -62,16 +75,13 @@ void why_print(void)
 	const struct refusals *all = &arena()->refusals;
 	u64 sum = all->others;
 	size_t n = 0;
-	bool kernel = false;
 
 	for (size_t i = 0; i < REFUSALS; i++)
 		if (__atomic_load_n(&all->row[i].count, __ATOMIC_RELAXED))
 			row[n++] = all->row[i];
 	qsort(row, n, sizeof(*row), by_count);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		sum += row[i].count;
-		kernel |= memmem(row[i].why, sizeof(row[i].why), "exclude_kernel", strlen("exclude_kernel")) != NULL;
-	}
 	if (!sum)
 		fprintf(out, "pcl: nothing was refused\n");
 	else
@@ -80,8 +90,6 @@ void why_print(void)
 		print_row(&row[i]);
 	if (all->others)
 		fprintf(out, "%8lu  others\n", all->others);
-	if (kernel)
-		fprintf(out, "pcl: who asks for kernel mode and does not ask again for user mode only (:u) is served "
-			     "with --paranoid=1, by counts of user mode\n");
+	print_tools(all);
 	fflush(out);
 }

@@ -206,7 +206,7 @@ void syscall_dispatch(struct thread *t)
 	noted->ret = ret;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
-	if (unlikely(the_process.config.why) && ret < 0 && t->refusal.why)
+	if (unlikely(ret < 0 && t->refusal.why))
 		refusals_add(t, ret);
 	if (ret == SYSCALL_AGAIN) {
 		perf_call_exit(t, ret);

@@ -19,6 +19,7 @@
 #include "os/files/vfile.h"
 #include "os/session/apart.h"
 #include "os/session/process.h"
+#include "os/session/refusals.h"
 #include "os/session/scratch.h"
 #include "os/session/session.h"
 #include "os/syscall.h"
@@ -103,6 +104,8 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 	if (!ret) {
 		stat_inc(events_opened);
 		genuine_note((u64)fd);
+		if (rq.attr.exclude_kernel)
+			refusals_asked_again(t);
 		return fd;
 	}
 	sys1(__NR_close, fd);

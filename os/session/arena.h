@@ -166,7 +166,6 @@ struct arena {
 	u32 tasks_high;		  /* slots ever used + 1 */
 	u32 tasks_free;		  /* the first free slot, 0: those from tasks_high on; derived */
 	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
-	s32 launcher_pid;
 	u32 pid_namespace;	  /* inode number of the launcher's */
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
 	struct pin_end pin_ends[PIN_PIDS];

@@ -1,9 +1,14 @@
 /* See refusals.h. */
+#include <asm/errno.h>
+#include <asm/stat.h>
 #include "os/session/arena.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
 #include "os/session/thread.h"
+#include "rt/fmt.h"
+#include "rt/log.h"
 #include "rt/string.h"
+#include "rt/sys.h"
 
 #define FNV_START 0xcbf29ce484222325ul
 #define FNV_PRIME 0x100000001b3ul
@@ -30,7 +35,7 @@ static void copy_text(char *to, const char *from, size_t size)
 	to[n] = 0;
 }
 
-void refusals_add(struct thread *t, long ret)
+static void add_row(struct thread *t, long ret)
 {
 	struct refusals *all = &arena()->refusals;
 	struct refusals_row new = {.nr = (u32)t->nr, .err = (s32)-ret};
@@ -50,4 +55,108 @@ void refusals_add(struct thread *t, long ret)
 		return;
 	}
 	__atomic_fetch_add(&all->others, 1, __ATOMIC_RELAXED);
+}
+
+/* The row of t's program; if there is none yet and `make`, a free one. NULL: none. */
+static struct refusals_tool *tool_of(const struct thread *t, bool make)
+{
+	struct refusals *all = &arena()->refusals;
+
+	for (u32 i = 0; i < REFUSALS_TOOLS; i++) {
+		struct refusals_tool *r = &all->tool[i];
+		u32 state = REFUSALS_FREE;
+
+		if (__atomic_load_n(&r->state, __ATOMIC_RELAXED) && !strncmp(r->comm, t->task->comm, sizeof(r->comm)))
+			return r;
+		if (make && __atomic_compare_exchange_n(&r->state, &state, REFUSALS_KERNEL, false, __ATOMIC_RELAXED,
+							__ATOMIC_RELAXED)) {
+			copy_text(r->comm, t->task->comm, sizeof(r->comm));
+			return r;
+		}
+	}
+	return NULL;
+}
+
+void refusals_asked_again(const struct thread *t)
+{
+	struct refusals_tool *r = tool_of(t, false);
+
+	if (r)
+		__atomic_store_n(&r->state, REFUSALS_AGAIN, __ATOMIC_RELAXED);
+}
+
+static void note_kernel(const struct thread *t)
+{
+	struct refusals_tool *r = tool_of(t, true);
+
+	if (r)
+		__atomic_store_n(&r->state, REFUSALS_KERNEL, __ATOMIC_RELAXED);
+}
+
+void refusals_add(struct thread *t, long ret)
+{
+	struct refusals *all = &arena()->refusals;
+
+	if (t->nr == __NR_perf_event_open && ret == -ENOENT) /* nobody looks for the event before modes are checked */
+		refusals_asked_again(t);
+	if (t->nr == __NR_perf_event_open && ret == -EACCES && strstr(t->refusal.why, "exclude_kernel"))
+		note_kernel(t);
+	else if ((t->nr == __NR_perf_event_open || t->nr == __NR_ptrace) && t->task->pid != all->speaker)
+		__atomic_fetch_add(&all->told, 1, __ATOMIC_RELAXED);
+	if (the_process.config.why)
+		add_row(t, ret);
+}
+
+static bool is_its_standard_error(const struct refusals *all)
+{
+	struct stat st;
+
+	return all->error_inode && !sys2(__NR_fstat, 2, &st) && st.st_dev == all->error_device &&
+	       st.st_ino == all->error_inode;
+}
+
+/* Their names, as many as there are room for. Returns the new end. */
+static size_t add_names(char *line, size_t size, size_t at)
+{
+	const struct refusals *all = &arena()->refusals;
+	size_t start = at;
+
+	for (u32 i = 0; i < REFUSALS_TOOLS; i++) {
+		char name[sizeof(all->tool[i].comm)];
+
+		if (__atomic_load_n(&all->tool[i].state, __ATOMIC_RELAXED) != REFUSALS_KERNEL)
+			continue;
+		copy_text(name, all->tool[i].comm, sizeof(name));
+		for (char *c = name; *c; c++)
+			*c = *c < ' ' || *c > '~' ? '?' : *c;
+		at = rt_append(line, size, at, "%s%s", at > start ? ", " : "", name);
+	}
+	return at;
+}
+
+void refusals_last_word(const struct thread *t, s32 status)
+{
+	static const char begin[] = "pcl: ";
+	const struct refusals *all = &arena()->refusals;
+	const struct session_config *c = &the_process.config;
+	char line[512];
+	size_t at;
+
+	if (likely(t->task->pid != all->first) || c->why || c->strace || t->strict ||
+	    __atomic_load_n(&c->filtered, __ATOMIC_RELAXED) || !is_its_standard_error(all))
+		return;
+	at = rt_append(line, sizeof(line), 0, begin);
+	at = add_names(line, sizeof(line), at);
+	if (at > sizeof(begin) - 1) {
+		at = rt_append(line, sizeof(line), at,
+			       " asked in vain to count kernel mode too, and not again for user mode only (:u); "
+			       "pcl --paranoid=1 grants it, by counts of user mode\n");
+		log_write(line, at);
+	}
+	if (status & 0xff && all->told) {
+		at = rt_append(line, sizeof(line), 0,
+			       "pcl: perf_event_open or ptrace was refused, times: %u; pcl --why PROGRAM says why\n",
+			       all->told);
+		log_write(line, at);
+	}
 }

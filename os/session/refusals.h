@@ -1,16 +1,17 @@
 /*
- * What pcl has refused to the session's members, each kind once, with a count and the reason: for pcl --why, which
- * prints it when the session's first member has ended. Written without locks and outside of sections: a member that is
- * killed while it adds one leaves at worst a row without all of its text. Counts are for people, and any member may
- * have written anything there.
+ * What pcl has refused to the session's members: each kind once, with a count and the reason, for pcl --why, which
+ * prints it when the session's first member has ended; and without --why as much as one or two lines need, which that
+ * member prints when it ends. Written without locks and outside of sections: a member that is killed while it adds one
+ * leaves at worst a row without all of its text. Counts are for people, and any member may have written anything there.
  */
 #ifndef OS_REFUSALS_H
 #define OS_REFUSALS_H
 
 #include "abi/types.h"
 
-#define REFUSALS      512 /* rows; further kinds are only counted */
-#define REFUSALS_TEXT 184
+#define REFUSALS       512 /* rows; further kinds are only counted */
+#define REFUSALS_TEXT  184
+#define REFUSALS_TOOLS 8
 
 struct refusals_row {
 	u64 key; /* 0: free. Of the four that follow, but for the count; set once, by who takes the row */
@@ -21,14 +22,42 @@ struct refusals_row {
 	char why[REFUSALS_TEXT];
 };
 
+/* Who was refused an event because it asked for kernel mode, by name: the threads and processes of a tool are one. */
+struct refusals_tool {
+	u32 state; /* enum refusals_asked */
+	char comm[16];
+};
+
+enum refusals_asked {
+	REFUSALS_FREE,
+	REFUSALS_KERNEL, /* it has not opened an event with exclude_kernel since */
+	REFUSALS_AGAIN,	 /* it has */
+};
+
 struct refusals {
 	u64 others; /* refusals of kinds that found no row */
+	/* The session's first member, and the file that is its standard error; inode 0: none [launcher] */
+	s32 first;
+	u64 error_device, error_inode;
+	s32 speaker; /* a command of pcl, which says itself what it was refused; 0: none [launcher] */
+	u32 told;    /* refusals of perf_event_open and ptrace, but those of kernel mode and the speaker's */
+	struct refusals_tool tool[REFUSALS_TOOLS];
 	struct refusals_row row[REFUSALS];
 };
 
 struct thread;
 
-/* Adds the refusal of the system call that t has just been served. */
+/* Notes the refusal of the system call that t has just been served. */
 void refusals_add(struct thread *t, long ret);
+
+/* t has opened an event with exclude_kernel. */
+void refusals_asked_again(const struct thread *t);
+
+/*
+ * The process of t ends. If it is the session's first one, and its standard error is still the file that it was, says
+ * in a line who asked for kernel mode only, and if the status is not 0, that there were refusals. Signals are blocked,
+ * SIGPIPE too.
+ */
+void refusals_last_word(const struct thread *t, s32 status);
 
 #endif

@@ -6,6 +6,7 @@
 #include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/process.h"
+#include "os/session/refusals.h"
 #include "os/session/session.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
@@ -44,6 +45,7 @@ long sys_exit_group(struct thread *t, const u64 *a)
 	bool save;
 
 	signal_end_begins(t);
+	refusals_last_word(t, (s32)a[0]);
 	group_quiesce(t);
 	save = warm_wants_save() && group_stop(t);
 	if (event_space->opened || save)

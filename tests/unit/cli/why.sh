@@ -23,7 +23,7 @@ END
 [ ! -s out ] && [ ! -s err ] || fail "said: $(cat out err)"
 grep -q '^ *7  python3: ptrace: EPERM: .*not supported' file || { fail "ptrace"; cat file; }
 grep -q '^ *2  python3: perf_event_open: EACCES: .*exclude_kernel' file || { fail "perf_event_open"; cat file; }
-grep -q '^pcl: .*--paranoid=1' file || { fail "no word of --paranoid"; cat file; }
+grep -q '^pcl: python3 asked .*--paranoid=1' file || { fail "no word of --paranoid"; cat file; }
 head -n 1 file | grep -qE '^pcl: refused, (9|[1-9][0-9]+) in all' || { fail "the sum"; cat file; }
 [ "$("$PCL" --why=file --paranoid=1 python3 ask.py 1)" = opened ] || fail "--paranoid=1 does not help"
 grep -q paranoid file && { fail "a word of --paranoid"; cat file; }
@@ -34,8 +34,51 @@ import ctypes, os
 ctypes.CDLL(None).ptrace(16, 1, 0, 0)
 os.kill(os.getpid(), 9)"; :' 2>/dev/null
 grep -q '^ *1  python3: ptrace: EPERM' file || { fail "a killed member"; cat file; }
-"$PCL" python3 ask.py 1 >out 2>err
-[ ! -s out ] && [ ! -s err ] || fail "without --why: $(cat out err)"
+
+# Without --why: a line names who asked for kernel mode only, and if the session fails, one says that there is --why.
+cat >opens.py <<'END'
+import ctypes, sys
+libc = ctypes.CDLL(None)
+def opens(config, flags, pid=0):
+    attr = bytearray(128)
+    attr[4], attr[8], attr[40] = 128, config, flags
+    return libc.syscall(298, (ctypes.c_char * 128).from_buffer(attr), pid, -1, -1, 0) >= 0
+KERNEL, USER, INSTRUCTIONS, CACHE_MISSES = 0, 32, 1, 3
+END
+script() { printf 'from opens import *\n%s\n' "$2" >"$1.py"; }
+script kernel 'assert not opens(INSTRUCTIONS, KERNEL)'
+script again 'assert not opens(INSTRUCTIONS, KERNEL) and opens(INSTRUCTIONS, USER)'
+script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
+script traces 'assert libc.ptrace(16, 1, 0, 0) < 0; sys.exit(7)'
+script outside 'assert not opens(INSTRUCTIONS, USER, int(sys.argv[1]))'
+kernel='^pcl: python3 asked in vain to count kernel mode too, .*pcl --paranoid=1 grants it, by counts of user mode$'
+why='^pcl: perf_event_open or ptrace was refused, times: 1; pcl --why PROGRAM says why$'
+# says WANTED-STATUS [PATTERN...]: what the last try() wrote to standard error, a line each, and nothing else.
+says()
+{
+	[ $status = "$1" ] || fail "$tried: status $status, not $1"
+	shift
+	[ "$(wc -l <err)" = $# ] || { fail "$tried: $# lines wanted:"; cat err; }
+	for pattern; do grep -qE "$pattern" err || { fail "$tried does not say $pattern:"; cat err; }; done
+}
+try() { tried=$*; "$PCL" "$@" >out 2>err; status=$?; [ ! -s out ] || fail "$*: $(cat out)"; }
+try python3 kernel.py; says 0 "$kernel"
+try sh -c 'python3 kernel.py; exit 5'; says 5 "$kernel"
+try sh -c 'exit 5'; says 5
+try sh -c 'python3 again.py; exit 5'; says 5
+try python3 again_in_vain.py; says 0
+try sh -c 'python3 again_in_vain.py; exit 5'; says 5 "$why"
+try python3 traces.py; says 7 "$why"
+try --why=file sh -c 'python3 traces.py'; says 7
+try sh -c 'exec 2>other; python3 kernel.py; python3 traces.py'; says 7 # another file has become standard error
+[ ! -s other ] || fail "another file: $(cat other)"
+(sleep 0.3; "$PCL" python3 kernel.py; echo $? >status) 2>&1 | : # nobody reads it
+[ "$(cat status)" = 0 ] || fail "standard error is a broken pipe: status $(cat status)"
+try count -e cache-misses true; says 125 '^pcl: cache-misses is not supported: ' # pcl's commands speak for themselves
+sleep 30 & # a process of another session
+try --why=file python3 outside.py $!; says 0
+kill $!
+grep -q '^ *1  python3: perf_event_open: ESRCH: no task of the session has this pid$' file || { fail "outside"; cat file; }
 "$PCL" --why=/no/such/file true 2>err
 [ $? = 125 ] && grep -q '^pcl: /no/such/file: ' err || fail "a file that cannot be written"
 exit $failed
