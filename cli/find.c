@@ -15,8 +15,7 @@
 #include <unistd.h>
 #include "cli/find.h"
 
-#define DEFAULT_PATH "/bin:/usr/bin" /* of glibc's execvp when PATH is not set */
-#define NOT_FOUND 127
+#define DEFAULT_PATH   "/bin:/usr/bin" /* of glibc's execvp when PATH is not set */
 #define NOT_EXECUTABLE 126
 
 static bool is_directory(const char *path)
@@ -51,7 +50,7 @@ int find_report(const char *path, int err)
 
 	if (err == ENOENT && !stat(path, &st)) {
 		fprintf(stderr, "pcl: %s: cannot execute: required file not found\n", path);
-		return NOT_FOUND;
+		return FIND_NOT_FOUND;
 	}
 	if (err == ENOEXEC && is_32_bit(path))
 		fprintf(stderr, "pcl: %s: cannot execute binary file: pcl runs no 32-bit programs\n", path);
@@ -61,7 +60,7 @@ int find_report(const char *path, int err)
 		fprintf(stderr, "pcl: %s: Is a directory\n", path);
 	else
 		fprintf(stderr, "pcl: %s: %s\n", path, strerror(err));
-	return err == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	return err == ENOENT ? FIND_NOT_FOUND : NOT_EXECUTABLE;
 }
 
 /* The error that execve would give for what the file is, 0 if none is known. */
@@ -183,7 +182,7 @@ int find_program(const char *name, struct program *out)
 	if (*denied)
 		return find_report(denied, EACCES);
 	fprintf(stderr, "pcl: %s: command not found\n", name);
-	return NOT_FOUND;
+	return FIND_NOT_FOUND;
 }
 
 /* Where there is no /proc, as it was executed; what a relative name is relative to is known only here. */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include "abi/types.h"
 
+#define FIND_NOT_FOUND 127 /* exit status: there is no such program */
+
 struct program {
 	char path[4096]; /* as execve would get it */
 	bool by_shell;	 /* a text without #!: as execvp does, /bin/sh path args is run instead */

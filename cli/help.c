@@ -9,7 +9,7 @@ static void print_rows(const struct option_table *t)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct option_row *o = &t->rows[i];
-		char left[40];
+		char left[80];
 
 		if (o->letter)
 			snprintf(left, sizeof(left), "-%c, --%s%s", o->letter, o->name, o->argument);
@@ -36,6 +36,18 @@ int help_print(void)
 			printf("\noptions of pcl %s:\n", commands[i].name);
 			print_rows(commands[i].table);
 		}
+	return fflush(stdout) ? LAUNCH_FAILED : 0;
+}
+
+int help_command(const struct command *c)
+{
+	printf("usage: pcl [options] %s%s%s\n\npcl %s %s.\n", c->name, *c->arguments ? " " : "", c->arguments, c->name,
+	       c->help);
+	if (c->table) {
+		printf("\noptions:\n");
+		print_rows(c->table);
+	}
+	printf("\nThe options of pcl itself stand in front of the command: pcl --help\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }
 

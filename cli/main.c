@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "cli/launch.h"
 #include "cli/manual.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/pin.h"
 #include "cli/processor.h"
@@ -59,11 +60,24 @@ static int stay_if_asked(const struct options *o)
 	return o->stats || o->why ? stay_as_parent(at_end) : 0;
 }
 
+/* After the message that there is no program of this name. */
+static void name_nearest_command(const char *word)
+{
+	struct nearest nearest = {.word = word};
+
+	for (size_t i = 0; i < commands_nr; i++)
+		nearest_try(&nearest, commands[i].name);
+	if (nearest.best)
+		fprintf(stderr, "pcl: is pcl %s meant?\n", nearest.best);
+}
+
 static int run(const struct options *options, char **argv)
 {
 	struct program program;
 	int status = find_program(argv[0], &program);
 
+	if (status == FIND_NOT_FOUND)
+		name_nearest_command(argv[0]);
 	if (status)
 		return status;
 	status = launch_session(options);
@@ -136,6 +150,8 @@ int main(int argc, char **argv)
 		command = find_command(argv[first]);
 	if (!command)
 		return run(&options, argv + first);
+	if (first + 1 < argc && (!strcmp(argv[first + 1], "--help") || !strcmp(argv[first + 1], "-h")))
+		return help_command(command);
 	if (command->run == flame_main)
 		options.call_stacks = 1;
 	if (command->is_client)

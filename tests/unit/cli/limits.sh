@@ -8,9 +8,10 @@ if ! { (ulimit -v 4000000 && "$PCL" --version); } >/dev/null 2>&1; then
 	echo "a sanitizer of the command reserves more than any limit"
 	exit 77
 fi
-if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then
-	echo "this user may raise hard limits"
-	exit 77
+if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then # this user may raise hard limits: as another
+	[ "$(id -u)" = 0 ] && [ -z "${AGAIN:-}" ] || { echo "this user may raise hard limits"; exit 77; }
+	chmod 755 . && cp "$(readlink -f "$PCL")" "$(dirname "$(readlink -f "$PCL")")/pclrt" "$BUILD/tests/restricted/restrict" "$0" . && chmod a+rx -- *
+	AGAIN=1 PCL=$PWD/pcl exec ./restrict bash ./limits.sh
 fi
 for option in -v -d; do
 	line=$(try $option 300000)

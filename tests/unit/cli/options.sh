@@ -46,6 +46,16 @@ done
 [ "$("$PCL" --stress=restart,full,poll,checked echo --stress=fail)" = --stress=fail ] || fail "--stress with several words: $?"
 
 "$PCL" --help >help || fail "--help: status $?"
+for command in count check flame doctor list; do
+	for option in --help -h; do
+		"$PCL" $command $option >help_of || fail "$command $option: status $?"
+		head -n 1 help_of | grep -q "^usage: pcl \[options\] $command" || fail "$command $option says $(cat help_of)"
+		while read -r name; do grep -q -- "^  \(-[a-z], \)*--${name}[ =[]" help_of || fail "$command $option does not name --$name"
+		done < <(sed -n 's/^OPTION([A-Z]*, [^"]*"\([^"]*\)".*/\1/p' "$ROOT/cli/$command.def" 2>/dev/null)
+	done
+done
+grep -q -- '^  --cpu=host|x86-64-v2|x86-64-v3|x86-64-v4 the processor' help || fail "the row of --cpu is cut off"
+[ "$("$PCL" count --help | wc -l)" -lt 30 ] || fail "count --help says more than of count"
 "$PCL" --manual >manual || fail "--manual: status $?"
 for table in "$ROOT"/cli/*.def; do
 	for name in $(sed -n 's/^OPTION([A-Z]*, [^"]*"\([^"]*\)".*/\1/p' "$table"); do

@@ -58,6 +58,11 @@ status()
 	[ "$got" = "$want" ] || { echo "$*: status $got, expected $want"; failed=1; }
 }
 
+# A command with a letter wrong: the nearest one is named. What is like none is not.
+got=$("$PCL" conut true 2>&1)
+[ $? = 127 ] && [ "$got" = "pcl: conut: command not found
+pcl: is pcl count meant?" ] || { echo "conut: $got"; failed=1; }
+
 status 126 "$PCL" ./truncated_elf
 status 125 "$PCL"
 status 125 "$PCL" --no-such-option true
