@@ -3,6 +3,8 @@
 DEST := $(DESTDIR)$(PREFIX)
 VERSION := $(shell cat VERSION)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard doc/*.md)
+EXAMPLES := $(wildcard examples/*)
+SCRIPTS := $(wildcard examples/*.sh) examples/check-cargo examples/check-gbench examples/compare
 NAME := pcl-$(VERSION)
 # Of what is made for others: the last commit's, so that the same source gives the same bytes.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
@@ -27,11 +29,13 @@ generated: all
 
 # A tree that can be moved: pcl finds its runtime at ../lib/pcl from its own directory.
 install: generated
-	install -d $(DEST)/bin $(DEST)/lib/pcl $(DEST)/share/doc/pcl $(DEST)/share/man/man1 $(DEST)/share/man/man7 \
+	install -d $(DEST)/bin $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/man/man1 $(DEST)/share/man/man7 \
 		$(DEST)/share/bash-completion/completions $(DEST)/share/fish/vendor_completions.d $(DESTDIR)$(ZSH_DIR)
 	install -m 755 $(O)/pcl $(DEST)/bin/pcl
 	install -m 755 $(O)/pclrt $(DEST)/lib/pcl/pclrt
 	install -m 644 $(DOCS) $(O)/share/syscalls.md $(DEST)/share/doc/pcl
+	install -m 644 $(filter-out $(SCRIPTS),$(EXAMPLES)) $(DEST)/share/doc/pcl/examples
+	install -m 755 $(SCRIPTS) $(DEST)/share/doc/pcl/examples
 	install -m 644 $(O)/share/pcl.1 $(DEST)/share/man/man1/pcl.1
 	install -m 644 $(O)/share/pcl-events.7 $(DEST)/share/man/man7/pcl-events.7
 	install -m 644 $(O)/share/pcl.bash $(DEST)/share/bash-completion/completions/pcl
@@ -42,8 +46,8 @@ install: generated
 uninstall:
 	rm -f $(DEST)/bin/pcl $(DEST)/lib/pcl/pclrt $(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
 		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish $(DESTDIR)$(ZSH_DIR)/_pcl \
-		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md)
-	-rmdir $(DEST)/lib/pcl $(DEST)/share/doc/pcl 2>/dev/null
+		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md $(EXAMPLES))
+	-rmdir $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/doc/pcl 2>/dev/null
 
 # Two programs that run from wherever they are unpacked, as long as they are together, and the licences.
 tarball: all
@@ -57,7 +61,7 @@ tarball: all
 	@echo $(O)/$(NAME)-x86_64.tar.gz
 
 # By Debian's own tools, from a copy of the source: Debian's name for the directory, and nothing of build/. Needs debhelper.
-SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc
+SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc examples
 deb:
 	rm -rf $(O)/deb && mkdir -p $(O)/deb/$(NAME)
 	cp -a $(sort $(SOURCE_FILES)) $(O)/deb/$(NAME)

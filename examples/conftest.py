@@ -1,0 +1,42 @@
+"""A fixture for pytest: how many instructions a call executes, compared with pytest-counts.json.
+
+    pcl --pin python3 -m pytest --update-counts     writes the counts
+    pcl --pin python3 -m pytest                     a test fails if there are more by over 1 %
+"""
+import ctypes, fcntl, gc, json, os, pathlib, struct
+import pytest
+
+COUNTS, TOLERANCE = pathlib.Path("pytest-counts.json"), 0.01  # what ran before has left its mark in the heap
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-counts", action="store_true", help="write %s" % COUNTS)
+
+
+@pytest.fixture
+def instructions(request):
+    """instructions(function, *arguments): counts the second of two calls, compares, and returns the count."""
+    attr = struct.pack("IIQQQQQ", 0, 128, 1, 0, 0, 0, 1 | 1 << 5).ljust(128, b"\0")  # disabled, exclude_kernel
+    fd = ctypes.CDLL(None).syscall(298, attr, 0, -1, -1, 0)
+    if fd < 0:
+        pytest.skip("no counters here: run it by pcl --pin")
+
+    def count(function, *arguments):
+        function(*arguments)  # imports, caches
+        gc.disable()
+        fcntl.ioctl(fd, 0x2400, 0)
+        function(*arguments)
+        fcntl.ioctl(fd, 0x2401, 0)
+        gc.enable()
+        now = int.from_bytes(os.read(fd, 8), "little")
+        counts = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+        name = request.node.nodeid
+        before = counts.setdefault(name, now)
+        if request.config.getoption("--update-counts"):
+            COUNTS.write_text(json.dumps({**counts, name: now}, indent=1))
+        else:
+            assert now <= before * (1 + TOLERANCE), "%d instructions, before %d" % (now, before)
+        return now
+
+    yield count
+    os.close(fd)

@@ -1,0 +1,14 @@
+#!/bin/bash
+# examples/conftest.py: a test fails that executes more instructions than before; natively, without counters, it is skipped.
+. "$ROOT/tests/clients/example_functions.bash"
+python=/usr/bin/python3 # whose packages are Debian's
+needs $python -m pytest --version
+cp "$examples/conftest.py" "$examples/test_count.py" .
+run() { "$@" $python -m pytest -q -p no:cacheprovider ${update:+--update-counts} >out 2>&1; }
+update=yes run pcl --pin || fail "--update-counts: $(cat out)"
+grep -q 'test_count.py::test_sort": [0-9]' pytest-counts.json || fail "no pytest-counts.json"
+run pcl --pin || fail "$(cat out)"
+TIMES=21 run pcl --pin --keep-env=TIMES && fail "more work: it passes"
+grep -q 'AssertionError: [0-9]* instructions, before [0-9]*' out || fail "more work: $(cat out)"
+run env && { grep -q '1 skipped' out || grep -q '1 passed' out; } || fail "natively: $(cat out)"
+exit $status
