@@ -10,6 +10,7 @@
 #include "cli/count.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
+#include "cli/regions.h"
 #include "cli/stay.h"
 
 #define DEFAULT_EVENTS	  "instructions,branches"
@@ -146,6 +147,15 @@ static int print(const struct check *c, const struct check_options *o)
 	return 0;
 }
 
+/* With --regions, of a program without any: its counts are 0, and no result. */
+static bool is_uncounted(const struct check *check, const struct counts *c)
+{
+	if (c->run[0].reading[0].enabled)
+		return false;
+	fprintf(stderr, "pcl check: %s was never counted: no region began\n", check->name);
+	return true;
+}
+
 /* Counts, compares, writes, prints. */
 static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv)
 {
@@ -173,6 +183,8 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->name);
 		stay_end_as(status);
 	}
+	if (is_uncounted(check, &counts))
+		return LAUNCH_FAILED;
 	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
 	status = compare(check, b, &counts);
 	if (o->by_function) {
@@ -202,6 +214,8 @@ static int check_options_given(const struct check_options *o, bool no_program)
 		wrong = "--runs takes a number above 0";
 	else if (o->by_function && o->runs > 1)
 		wrong = "--by-function is of one run";
+	else if (o->by_function && regions_are_wanted())
+		wrong = "--by-function is of whole programs, not of --regions";
 	else if (parse_tolerance(o->tolerance) < 0)
 		wrong = "--tolerance takes a percentage that is not negative, as 0.1%";
 	if (wrong)

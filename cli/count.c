@@ -7,6 +7,7 @@
 #include "cli/launch.h"
 #include "cli/memory.h"
 #include "cli/print.h"
+#include "cli/regions.h"
 #include "cli/stay.h"
 
 #define NO_PERIOD (-2) /* not given: the parser takes no such number */
@@ -139,6 +140,8 @@ static int check_options(const struct count_options *o, bool no_program)
 		wrong = "--per-process, --per-thread and --by-function are three forms";
 	else if (parts && o->runs > 1)
 		wrong = "--per-process, --per-thread and --by-function are of one run";
+	else if (o->by_function && regions_are_wanted())
+		wrong = "--by-function is of whole programs, not of --regions";
 	else if (o->period != NO_PERIOD && (o->period < 1 || !o->by_function))
 		wrong = "--period takes a number above 0 and goes with --by-function";
 	if (wrong)

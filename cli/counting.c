@@ -13,6 +13,7 @@
 #include "cli/find.h"
 #include "cli/launch.h"
 #include "cli/pin.h"
+#include "cli/regions.h"
 #include "cli/stay.h"
 #include "os/session/arena.h"
 
@@ -61,7 +62,7 @@ static pid_t start_program(struct start *s, const struct program *program, char 
 
 static int open_event(struct spec *s, pid_t pid, int group)
 {
-	s->attr.disabled = s->attr.enable_on_exec = group < 0;
+	regions_wait(&s->attr, group < 0);
 	s->attr.inherit = 1;
 	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return (int)syscall(SYS_perf_event_open, &s->attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC);

@@ -6,6 +6,7 @@
 #include "cli/flame.h"
 #include "cli/flame_svg.h"
 #include "cli/launch.h"
+#include "cli/regions.h"
 #include "cli/print.h"
 #include "cli/samples.h"
 #include "cli/stay.h"
@@ -50,6 +51,8 @@ static int check_options(const struct flame_options *o, bool no_program)
 		wrong = "--period takes a number above 0";
 	else if (parse_smallest(o->smallest) < 0)
 		wrong = "--smallest takes a percentage from 0 to 100, as 0.01%";
+	else if (regions_are_wanted())
+		wrong = "the picture is of whole programs, not of --regions";
 	if (wrong)
 		fprintf(stderr, "pcl flame: %s (see pcl --help)\n", wrong);
 	return wrong ? LAUNCH_FAILED : 0;

@@ -72,7 +72,9 @@ static void print_head(const struct counts *c, FILE *f)
 /* Multiplexed or not counted at all, which both take asking for. */
 static void print_scaled(const struct reading *r, FILE *f)
 {
-	if (!r->running)
+	if (!r->enabled)
+		fprintf(f, "  never counted: no region began");
+	else if (!r->running)
 		fprintf(f, "  never counted: other events were pinned");
 	else if (r->running < r->enabled)
 		fprintf(f, "  counted %.1f %% of the time", 100.0 * (double)r->running / (double)r->enabled);

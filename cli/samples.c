@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "cli/memory.h"
 #include "cli/records.h"
+#include "cli/regions.h"
 #include "cli/samples.h"
 
 #define RING_MOST    (16ul << 20)
@@ -58,7 +59,7 @@ static void make_attr(const struct samples *s, struct spec *spec, bool first, bo
 	struct perf_event_attr *a = &spec->attr;
 	bool cpu_pmu = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_RAW;
 
-	a->disabled = a->enable_on_exec = leads;
+	regions_wait(a, leads);
 	a->inherit = 1;
 	if (leads)
 		a->pinned = 1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "cli/memory.h"
 #include "cli/records.h"
+#include "cli/regions.h"
 #include "cli/tasks.h"
 
 #define RING_DATA (64 * PAGE_SIZE)
@@ -16,7 +17,7 @@
 
 static int open_one(struct spec *s, pid_t pid, int cpu, int group, bool first)
 {
-	s->attr.disabled = s->attr.enable_on_exec = group < 0;
+	regions_wait(&s->attr, group < 0);
 	if (group < 0)
 		s->attr.pinned = 1;
 	s->attr.inherit = s->attr.inherit_stat = 1;

@@ -242,7 +242,8 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 	}
 }
 
-void event_switch_owned(task_id task, bool enable)
+/* owned: those that the task has opened; else those of all others. */
+static void switch_all(task_id task, bool owned, bool enable)
 {
 	u32 generation = event_ctx(task)->generation;
 	struct event *e;
@@ -251,7 +252,7 @@ void event_switch_owned(task_id task, bool enable)
 		return;
 	event_lock();
 	for_each_opened(e) {
-		if (e->owner != task || e->owner_generation != generation)
+		if ((e->owner == task && e->owner_generation == generation) != owned)
 			continue;
 		if (enable)
 			event_enable_family(e);
@@ -259,4 +260,14 @@ void event_switch_owned(task_id task, bool enable)
 			event_disable_family(e);
 	}
 	event_unlock();
+}
+
+void event_switch_owned(task_id task, bool enable)
+{
+	switch_all(task, true, enable);
+}
+
+void event_switch_region(task_id task, bool begins)
+{
+	switch_all(task, false, begins);
 }

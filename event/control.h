@@ -12,5 +12,7 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg);
  * counts. Linux quirk: members of groups too, where the man page speaks of leaders only (seen on 6.18).
  */
 void event_switch_owned(task_id task, bool enable);
+/* A region begins or ends in the task (include/pcl/session.h): all events of others are enabled or disabled. */
+void event_switch_region(task_id task, bool begins);
 
 #endif

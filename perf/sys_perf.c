@@ -20,6 +20,7 @@
 #include "os/session/apart.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
+#include "os/session/regions.h"
 #include "os/session/scratch.h"
 #include "os/session/session.h"
 #include "os/syscall.h"
@@ -251,9 +252,25 @@ long sys_pidfd_getfd(struct thread *t, const u64 *a)
 	return fd;
 }
 
+/* Without --regions a request is of no effect. */
+static long region_prctl(struct thread *t, u64 request)
+{
+	bool wanted = the_process.config.regions;
+
+	if (request > REGIONS_END)
+		return refuse(EINVAL, "no request of pcl/session.h");
+	if (request == REGIONS_STATE)
+		return REGIONS_SESSION | (wanted ? REGIONS_WANTED : 0);
+	if (wanted)
+		event_switch_region(t->cpu->slot, request == REGIONS_BEGIN);
+	return 0;
+}
+
 long sys_prctl(struct thread *t, const u64 *a)
 {
 	switch ((s32)a[0]) {
+	case REGIONS_PRCTL:
+		return region_prctl(t, a[1]);
 	case PR_TASK_PERF_EVENTS_ENABLE:
 	case PR_TASK_PERF_EVENTS_DISABLE:
 		event_switch_owned(t->cpu->slot, (s32)a[0] == PR_TASK_PERF_EVENTS_ENABLE);

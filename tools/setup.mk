@@ -26,6 +26,8 @@ generated: all
 	@$(O)/pcl --manual=events > $(O)/share/pcl-events.7
 	@for shell in bash zsh fish; do $(O)/pcl --completion=$$shell > $(O)/share/pcl.$$shell || exit 1; done
 	@tools/compat-page > $(O)/share/syscalls.md
+	@printf 'prefix=%s\nName: pcl\nDescription: pcl/session.h, for programs that are run by pcl\nVersion: %s\nCflags: -I$${prefix}/include\n' \
+		$(PREFIX) $(VERSION) > $(O)/share/pcl.pc
 
 # A tree that can be moved: pcl finds its runtime at ../lib/pcl from its own directory.
 install: generated
@@ -36,6 +38,9 @@ install: generated
 	install -m 644 $(DOCS) $(O)/share/syscalls.md $(DEST)/share/doc/pcl
 	install -m 644 $(filter-out $(SCRIPTS),$(EXAMPLES)) $(DEST)/share/doc/pcl/examples
 	install -m 755 $(SCRIPTS) $(DEST)/share/doc/pcl/examples
+	install -d $(DEST)/include/pcl $(DEST)/share/pkgconfig
+	install -m 644 include/pcl/session.h $(DEST)/include/pcl
+	install -m 644 $(O)/share/pcl.pc $(DEST)/share/pkgconfig
 	install -m 644 $(O)/share/pcl.1 $(DEST)/share/man/man1/pcl.1
 	install -m 644 $(O)/share/pcl-events.7 $(DEST)/share/man/man7/pcl-events.7
 	install -m 644 $(O)/share/pcl.bash $(DEST)/share/bash-completion/completions/pcl
@@ -44,10 +49,10 @@ install: generated
 
 # Exactly what make install puts there; directories only where nothing else is left in them.
 uninstall:
-	rm -f $(DEST)/bin/pcl $(DEST)/lib/pcl/pclrt $(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
+	rm -f $(DEST)/bin/pcl $(DEST)/include/pcl/session.h $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt $(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
 		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish $(DESTDIR)$(ZSH_DIR)/_pcl \
 		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md $(EXAMPLES))
-	-rmdir $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/doc/pcl 2>/dev/null
+	-rmdir $(DEST)/include/pcl $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/doc/pcl 2>/dev/null
 
 # Two programs that run from wherever they are unpacked, as long as they are together, and the licences.
 tarball: all
@@ -61,7 +66,7 @@ tarball: all
 	@echo $(O)/$(NAME)-x86_64.tar.gz
 
 # By Debian's own tools, from a copy of the source: Debian's name for the directory, and nothing of build/. Needs debhelper.
-SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc examples
+SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc examples include
 deb:
 	rm -rf $(O)/deb && mkdir -p $(O)/deb/$(NAME)
 	cp -a $(sort $(SOURCE_FILES)) $(O)/deb/$(NAME)

@@ -113,6 +113,7 @@ struct session_config {
 	u32 aslr;
 	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
 	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
+	u32 regions;	   /* events count in regions only (include/pcl/session.h) */
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h) */
 	u32 counters;	   /* of the virtual PMU, 0: as many as events */
