@@ -28,11 +28,10 @@ bool flush_would_wait(void)
 
 bool flush_all(void)
 {
-	u32 epoch = cache.epoch;
-
 	if (flush_would_wait())
 		return false;
-	__atomic_store_n(&cache.epoch, epoch + 1, __ATOMIC_SEQ_CST);
 	cache_switch_half();
+	/* Last: who holds the new epoch finds nothing of the half that was in use before. */
+	__atomic_store_n(&cache.epoch, cache.epoch + 1, __ATOMIC_SEQ_CST);
 	return true;
 }

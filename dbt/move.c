@@ -5,7 +5,7 @@
  * thread that is still inside leaves at the next branch, and says so in cpu->epoch; until then the half stays.
  *
  *   here                                    a thread on its way in
- *   cache.generation and epoch rise         cpu->epoch = cache.epoch (A)
+ *   the other half, then a higher epoch     cpu->epoch = cache.epoch (A)
  *   full fence (A)                          cache.generation (A)
  *   is any cpu->epoch an older one?         as it was: go on in that code; else: look for it with dbt_lock
  */

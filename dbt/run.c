@@ -51,12 +51,14 @@ u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 	if (entry)
 		return entry;
 	lock_acquire(&dbt_lock);
-	/* Nothing of another half than the one in use is needed any more. */
-	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	if (run_hold_cache(cpu))
+		exit = 0;
 again:
 	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
-	if (variant == NO_VARIANT)
+	if (variant == NO_VARIANT) {
 		variant = make_room(cpu);
+		exit = 0;
+	}
 	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
@@ -228,12 +230,15 @@ int run_enter_at(struct cpu *cpu, u64 host)
 	return dbt_enter(cpu, host);
 }
 
-void run_hold_cache(struct cpu *cpu)
+bool run_hold_cache(struct cpu *cpu)
 {
-	if (cpu->epoch == cache.epoch)
-		return;
+	u32 epoch = __atomic_load_n(&cache.epoch, __ATOMIC_ACQUIRE);
+
+	if (cpu->epoch == epoch)
+		return false;
 	__atomic_store_n(&cpu_bank(cpu)->inside, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cpu->epoch, epoch, __ATOMIC_SEQ_CST);
+	return true;
 }
 
 void run_set_variant(struct cpu *cpu, u32 want)
@@ -259,7 +264,8 @@ static int enter(struct cpu *cpu, u32 want, u32 exit, bool indirect, struct dbt_
 		if (exit && cache.exit[exit].variant != cache_variant(want))
 			exit = 0;
 	}
-	run_hold_cache(cpu);
+	if (run_hold_cache(cpu))
+		exit = 0;
 	generation = __atomic_load_n(&cache.generation, __ATOMIC_ACQUIRE);
 	if (exit || indirect || found->pc != cpu->rip || found->want != want || found->generation != generation) {
 		entry = run_find(cpu, exit, indirect, fault);

@@ -10,8 +10,11 @@ u32 run_usable_want(const struct cpu *cpu);
 /* From now on the thread runs code of that variant. */
 void run_set_variant(struct cpu *cpu, u32 want);
 
-/* From here until the exit that code is left by has been read, this half of the cache stays. */
-void run_hold_cache(struct cpu *cpu);
+/*
+ * From here until the exit that code is left by has been read, this half of the cache stays. True: the thread held
+ * another one or none, so numbers of exits and fragments from before may be others' by now.
+ */
+bool run_hold_cache(struct cpu *cpu);
 
 /*
  * The entry for cpu->rip, translated if need be; 0, and *fault: there is none. `exit` (0: none) is the direct exit that
