@@ -6,10 +6,10 @@
  * What is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member
  * of the session may write: the thread takes nothing from there but counts and, checked, `want`.
  *
- * While its thread runs translated code, the stolen register holds the address of cpu->stolen, CPU_BASE behind that of
- * the structure, near the boundary between both; the other guest registers are in place and the guest's value of the
- * stolen one is in `stolen`; otherwise the others are in gpr, rip and rflags. Vector, x87 and segment state is always
- * in the hardware.
+ * While its thread runs translated code, the stolen register holds the address CPU_BASE behind that of the structure, in
+ * the bank, near the boundary between both; the other guest registers are in place and the guest's value of the stolen
+ * one is in `stolen`; otherwise the others are in gpr, rip and rflags. Vector, x87 and segment state is always in the
+ * hardware.
  *
  * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
  * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so
@@ -116,8 +116,8 @@ struct rseq_cs; /* linux/rseq.h */
  * a number.
  */
 struct bank {
-	u64 blocks[2][CPU_BLOCK_INSNS]; /* with those that follow: the counter bank */
-	u64 cell[CELL_NR];
+	u64 cell[CELL_NR]; /* with those that follow: the counter bank */
+	u64 blocks[2][CPU_BLOCK_INSNS];
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
@@ -221,19 +221,19 @@ struct cpu {
 	struct cpu_guard guard;
 
 	/*
-	 * The last 40 bytes, and the first of the bank behind them, are reached by translated code with 8-bit
+	 * The last 56 bytes, and the first 200 of the bank behind them, are reached by translated code with 8-bit
 	 * displacements.
 	 */
 	u64 not_used[2] __attribute__((aligned(64)));
 	/* each poll adds the units since the last one, and stops if it is not negative then */
 	s64 poll;
-	/* the guest's value of the stolen register, always; the stolen one points here */
+	/* the guest's value of the stolen register, always */
 	u64 stolen;
 	u64 spill[4];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
-#define CPU_BASE ((s32)offsetof(struct cpu, stolen))
-_Static_assert(CPU_BASE == sizeof(struct cpu) - 40, "the bank is near where the stolen register points to");
+#define CPU_BASE ((s32)sizeof(struct cpu) + 72)
+_Static_assert(offsetof(struct cpu, poll) >= CPU_BASE - 128, "an 8-bit displacement");
 _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
 
 /* Where a field lies, from where the stolen register points to: for code generation. */
