@@ -17,7 +17,7 @@
 /* So often a reader looks at a bank that changes all the time, which none does that its owner writes. */
 #define READS 100000u
 
-bool cpu_never_sparse;
+bool cpu_never_sparse, cpu_one_word;
 
 static u64 load(const u64 *word)
 {
@@ -294,27 +294,39 @@ u64 cpu_approach_left(struct cpu *cpu)
 }
 
 /*
- * Sets cpu->poll if sparse code may run. `unseen` is what can be executed without a poll knowing of it: the way to the
- * next poll, the part of that poll's block in front of it, and with blocks == 2 the rest of a block that the thread is
- * in the middle of.
+ * Sets cpu->poll, and with one_word the cell of instructions likewise, if sparse code may run. `unseen` is what can be
+ * executed without a poll knowing of it: the way to the next poll, the part of that poll's block in front of it, and
+ * with blocks == 2 the rest of a block that the thread is in the middle of.
  */
-static bool set_poll(struct cpu *cpu, u32 blocks)
+static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
 {
 	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + blocks * block_units(cpu);
 	u64 near = is_approached(cpu) ? 0 : cpu->limits.rare ? NEAR : NEAR_OFTEN;
 
 	if (units <= MAX(near, unseen) || unlikely(cpu_never_sparse && cpu->limits.on))
 		return false;
-	cpu->poll = stress(STRESS_POLL) ? -1 : (s64)(unseen - units);
+	units = stress(STRESS_POLL) ? 1 : units - unseen;
+	cpu->poll = -(s64)units;
+	if (one_word)
+		set_cell(cpu, CELL_INSTRUCTIONS, units);
 	return true;
+}
+
+/* While the limit is approached no poll stops. */
+static void poll_never(struct cpu *cpu)
+{
+	cpu->poll = -(s64)UNLIMITED;
+	set_cell(cpu, CELL_INSTRUCTIONS, UNLIMITED);
 }
 
 bool cpu_poll_on(struct cpu *cpu)
 {
-	bool on;
+	bool one_word = cpu->limits.want & CPU_WANT_ONE_WORD, on;
 
 	cpu->limits.summed = 0;
-	on = !cpu->limits.renew && !cpu->limits.approaching && set_poll(cpu, 1);
+	on = !cpu->limits.renew && !cpu->limits.approaching && one_word == cpu_may_have_one_word(cpu) &&
+	     set_poll(cpu, 1, one_word);
+	change_end(cpu);
 	cpu->limits.summed = 0;
 	return on;
 }
@@ -342,13 +354,14 @@ static void renew_cells(struct cpu *cpu, bool sparse)
 
 void cpu_renew_limits(struct cpu *cpu)
 {
-	u32 near = CPU_WANT_SPARSE;
+	bool one_word = cpu_may_have_one_word(cpu);
+	u32 near = CPU_WANT_SPARSE | (one_word ? CPU_WANT_ONE_WORD : 0);
 
 	cpu->limits.approaching = 0;
-	if (!set_poll(cpu, 2)) {
+	if (!set_poll(cpu, 2, one_word)) {
 		cpu->limits.approaching = is_approached(cpu);
 		if (cpu->limits.approaching)
-			cpu->poll = -(s64)UNLIMITED;
+			poll_never(cpu);
 		else
 			near = count_down(cpu, CELL_INSTRUCTIONS) | count_down(cpu, CELL_BRANCHES);
 	}

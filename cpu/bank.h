@@ -8,6 +8,9 @@
  * The word begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is
  * passed. Polls may add more than there was, so at a stop what is left is added up again.
  *
+ * In CPU_WANT_ONE_WORD code that word is the cell of instructions, with a bias: each block adds to it, so a poll adds
+ * nothing of its own and is exact.
+ *
  * Near a limit the thread is led to it in pieces (dbt_approach()), or code runs that counts down by block and stops in
  * front of the very block (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A
  * taken branch is noticed only after it, so with a limit of CELL_TAKEN conditional branches are expected to be taken.
@@ -30,6 +33,12 @@
 
 /* --no-polls: countdown code runs whenever there is a limit. Set before the first is. */
 extern bool cpu_never_sparse;
+
+/*
+ * Polls may look at a count: one word is added to by all blocks. Only where the processor adds to a word in memory as
+ * fast as to a register. Set before the first limit is.
+ */
+extern bool cpu_one_word;
 
 /* Nothing is counted, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
@@ -78,11 +87,26 @@ void cpu_approach_give_up(struct cpu *cpu);
  */
 bool cpu_poll_on(struct cpu *cpu);
 
+/* The word that its polls look at is used up. */
+static inline bool cpu_poll_stops(const struct cpu *cpu)
+{
+	return (cpu->limits.want & CPU_WANT_ONE_WORD ? (s64)cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] : cpu->poll) >= 0;
+}
+
+/* Its code may count instructions, which have the only limit, and no branches. */
+static inline bool cpu_may_have_one_word(const struct cpu *cpu)
+{
+	return cpu_one_word && cpu->limits.on == 1u << CELL_INSTRUCTIONS &&
+	       (__atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED) & (CPU_WANT_BLOCKS | CPU_WANT_BRANCHES)) ==
+		       CPU_WANT_BLOCKS;
+}
+
 /* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
 static inline void cpu_poll_outside(struct cpu *cpu)
 {
 	cpu->poll += CPU_POLL_UNITS;
-	cpu->limits.stale |= cpu->poll >= 0;
+	cpu->limits.stale |= cpu_poll_stops(cpu);
+	cpu->limits.stale |= cpu_may_have_one_word(cpu) != !!(cpu->limits.want & CPU_WANT_ONE_WORD);
 }
 
 /* The same: the limit of instructions is reached by the next one. */

@@ -6,10 +6,10 @@
  * What is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member
  * of the session may write: the thread takes nothing from there but counts and, checked, `want`.
  *
- * While its thread runs translated code, the stolen register holds the address CPU_BASE behind that of the structure, in
- * the bank, near the boundary between both; the other guest registers are in place and the guest's value of the stolen
- * one is in `stolen`; otherwise the others are in gpr, rip and rflags. Vector, x87 and segment state is always in the
- * hardware.
+ * While its thread runs translated code, the stolen register holds the address CPU_BASE behind that of the structure,
+ * in the bank, near the boundary between both; the other guest registers are in place and the guest's value of the
+ * stolen one is in `stolen`; otherwise the others are in gpr, rip and rflags. Vector, x87 and segment state is always
+ * in the hardware.
  *
  * Who writes: the owning thread only, except `want` (the PMU drivers, under the event lock) and `shown` (readers).
  * Anyone in the session may read cells at any time: they are 64-bit, aligned and written by single instructions, so
@@ -49,6 +49,7 @@ enum cell {
 #define CPU_WANT_LIMITS 8u /* it stops at the limits of the bank's words: sampling; see cpu/bank.h */
 #define CPU_WANT_WATCH 16u /* data accesses in [watch_lo, watch_lo + watch_len) stop in front of the instruction */
 #define CPU_WANT_BREAK 32u /* it stops in front of instructions with an execution breakpoint (dbt_break_set()) */
+#define CPU_WANT_BRANCHES 128u /* of what CPU_WANT_BLOCKS counts, CELL_BRANCHES: nothing else is by this bit */
 #define CPU_WANT_CALLS 64u /* calls and returns keep the call stack in calls[] */
 /* Taken branches are noted in lbr: which kinds. */
 #define CPU_WANT_LBR_COND 256u
@@ -69,11 +70,15 @@ enum cell {
 #define CPU_WANT_RSEQ_CS 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_rseq_cs() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
 #define CPU_WANT_SPARSE 0x200000u /* limits are far away: only some blocks poll (dbt/polls.h) */
+/* With CPU_WANT_SPARSE: blocks add to CELL_INSTRUCTIONS, branches are not counted, and polls look at that cell */
+#define CPU_WANT_ONE_WORD 0x1000000u
 #define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
 
 static inline u32 cpu_want_bit(enum cell c)
 {
-	return c <= CELL_BRANCHES ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
+	if (c == CELL_BRANCHES)
+		return CPU_WANT_BLOCKS | CPU_WANT_BRANCHES;
+	return c == CELL_INSTRUCTIONS ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
 }
 
 #define CPU_BLOCK_INSNS 32 /* instructions in a basic block, at most */
@@ -225,7 +230,7 @@ struct cpu {
 	 * displacements.
 	 */
 	u64 not_used[2] __attribute__((aligned(64)));
-	/* each poll adds the units since the last one, and stops if it is not negative then */
+	/* each poll adds the units since the last one, and stops if it is not negative then; see cpu/bank.h */
 	s64 poll;
 	/* the guest's value of the stolen register, always */
 	u64 stolen;

@@ -78,7 +78,7 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 
 enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 {
-	u32 want = run_usable_want(cpu) | CPU_WANT_SPARSE;
+	u32 want = run_usable_want(cpu) | (cpu->limits.want & (CPU_WANT_SPARSE | CPU_WANT_ONE_WORD));
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 

@@ -10,6 +10,8 @@ void counting_begin(struct counting *c, u32 want)
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (want & cpu_want_bit(i))
 			c->cells |= 1u << i;
+	if (want & CPU_WANT_ONE_WORD)
+		c->cells &= ~(1u << CELL_BRANCHES);
 }
 
 /*
@@ -195,10 +197,12 @@ bool counting_next(const struct counting *c, struct increment *out)
 
 		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
 			continue;
+		if (cell == CELL_INSTRUCTIONS && c->polls)
+			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
 		out->disp = cpu_cell_at(cell);
 		out->tested = cell > CELL_BRANCHES;
-		if ((bit & BLOCK_CELLS) && !(c->want & CPU_WANT_ONE)) {
+		if ((bit & BLOCK_CELLS) && !(c->want & (CPU_WANT_ONE | CPU_WANT_ONE_WORD))) {
 			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
 
 			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
@@ -207,6 +211,15 @@ bool counting_next(const struct counting *c, struct increment *out)
 		return true;
 	}
 	return false;
+}
+
+struct increment counting_poll(const struct counting *c)
+{
+	return (struct increment){
+		.cells = c->cells & 1u << CELL_INSTRUCTIONS,
+		.disp = cpu_cell_at(CELL_INSTRUCTIONS),
+		.n = c->flushed & 1u << CELL_INSTRUCTIONS ? 0 : c->total[CELL_INSTRUCTIONS],
+	};
 }
 
 bool counting_can_be_ahead(const struct counting *c)

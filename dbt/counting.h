@@ -15,6 +15,7 @@ struct counting {
 	u32 want;  /* CPU_WANT_* */
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
+	bool polls; /* the increment of instructions is the poll's: counting_poll() */
 	s32 total[CELL_NR];
 	s32 passed[CELL_NR];
 };
@@ -53,6 +54,9 @@ struct increment {
 
 /* The next one; false: no more. */
 bool counting_next(const struct counting *c, struct increment *out);
+
+/* CPU_WANT_ONE_WORD: the one that is left for the poll. Of no instructions, if there are none to be counted. */
+struct increment counting_poll(const struct counting *c);
 
 static inline void counting_made(struct counting *c, const struct increment *inc)
 {

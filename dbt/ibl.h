@@ -7,9 +7,9 @@
  * restores the target and jumps to the next landing with the same index, in the end to the miss code, which leaves for
  * the dispatcher.
  *
- * In sparse code the index begins with the top byte of cpu->poll, 0xff before that is used up: then the table, else
- * the zeros behind it. A conditional branch for that would cost more than itself: processors predict indirect branches
- * by those before them, as far back as their history goes.
+ * In sparse code the index begins with the top byte of the word that polls look at, 0xff before that is used up: then
+ * the table, else the zeros behind it. A conditional branch for that would cost more than itself: processors predict
+ * indirect branches by those before them, as far back as their history goes.
  */
 #ifndef DBT_IBL_H
 #define DBT_IBL_H

@@ -2,7 +2,7 @@
  * See dbt/piece.h. Threads have parts of a half's copies in which they write one copy after the other, so that a
  * processor seldom has in its instruction cache what is overwritten.
  *
- * A block's poll is copied as it is, with a jump that leads nowhere: cpu->poll is far from 0 while pieces run.
+ * A block's poll is copied as it is, with a jump that leads nowhere: its word is far from 0 while pieces run.
  */
 #include "dbt/piece.h"
 #include "rt/log.h"

@@ -319,7 +319,7 @@ static int go_on(struct cpu *cpu)
  */
 static bool is_poll(struct cpu *cpu, int left)
 {
-	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0)
+	if (left != LEFT_INDIRECT || !(cpu->variant & CPU_WANT_SPARSE) || !cpu_poll_stops(cpu))
 		return left == LEFT_POLL;
 	cpu->rip = cpu->target;
 	return true;
@@ -412,7 +412,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			cpu->rip = cpu->target;
 			cpu->arrived = CPU_ARRIVED_INDIRECTLY;
 			exit = 0;
-			indirect = !(cpu->variant & CPU_WANT_SPARSE) || cpu->poll < 0;
+			indirect = !(cpu->variant & CPU_WANT_SPARSE) || !cpu_poll_stops(cpu);
 			stat_inc(lookups);
 			break;
 		default:

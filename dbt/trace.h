@@ -104,8 +104,11 @@ bool is_indirect_branch(u32 kind);
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
-/* The block's poll, at pc, for so many units. */
+/* The block's poll, at pc, for so many units; with CPU_WANT_ONE_WORD it counts the block's instructions. */
 void emit_poll(u64 pc, u32 units, bool flags_dead);
+
+/* Where the word is that polls look at. */
+s32 poll_word(void);
 
 /* Counts the loop at hand so many times. */
 void emit_ahead(s32 times, bool flags_dead);

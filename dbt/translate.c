@@ -137,6 +137,7 @@ static u64 emit_copy(u32 more)
 	for (u32 k = 0; k < tr.n; k++)
 		if (!stands_alone(&tr.insn[k].in))
 			counting_total(&tr.count, &tr.insn[k].in);
+	tr.count.polls = tr.polls && (tr.want & CPU_WANT_ONE_WORD);
 	ahead = counting_can_be_ahead(&tr.count) ? more : 0;
 	if (tr.copied && counting_can_be_ahead(&tr.count))
 		counting_ahead(&tr.count, more);
@@ -155,12 +156,12 @@ static u64 emit_copy(u32 more)
 		tr.first = true;
 		if (k == place)
 			emit_counting(gi->pc, safe);
+		if (k == place && tr.polls)
+			emit_poll(gi->pc, units, safe);
 		if (k == place && ahead && !tr.copied) {
 			emit_ahead((s32)ahead, safe);
 			counting_ahead(&tr.count, ahead);
 		}
-		if (k == place && tr.polls)
-			emit_poll(gi->pc, units, safe);
 		emit_watch(gi);
 		if (tr.guarded && !k)
 			rseq_cs_emit_guard(gi);

@@ -11,6 +11,7 @@
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
+#include "dbt/probe.h"
 #include "dbt/translate.h"
 #include "event/task.h"
 #include "os/dump.h"
@@ -200,6 +201,9 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	if (!c->loop)
 		the_process.config.loop = 1 + ibl_loop_is_fast();
 	dbt_options.loop_is_fast = c->loop == 2;
+	if (!c->one_word)
+		the_process.config.one_word = 1 + probe_one_word_is_fast();
+	cpu_one_word = c->one_word == 2;
 	ret = dbt_init();
 	if (ret)
 		fail("cannot reserve the code cache", ret);

@@ -112,23 +112,31 @@ static u8 *emit_add_and_test(s32 disp, s32 n)
 	return tr.e.p - 4;
 }
 
+s32 poll_word(void)
+{
+	return tr.want & CPU_WANT_ONE_WORD ? cpu_cell_at(CELL_INSTRUCTIONS) : CPU_AT(poll);
+}
+
 void emit_poll(u64 pc, u32 units, bool flags_dead)
 {
-	const s32 disp = CPU_AT(poll);
+	struct increment inc = {.disp = poll_word(), .n = (s32)units};
 	struct emit hot;
 	u32 id, back;
 	u8 *patch;
 
 	check(units && units <= POLL_MAX + CPU_BLOCK_UNITS);
+	if (tr.want & CPU_WANT_ONE_WORD)
+		inc = counting_poll(&tr.count);
 	rec_add(pc);
+	counting_made(&tr.count, &inc);
 	if (tr.late) {
-		emit_add(disp, (s32)units, flags_dead);
+		emit_add(inc.disp, inc.n, flags_dead);
 		return;
 	}
 	if (flags_dead)
-		patch = emit_add_and_test(disp, (s32)units);
+		patch = emit_add_and_test(inc.disp, inc.n);
 	else
-		patch = emit_test_keeping_flags(&tr.e, disp, (s32)units);
+		patch = emit_test_keeping_flags(&tr.e, inc.disp, inc.n);
 	rec_add(pc); /* where it goes on after a stop */
 	back = (u32)host_here();
 	id = cache_exit_new(EXIT_POLL, tr.frag, tr.variant, pc, NULL);
@@ -144,7 +152,10 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 
 void emit_ahead(s32 times, bool flags_dead)
 {
-	emit_add(cpu_blocks_at(0, tr.n), times, flags_dead);
+	if (tr.want & CPU_WANT_ONE_WORD)
+		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), times * (s32)tr.n, flags_dead);
+	else
+		emit_add(cpu_blocks_at(0, tr.n), times, flags_dead);
 	if (tr.want & CPU_WANT_CYCLES)
 		emit_add(cpu_cell_at(CELL_CYCLES), times * (s32)tr.cycles, flags_dead);
 }

@@ -230,7 +230,7 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		emit_jmp(&tr.e, cache.miss);
 	} else {
 		cache.frag[tr.frag].lookup = (u32)host_here();
-		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late ? CPU_AT(poll) : 0);
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late ? poll_word() : 0);
 	}
 	return 0;
 }

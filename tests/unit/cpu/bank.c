@@ -72,14 +72,19 @@ static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 {
 	bool polls = distance + n > CPU_POLL_UNITS || random_below(8) == 0;
 
-	add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+	if (cpu->limits.want & CPU_WANT_ONE_WORD) {
+		add(&cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], n);
+		add(&cpu_bank(cpu)->cell[CELL_BRANCHES], !row);
+	} else {
+		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+	}
 	distance += n;
 	if (!polls)
 		return true;
 	/* Other ways there may be longer. */
 	cpu->poll += distance + random_below(2) * random_below(CPU_POLL_UNITS + CPU_BLOCK_INSNS + 1 - distance);
 	distance = 0;
-	if (cpu->poll < 0)
+	if (!cpu_poll_stops(cpu))
 		return true;
 	exits++;
 	if (cpu_poll_on(cpu))
@@ -141,6 +146,7 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 	u64 done[2] = {0, 0}, left[CELL_NR];
 
 	cpu_clear_bank(&own.cpu);
+	own.bank.want = CPU_WANT_BLOCKS;
 	exits = 0;
 	for (u32 i = 0; i < rounds; i++) {
 		u64 end[2] = {insns == CPU_NO_LIMIT ? insns : done[0] + insns,
@@ -187,8 +193,9 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 
 static void test_limits(void)
 {
-	for (u32 way = 0; way < 2; way++) {
-		can_approach = way;
+	for (u32 way = 0; way < 4; way++) {
+		can_approach = way & 1;
+		cpu_one_word = way & 2;
 		for (u32 i = 0; i < 300; i++) {
 			u64 insns = random_below(4) ? 1 + random_below(1u << random_below(18)) : CPU_NO_LIMIT;
 			u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
@@ -199,6 +206,9 @@ static void test_limits(void)
 				approach(m, insns, branches, 10);
 		}
 	}
+	for (u32 i = 0; i < 20; i++)
+		expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 3);
+	cpu_one_word = false;
 	expect(approach(mixture_of(1, 1), 1000000, CPU_NO_LIMIT, 5) <= 40);
 	expect(approach(mixture_of(20, 10), 1000000, CPU_NO_LIMIT, 10) <= 40);
 	expect(approach(mixture_of(20, 100000), 1000000, CPU_NO_LIMIT, 10) <= 40);
