@@ -425,17 +425,11 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	enum dbt_stop stop;
 
-	if (cpu->steps) {
+	if (cpu->steps | cpu->pieces | cpu->stops) {
 		stat_add(steps, cpu->steps);
-		cpu->steps = 0;
-	}
-	if (cpu->pieces) {
 		stat_add(pieces, cpu->pieces);
-		cpu->pieces = 0;
-	}
-	if (cpu->stops) {
 		stat_add(limit_exits, cpu->stops);
-		cpu->stops = 0;
+		cpu->steps = cpu->pieces = cpu->stops = 0;
 	}
 	stop = run(cpu, fault);
 	if (stop != DBT_BREAK && stop != DBT_LIMIT)
