@@ -190,10 +190,12 @@ int count_main(int argc, char **argv)
 	parts = (struct count_parts){o.per_process, o.per_thread, o.by_function,
 				     o.period == NO_PERIOD ? 0 : o.period};
 	status = count_runs(o.events, o.runs, argv + first, &parts, &c);
-	if (status)
+	if (!status && print(&c, &o, f))
+		status = LAUNCH_FAILED;
+	if (status) {
+		count_free(&c);
 		return status;
-	if (print(&c, &o, f))
-		return LAUNCH_FAILED;
+	}
 	status = c.run[c.runs - 1].status;
 	count_free(&c);
 	stay_end_as(status);
