@@ -163,7 +163,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	char *events = known && !o->events ? baseline_events(b) : strdup(o->events ? o->events : DEFAULT_EVENTS);
 	const char *cpu = known ? baseline_cpu(b) : NULL;
 	struct check_functions functions = {0};
-	struct counts counts;
+	struct counts counts = {0};
 	int status;
 
 	if (!known && !o->update) {
@@ -176,8 +176,10 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function},
 				     &counts)
 			: LAUNCH_FAILED;
-	if (status)
+	if (status) {
+		count_free(&counts);
 		return status;
+	}
 	status = counts.run[counts.runs - 1].status;
 	if (status) {
 		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->name);
