@@ -283,60 +283,54 @@ static void test_large_stack(void)
 	stop(&s);
 }
 
-static void test_max_stack(void)
+/* Some samples of that event, each of them looked at. */
+static void check_samples(struct perf_attr attr, void (*check)(const struct parsed *p))
+{
+	struct sampling s;
+	struct parsed p;
+	int samples = 0;
+
+	if (start(&s, attr))
+		return;
+	run(&s);
+	for (; next_sample(&s, &p); samples++)
+		check(&p);
+	expect(samples > 2, 1);
+	stop(&s);
+}
+
+static void is_short_chain(const struct parsed *p)
+{
+	expect(p->chain_nr <= 4, 1);
+	expect(p->chain[1], (long)p->ip);
+}
+
+static void is_no_chain(const struct parsed *p)
+{
+	expect(p->chain_nr, 0);
+}
+
+static void is_user_chain(const struct parsed *p)
+{
+	for (u64 i = 0; i < p->chain_nr; i++)
+		expect(p->chain[i] == (u64)PERF_CONTEXT_USER || p->chain[i] < USER_END, 1);
+}
+
+static void test_chains(void)
 {
 	struct perf_attr attr = clock_attr(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN);
-	struct sampling s;
-	struct parsed p;
-	int samples = 0;
 
 	attr.sample_max_stack = 3;
-	if (start(&s, attr))
-		return;
-	run(&s);
-	for (; next_sample(&s, &p); samples++) {
-		expect(p.chain_nr <= 4, 1);
-		expect(p.chain[1], (long)p.ip);
-	}
-	expect(samples > 2, 1);
-	stop(&s);
-}
-
-static void test_no_user_chain(void)
-{
-	struct perf_attr attr = clock_attr(PERF_SAMPLE_CALLCHAIN);
-	struct sampling s;
-	struct parsed p;
-	int samples = 0;
-
+	check_samples(attr, is_short_chain);
+	attr = clock_attr(PERF_SAMPLE_CALLCHAIN);
 	attr.exclude_callchain_user = 1;
-	if (start(&s, attr))
-		return;
-	run(&s);
-	for (; next_sample(&s, &p); samples++)
-		expect(p.chain_nr, 0);
-	expect(samples > 2, 1);
-	stop(&s);
-}
-
-/* For who may sample the kernel: chains of the user's part alone. */
-static void test_no_kernel_chain(void)
-{
-	struct perf_attr attr = clock_attr(PERF_SAMPLE_CALLCHAIN);
-	struct sampling s;
-	struct parsed p;
-	int samples = 0;
-
+	check_samples(attr, is_no_chain);
+	/* For who may sample the kernel: the user's part alone. */
+	attr = clock_attr(PERF_SAMPLE_CALLCHAIN);
 	attr.exclude_kernel = 0;
 	attr.exclude_callchain_kernel = 1;
-	if (perf_try(attr, 0, -1, -1, 0) == -EACCES || start(&s, attr))
-		return;
-	run(&s);
-	for (; next_sample(&s, &p); samples++)
-		for (u64 i = 0; i < p.chain_nr; i++)
-			expect(p.chain[i] == (u64)PERF_CONTEXT_USER || p.chain[i] < USER_END, 1);
-	expect(samples > 2, 1);
-	stop(&s);
+	if (perf_try(attr, 0, -1, -1, 0) != -EACCES)
+		check_samples(attr, is_user_chain);
 }
 
 int main(void)
@@ -349,8 +343,6 @@ int main(void)
 	}
 	test_everything();
 	test_large_stack();
-	test_max_stack();
-	test_no_user_chain();
-	test_no_kernel_chain();
+	test_chains();
 	return perf_result();
 }
