@@ -14,7 +14,7 @@
 int attr_allow_kernel(void)
 {
 	if (event_sysctl()->paranoid > 1 && !host_perfmon_capable())
-		return refuse(EACCES, "perf_event_paranoid above 1 needs exclude_kernel or CAP_PERFMON");
+		return refuse_kernel_mode("perf_event_paranoid above 1 needs exclude_kernel or CAP_PERFMON");
 	return 0;
 }
 
@@ -160,8 +160,7 @@ int attr_check_access(const struct perf_attr *attr)
 	if (!attr->exclude_kernel) {
 		err = attr_allow_kernel();
 		if (!err && event_sysctl()->paranoid > 1 && pmu_type_user_only(attr->type))
-			err = refuse(
-				EACCES,
+			err = refuse_kernel_mode(
 				"pcl sees user mode only: set exclude_kernel (:u), or perf_event_paranoid below 2");
 	}
 	if (!err && attr->namespaces && !host_perfmon_capable())

@@ -99,7 +99,7 @@ void refusals_add(struct thread *t, long ret)
 
 	if (t->nr == __NR_perf_event_open && ret == -ENOENT) /* nobody looks for the event before modes are checked */
 		refusals_asked_again(t);
-	if (t->nr == __NR_perf_event_open && ret == -EACCES && strstr(t->refusal.why, "exclude_kernel"))
+	if (t->refusal.kernel_mode)
 		note_kernel(t);
 	else if ((t->nr == __NR_perf_event_open || t->nr == __NR_ptrace) && t->task->pid != all->speaker)
 		__atomic_fetch_add(&all->told, 1, __ATOMIC_RELAXED);
