@@ -13,8 +13,9 @@ import (
 const enable, disable = 0x2400, 0x2401 // PERF_EVENT_IOC_...
 
 func main() {
-	runtime.LockOSThread()                              // an event counts a thread
-	attr := [16]uint64{0: 128 << 32, 1: 1, 5: 1 | 1<<5} // size, PERF_COUNT_HW_INSTRUCTIONS, disabled | exclude_kernel
+	runtime.LockOSThread() // an event counts a thread
+	// size, PERF_COUNT_HW_INSTRUCTIONS, disabled | exclude_kernel
+	attr := [16]uint64{0: 128 << 32, 1: 1, 5: 1 | 1<<5}
 	any := ^uintptr(0)
 	fd, _, err := syscall.Syscall6(syscall.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), 0, any, any, 0, 0)
 	if err != 0 {

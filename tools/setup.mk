@@ -49,7 +49,8 @@ install: generated
 
 # Exactly what make install puts there; directories only where nothing else is left in them.
 uninstall:
-	rm -f $(DEST)/bin/pcl $(DEST)/include/pcl/session.h $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt $(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
+	rm -f $(DEST)/bin/pcl $(DEST)/include/pcl/session.h $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt \
+		$(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
 		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish $(DESTDIR)$(ZSH_DIR)/_pcl \
 		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md $(EXAMPLES))
 	-rmdir $(DEST)/include/pcl $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/doc/pcl 2>/dev/null

@@ -1,5 +1,6 @@
 #!/bin/bash
-# pcl count --by-function: known counts of functions; where their names are found; what is said of errors; what is refused.
+# pcl count --by-function: known counts of functions; where their names are found; what is said of errors; what is
+# refused.
 set -u
 status=0
 fail() { echo "$*"; status=1; }
@@ -36,7 +37,8 @@ counted() { "$PCL" count --by-function --csv -o csv "$@" 2>err || fail "count $*
 of() { awk -F, -v name="$1" -v file="$2" -v column="${3:-3}" '$1 == name && $2 ~ file { n += $column } END { print n + 0 }' csv; }
 
 counted -c 1 -e instructions,branches -- ./known 30
-[ "$(of known /known$)" = 60060 ] && [ "$(of known /known$ 4)" = 30030 ] || fail "known() is $(of known /known$), $(of known /known$ 4)"
+[ "$(of known /known$)" = 60060 ] && [ "$(of known /known$ 4)" = 30030 ] ||
+	fail "known() is $(of known /known$), $(of known /known$ 4)"
 grep -q '^outer::thing::often,' csv || fail "no demangled name: $(grep often csv)"
 [ "$(of '(in no sample)' '' 3)" = 0 ] || fail "period 1 misses some"
 whole=$("$PCL" count --csv -o - -e instructions,branches -- ./known 30 | awk -F, 'NR > 1 { print $5 }' | tr '\n' ' ')
@@ -48,7 +50,8 @@ counted -- sh -c './known 4000; ./known 1000'
 share=$(of known /known$)
 [ "$share" -gt 9850000 ] && [ "$share" -lt 10150000 ] || fail "known() of two processes is $share, not 10,010,000"
 total=$(awk -F, '/^instructions/ { print $5 }' csv)
-[ "$(awk -F, '/^function/ { on = 1; next } on { n += $3 } END { print n }' csv)" = "$total" ] || fail "the sum is not $total"
+[ "$(awk -F, '/^function/ { on = 1; next } on { n += $3 } END { print n }' csv)" = "$total" ] ||
+	fail "the sum is not $total"
 [ "$(of '(in no sample)' '' 3)" -lt 4036 ] || fail "more than a period of each process is in no sample"
 counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null && cp csv one && counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null
 cmp -s one csv || fail "the second run is another one"
@@ -77,7 +80,8 @@ counted -- ./linked 100
 [ "$(of known /linked$)" -gt 190000 ] || fail "no names by the debug link in .debug: $(grep linked csv)"
 echo >>.debug/known.debug
 counted -- ./linked 100
-[ "$(of known /linked$)" = 0 ] && [ "$(of '[unknown]' /linked$)" -gt 190000 ] || fail "a debug file of another program was taken"
+[ "$(of known /linked$)" = 0 ] && [ "$(of '[unknown]' /linked$)" -gt 190000 ] ||
+	fail "a debug file of another program was taken"
 counted -- ./bare 100
 [ "$(of '[unknown]' /bare$)" -gt 190000 ] || fail "a stripped program: $(grep bare csv)"
 if [ -w /usr/lib ]; then
@@ -95,11 +99,13 @@ fi
 if command -v perf >/dev/null; then
 	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
 	timeout -k 5 60 taskset -c 0 "$PCL" perf record -m 1024 --no-bpf-event -q -o data -e instructions:u -c 1009 -- ./known 300 2>err || fail "perf record: $(cat err)"
-	perf report -i data --stdio -s dso,sym -F sample,dso,sym 2>/dev/null | awk '$3 == "[.]" { sub(/@.*/, "", $4); print $4, $1 * 1009 }' | LC_ALL=C sort >want
+	perf report -i data --stdio -s dso,sym -F sample,dso,sym 2>/dev/null |
+		awk '$3 == "[.]" { sub(/@.*/, "", $4); print $4, $1 * 1009 }' | LC_ALL=C sort >want
 	env -i "${environment[@]}" taskset -c 0 "$PCL" count --by-function -e instructions --csv -o csv -- ./known 300 || fail "by function: $?"
 	awk -F, '/^function/ { on = 1; next } on && $2 != "" { sub(/@.*/, "", $1); if ($1 == "[unknown]") next; print $1, $3 }' csv | LC_ALL=C sort >got
 	# The same function may have two names.
-	[ "$(wc -l <want)" -ge 5 ] && awk '{ print $2 }' want | sort -n >a && awk '{ print $2 }' got | sort -n >b && cmp -s a b || fail "perf says otherwise: $(diff want got)"
+	[ "$(wc -l <want)" -ge 5 ] && awk '{ print $2 }' want | sort -n >a &&
+		awk '{ print $2 }' got | sort -n >b && cmp -s a b || fail "perf says otherwise: $(diff want got)"
 fi
 
 # The forms.
@@ -123,7 +129,8 @@ END
 # Nobody reads for a while: what is lost is said (by the next record that finds room), and the sum stays exact.
 "$PCL" count --by-function -c 20 -e instructions -o table -- \
 	sh -c 'kill -STOP $PPID; ./known 20000; kill -CONT $PPID; sleep 0.5; ./known 1' || fail "stopped: $?"
-grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instructions +exact' table || { fail "lost records are not said"; cat table; }
+grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instructions +exact' table ||
+	{ fail "lost records are not said"; cat table; }
 
 # A function's count is right to a period or two at each end. The gate: which function it is, more and fewer, in all
 # forms; nothing where nothing changed.
@@ -131,7 +138,8 @@ checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 
 checked --update -o /dev/null -- ./known 1000 || fail "check --update: $(cat err)"
 checked -o table -- ./known 1000 && grep -q "no function's instructions changed by more than 0.1 % of all" table || { fail "the same"; cat table err; }
 GITHUB_STEP_SUMMARY=$PWD/summary checked --github -o table -- ./known 1020
-[ $? = 120 ] && grep -qE '^ +2,00[0-9],[0-9]{3} +2,0[34][0-9],[0-9]{3} +\+(3[7-9]|4[0-3]),[0-9]{3}  known \(known\)$' table ||
+[ $? = 120 ] &&
+	grep -qE '^ +2,00[0-9],[0-9]{3} +2,0[34][0-9],[0-9]{3} +\+(3[7-9]|4[0-3]),[0-9]{3}  known \(known\)$' table ||
 	{ fail "more"; cat table; }
 grep -qE '^\| known \(known\) \| 2,00[0-9,]+ \| 2,0[34][0-9,]+ \|$' summary || { fail "the summary"; cat summary; }
 checked --json -o json -- ./known 900
@@ -143,7 +151,8 @@ grep -q 'the baseline has no functions' table || { fail "a baseline without func
 checked -r 2 -- ./known 1
 [ $? = 125 ] && grep -q -- '--by-function is of one run' err || fail "-r 2: $(cat err)"
 
-refused() { words=$1; shift; "$PCL" count "$@" >out 2>err; got=$?; [ $got = 125 ] && grep -qF -- "$words" err && [ "$(wc -l <err)" = 1 ] || fail "$*: $got: $(cat err)"; }
+refused() { words=$1; shift; "$PCL" count "$@" >out 2>err; got=$?; [ $got = 125 ] && grep -qF -- "$words" err &&
+	[ "$(wc -l <err)" = 1 ] || fail "$*: $got: $(cat err)"; }
 refused 'three forms' --by-function --per-thread -- true
 refused 'of one run' --by-function -r 2 -- true
 refused '--period takes a number above 0 and goes with --by-function' -c 1009 -- true

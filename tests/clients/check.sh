@@ -1,5 +1,6 @@
 #!/bin/bash
-# pcl check: a baseline is written, kept to, and broken; what it says then to people, programs and GitHub; files that are none.
+# pcl check: a baseline is written, kept to, and broken; what it says then to people, programs and GitHub; files that
+# are none.
 set -u
 status=0
 fail() { echo "$*"; status=1; }
@@ -83,9 +84,11 @@ assert d["result"] == "regression" and d["name"] == "w" and d["events"][0]["verd
 assert 80 < d["events"][0]["change_percent"] < 110' || { fail "JSON"; cat said; }
 GITHUB_STEP_SUMMARY=$PWD/summary.md check 120 --name w --github -- ./work 2000000
 says '^::error title=pcl check w::instructions: [0-9,]+ -> [0-9,]+ \(\+[0-9.]+ %25, tolerance 0.1 %25\)$'
-grep -qE '^\| instructions \| [0-9,]+ \| [0-9,]+ \| \+[0-9.]+ % \| REGRESSION \|$' summary.md && grep -q '^\*\*Regression' summary.md || { fail "summary"; cat summary.md; }
+grep -qE '^\| instructions \| [0-9,]+ \| [0-9,]+ \| \+[0-9.]+ % \| REGRESSION \|$' summary.md &&
+	grep -q '^\*\*Regression' summary.md || { fail "summary"; cat summary.md; }
 GITHUB_STEP_SUMMARY=$PWD/summary.md check 0 --name w --github -- ./work 1002000
-grep -q '^No regression' summary.md && [ "$(grep -c '^###' summary.md)" = 2 ] || { fail "second summary"; cat summary.md; }
+grep -q '^No regression' summary.md && [ "$(grep -c '^###' summary.md)" = 2 ] ||
+	{ fail "second summary"; cat summary.md; }
 grep -q '^::' said && fail "an annotation without a reason"
 sed -i 's/"cpu":"[^"]*"/"cpu":"Other, 100%"/' base.json
 check 0 --name w --github -- ./work 1002000

@@ -1,5 +1,6 @@
 #!/bin/bash
-# pcl count: the same numbers as perf stat's, the forms of its output, what it is given, what it refuses and in which words.
+# pcl count: the same numbers as perf stat's, the forms of its output, what it is given, what it refuses and in which
+# words.
 set -u
 status=0
 fail() { echo "$*"; status=1; }
@@ -36,20 +37,23 @@ if command -v perf >/dev/null; then
 	env -i "${environment[@]}" "$PCL" count --per-process --csv -o csv -e instructions -- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
 	want=$(awk -F, '$1 ~ /^[0-9]+$/ { print $1 }' perf_csv)
 	got=$(awk -F, '/^pid/ { getline; print $4 }' csv)
-	[ -n "$want" ] && [ "$want" = "$got" ] && [ "$(wc -l <csv)" = 10 ] || fail "the first process: perf says $want, pcl count: $(cat csv)"
+	[ -n "$want" ] && [ "$want" = "$got" ] && [ "$(wc -l <csv)" = 10 ] ||
+		fail "the first process: perf says $want, pcl count: $(cat csv)"
 fi
 
 # Nothing of the client is counted: it costs the same under another one, and in a session that is there already.
 alone=$(counted instructions,branches "$programs/hello_static")
 [ "$(counted instructions,branches "$programs/hello_static")" = "$alone" ] || fail "the second run differs"
 "$PCL" sh -c '"$0" count --csv -o csv -e instructions,branches -- "$1" >/dev/null' "$PCL" "$programs/hello_static"
-[ -n "$alone" ] && [ "$(awk -F, 'NR > 1 { print $5 }' csv)" = "$alone" ] || fail "other counts inside of a session: $(cat csv)"
+[ -n "$alone" ] && [ "$(awk -F, 'NR > 1 { print $5 }' csv)" = "$alone" ] ||
+	fail "other counts inside of a session: $(cat csv)"
 
 # The grammar.
 rows() { awk -F, 'NR > 1 { print $1 }' csv | tr '\n' ' '; }
 counted '{instructions,branches}:u,r12,cpu/calls/u,cpu/event=0x12,name=mine/,calls' "$programs/hello_static" >values
 [ "$(rows)" = "instructions branches r12 cpu/calls/ mine calls " ] || fail "names: $(rows)"
-[ "$(sed -n 3,6p values | sort -u | wc -l)" = 1 ] && [ "$(sed -n 1,2p values)" = "$alone" ] || fail "four names of one event: $(cat values)"
+[ "$(sed -n 3,6p values | sort -u | wc -l)" = 1 ] && [ "$(sed -n 1,2p values)" = "$alone" ] ||
+	fail "four names of one event: $(cat values)"
 if [ "$(id -u)" = 0 ]; then # raw_syscalls:sys_enter happens in kernel mode
 	counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
 	[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] ||
@@ -80,10 +84,12 @@ python3 - json <<-'END' || { fail "JSON"; cat json; }
 	assert d["events"][1]["class"] == "measured"
 END
 "$PCL" count -r 4 -e instructions,task-clock -o table -- "$programs/hello_static" >/dev/null || fail "runs: $?"
-grep -qE 'instructions +exact +the same in all runs' table && grep -qE 'ms +[0-9.]+ ms +[0-9.]+ ms +task-clock +measured +differs by' table ||
+grep -qE 'instructions +exact +the same in all runs' table &&
+	grep -qE 'ms +[0-9.]+ ms +[0-9.]+ ms +task-clock +measured +differs by' table ||
 	{ fail "runs"; cat table; }
 # A program that is not the same twice.
-"$PCL" count -r 3 -e instructions -o table -- bash -c 'echo x >>grown; while read -r l; do :; done <grown' || fail "growing: $?"
+"$PCL" count -r 3 -e instructions -o table -- bash -c 'echo x >>grown; while read -r l; do :; done <grown' ||
+	fail "growing: $?"
 grep -qE 'instructions +exact +differs by 0*[0-9.]*[1-9]' table || { fail "growing"; cat table; }
 
 # Shares: they add up to what is counted together, processes and threads.
@@ -96,7 +102,8 @@ awk -F, '/^instructions/ { i = $5 } /^pid/ { on = 1; next } on { n++; s += $4; p
 	{ fail "threads"; cat csv; }
 
 # The status is the program's, also of the run that fails; standard input is too.
-ends() { want=$1; shift; "$PCL" count -o table "$@" 2>err; got=$?; [ $got = "$want" ] || fail "$*: status $got, not $want: $(cat err)"; }
+ends() { want=$1; shift; "$PCL" count -o table "$@" 2>err; got=$?; [ $got = "$want" ] ||
+	fail "$*: status $got, not $want: $(cat err)"; }
 ends 0 -- true
 ends 7 -- sh -c 'exit 7'
 grep -q 'ended with status 7' table || fail "the status is not said"
@@ -174,11 +181,13 @@ refused 'two forms' --json --csv
 refused 'of one run' --per-thread -r 2
 refused 'No such file' -o /no/such/place
 
-# An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where that is allowed.
+# An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where
+# that is allowed.
 ordinary() { "$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" "$@"; }
 ordinary count -e instructions,branches,cycles,task-clock,page-faults,mem:$main:x,syscalls:sys_enter_write --csv -o - -- "$programs/hello_static" >csv ||
 	fail "ordinary user: $?"
-awk -F, '$2 ~ /exact|modelled|measured/ { n++; if (!$5) exit 1 } END { exit n != 7 }' csv || { fail "ordinary user"; cat csv; }
+awk -F, '$2 ~ /exact|modelled|measured/ { n++; if (!$5) exit 1 } END { exit n != 7 }' csv ||
+	{ fail "ordinary user"; cat csv; }
 for event in context-switches raw_syscalls:sys_enter instructions:uk; do
 	ordinary count -e $event -- echo was run >out 2>err
 	[ $? = 125 ] && grep -q 'kernel mode' err && [ ! -s out ] || fail "ordinary user, $event: $(cat out err)"

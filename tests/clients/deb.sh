@@ -18,6 +18,7 @@ for file in share/man/man1/pcl.1.gz share/man/man7/pcl-events.7.gz share/doc/pcl
 	[ -s root/usr/$file ] || fail "no $file"
 done
 if command -v lintian >/dev/null; then
-	lintian --fail-on error,warning "${package%_amd64.deb}"_amd64.changes >said 2>&1 || { fail "lintian:"; cat said; }
+	lintian --fail-on error,warning "${package%_amd64.deb}"_amd64.changes >said 2>&1 ||
+		{ fail "lintian:"; cat said; }
 fi
 exit $status

@@ -1,4 +1,5 @@
-# For the tests of examples/: pcl by its name, fail, and counts. Each is a test of its own, so that one without its packages is skipped.
+# For the tests of examples/: pcl by its name, fail, and counts. Each is a test of its own, so that one without its
+# packages is skipped.
 set -u
 status=0
 examples=$ROOT/examples
@@ -21,7 +22,8 @@ counts()
 	if ! [[ $n =~ ^[0-9]+$ ]] || ((n < low || n > high)); then fail "$*: $n"; fi
 }
 
-# better SCRIPT: what it has laid out better does the same with a quarter of the branches taken, at most, and as many instructions.
+# better SCRIPT: what it has laid out better does the same with a quarter of the branches taken, at most, and as many
+# instructions.
 better()
 {
 	"$examples/$1" >out 2>err || { fail "$1: status $?: $(tail -n 5 err ./*.log)"; return; }

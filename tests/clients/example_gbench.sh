@@ -15,6 +15,7 @@ grep -A4 '^ pcl check: sum' err | grep -q 'instructions  *REGRESSION$' || fail "
 "$examples/check-gbench" ./no-such-program 2>err && fail "a program that is not there"
 # What --benchmark_perf_counters says, where the library has libpfm (Debian's has not).
 if ldd ./bench | grep -q libpfm; then
-	pcl ./bench --benchmark_perf_counters=INSTRUCTIONS 2>err | grep -q 'INSTRUCTIONS=' || fail "no counters: $(cat err)"
+	pcl ./bench --benchmark_perf_counters=INSTRUCTIONS 2>err | grep -q 'INSTRUCTIONS=' ||
+		fail "no counters: $(cat err)"
 fi
 exit $status

@@ -4,7 +4,8 @@
 needs java --version
 needs perf --version
 mkfifo ctl ack
-pcl perf stat -x, -o stat -D -1 --control fifo:ctl,ack -e instructions:u -- java -Xint "$examples/Count.java" >out 2>&1 || fail "status $?: $(cat out)"
+pcl perf stat -x, -o stat -D -1 --control fifo:ctl,ack -e instructions:u -- \
+	java -Xint "$examples/Count.java" >out 2>&1 || fail "status $?: $(cat out)"
 n=$(awk -F, '$3 ~ /^instructions/ { print $1 }' stat)
 [ "${n:-0}" -gt 3000000 ] && [ "$n" -lt 100000000 ] || fail "$(cat stat out)"
 exit $status

@@ -1,5 +1,6 @@
 #!/bin/bash
-# examples/conftest.py: a test fails that executes more instructions than before; natively, without counters, it is skipped.
+# examples/conftest.py: a test fails that executes more instructions than before; natively, without counters, it is
+# skipped.
 . "$ROOT/tests/clients/example_functions.bash"
 python=/usr/bin/python3 # whose packages are Debian's
 needs $python -m pytest --version

@@ -22,7 +22,8 @@ path = "lib.rs"
 END
 : >lib.rs
 echo 'fn main() { println!("{}", (0..100_000u64).fold(0, |a, i| std::hint::black_box(a ^ i * i))); }' >benches/squares.rs
-bench() { CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$examples/check-cargo cargo bench --offline --bench squares -- --test >out 2>err; }
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$examples/check-cargo
+bench() { cargo bench --offline --bench squares -- --test >out 2>err; }
 PCL_CHECK=--update bench || fail "check-cargo --update: $(cat err)"
 bench && grep -q ' 0  instructions  *the same$' err || fail "check-cargo: $(cat err)"
 sed -i 's/100_000/110_000/' benches/squares.rs

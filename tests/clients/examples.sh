@@ -14,6 +14,7 @@ counts 1000000 50000000 pcl python3 "$examples/count.py"
 "$examples/compare" true false >out && fail "compare: a program that fails"
 
 for file in "$examples"/*; do
-	[ "${file##*/}" = README.md ] || grep -qF "(${file##*/})" "$examples/README.md" || fail "examples/README.md does not name ${file##*/}"
+	[ "${file##*/}" = README.md ] || grep -qF "(${file##*/})" "$examples/README.md" ||
+		fail "examples/README.md does not name ${file##*/}"
 done
 exit $status

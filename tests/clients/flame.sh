@@ -1,5 +1,6 @@
 #!/bin/bash
-# pcl flame: widths are what perf report says of the same samples; the picture by itself, in a browser; what it is given and refuses.
+# pcl flame: widths are what perf report says of the same samples; the picture by itself, in a browser; what it is given
+# and refuses.
 set -u
 status=0
 fail() { echo "$*"; status=1; }
@@ -22,7 +23,8 @@ int main(void)
 END
 gcc -O1 -fomit-frame-pointer -fno-optimize-sibling-calls -o recurse recurse.c || fail gcc
 
-# One CPU, so that perf's events, which are bound to CPUs, count on where the task goes; and the environment that perf gives.
+# One CPU, so that perf's events, which are bound to CPUs, count on where the task goes; and the environment that perf
+# gives.
 equals_perf()
 {
 	event=$1 period=$2 samples=$3 tolerance=$4
@@ -37,7 +39,8 @@ if command -v perf >/dev/null; then
 	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
 	equals_perf instructions:u 1009 10000 0 ./recurse
 	equals_perf instructions:u 20011 50 0 ./stacks thread
-	# It asks for the time, which takes some instructions more or fewer: then samples are in the neighbouring function, half of them this way, half that.
+	# It asks for the time, which takes some instructions more or fewer: then samples are in the neighbouring
+	# function, half of them this way, half that.
 	python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 	[ "$(id -u)" != 0 ] || equals_perf raw_syscalls:sys_enter 1 300 0 "$python" -c 'sorted(str(i) for i in range(20000))'
 	equals_perf instructions:u 10007 3000 0.5 "$python" -c 'sorted(str(i) for i in range(20000))'
@@ -49,15 +52,19 @@ for again in one two; do
 done
 cmp one.svg two.svg || fail "the same run is another picture"
 grep -q '<title>recurse: ' one.svg && grep -q '<title>stacks: ' one.svg || fail "no names of tasks"
-grep -qE '<title>recursion\(?.* \(/.*/stacks\): [0-9,]+ instructions, [0-9.]+ %</title>' one.svg || fail "no title as expected: $(grep -m 3 title one.svg)"
+grep -qE '<title>recursion\(?.* \(/.*/stacks\): [0-9,]+ instructions, [0-9.]+ %</title>' one.svg ||
+	fail "no title as expected: $(grep -m 3 title one.svg)"
 picture check one.svg || fail "the picture"
 
 # A threaded program: the threads' stacks begin where threads do.
 "$PCL" flame -o threads.svg -- ./stacks thread 2>err || fail "threads: $(cat err)"
-[ "$(picture share threads.svg start_thread)" = "$(picture share threads.svg in_thread)" ] && [ "$(picture share threads.svg in_thread | cut -d. -f1)" -ge 50 ] || fail "threads"
+[ "$(picture share threads.svg start_thread)" = "$(picture share threads.svg in_thread)" ] &&
+	[ "$(picture share threads.svg in_thread | cut -d. -f1)" -ge 50 ] || fail "threads"
 # Other events: clocks, and what is rare and so has a sample each.
-"$PCL" flame -e task-clock -c 50000 -o clock.svg -- ./recurse && [ "$(picture share clock.svg fib | cut -d. -f1)" -ge 50 ] || fail "task-clock"
-"$PCL" flame -e syscalls:sys_enter_write -o write.svg -- "$BUILD/tests/count/hello_static" >/dev/null 2>err || fail "tracepoint"
+"$PCL" flame -e task-clock -c 50000 -o clock.svg -- ./recurse &&
+	[ "$(picture share clock.svg fib | cut -d. -f1)" -ge 50 ] || fail "task-clock"
+"$PCL" flame -e syscalls:sys_enter_write -o write.svg -- "$BUILD/tests/count/hello_static" >/dev/null 2>err ||
+	fail "tracepoint"
 [ "$(picture share write.svg exit)" = 100.00 ] || fail "write is not below exit: $(picture share write.svg exit)"
 grep -q '1 in all (exact); 1 samples, one each 1<' write.svg || fail "the note: $(grep -m 1 'in all' write.svg)"
 
@@ -88,7 +95,8 @@ int main(int argc, char **argv)
 END
 gcc -O1 -o jit jit.c || fail gcc
 map=$("$PCL" flame -o jit.svg -- ./jit) || fail "jit: $?"
-[ "$(picture share jit.svg 'LazyCompile:<made> "up" & ??]]>' | cut -d. -f1)" -ge 90 ] || fail "the map of a JIT: $(grep -c . jit.svg) lines"
+[ "$(picture share jit.svg 'LazyCompile:<made> "up" & ??]]>' | cut -d. -f1)" -ge 90 ] ||
+	fail "the map of a JIT: $(grep -c . jit.svg) lines"
 rm -f "$map"
 
 # A map that is none: nobody waits for it.
@@ -97,7 +105,8 @@ rm -f "$(cat fifo)"
 
 # Nobody reads for a while: what is lost is said.
 "$PCL" flame -c 100 -o lost.svg -- sh -c 'kill -STOP $PPID; ./recurse; kill -CONT $PPID' 2>err || fail "stopped: $?"
-grep -qE '^pcl flame: [0-9]+ records found no room and are missing' err && grep -qE '; [0-9]+ records lost<' lost.svg || fail "lost records: $(cat err)"
+grep -qE '^pcl flame: [0-9]+ records found no room and are missing' err && grep -qE '; [0-9]+ records lost<' lost.svg ||
+	fail "lost records: $(cat err)"
 
 # The browser: it is drawn, found in and zoomed into.
 if command -v chromium >/dev/null; then
@@ -105,9 +114,11 @@ if command -v chromium >/dev/null; then
 	browse --dump-dom "file://$PWD/one.svg#search=^recursion" >dom
 	want=$(picture share one.svg recursion)
 	said=$(grep -oE 'found \^recursion: [0-9.]+' dom | grep -oE '[0-9.]+$')
-	[ "$(printf %.2f "${said:-0}")" = "$want" ] && [ "$want" != 0.00 ] || fail "the browser found '$said', not $want"
+	[ "$(printf %.2f "${said:-0}")" = "$want" ] && [ "$want" != 0.00 ] ||
+		fail "the browser found '$said', not $want"
 	browse --dump-dom "file://$PWD/one.svg#zoom=recurse" >dom
-	grep '<title>recurse: ' dom | grep -qE 'x="10.00".* width="1180.00"' || fail "zoomed: $(grep -m 1 '<title>recurse: ' dom)"
+	grep '<title>recurse: ' dom | grep -qE 'x="10.00".* width="1180.00"' ||
+		fail "zoomed: $(grep -m 1 '<title>recurse: ' dom)"
 	grep '<title>stacks: ' dom | grep -q 'display: none' || fail "what is beside is still there"
 	browse --screenshot="$PWD/one.png" --window-size=1240,800 "file://$PWD/one.svg" >/dev/null
 	[ "$(stat -c %s one.png)" -gt 10000 ] || fail "no picture"

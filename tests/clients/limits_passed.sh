@@ -1,4 +1,5 @@
-# No sampling event passes its limit unseen, whatever code it comes about in: recursion, returns without calls, signals, an
+# No sampling event passes its limit unseen, whatever code it comes about in: recursion, returns without calls, signals,
+# an
 # interpreter.
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }

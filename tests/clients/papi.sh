@@ -1,5 +1,7 @@
-# PAPI and libpfm by their tables of AMD's and Intel's processors: what is derived of instructions, branches and cycles is
-# right to the unit, everything else is refused when it is opened. LIBPFM_FORCE_PMU stands for the processor, since libpfm
+# PAPI and libpfm by their tables of AMD's and Intel's processors: what is derived of instructions, branches and cycles
+# is
+# right to the unit, everything else is refused when it is opened. LIBPFM_FORCE_PMU stands for the processor, since
+# libpfm
 # may have no table for this one.
 [ -e /usr/include/papi.h ] && command -v papi_avail >/dev/null || { echo "PAPI is not installed"; exit 77; }
 unset LIBPFM_FORCE_PMU

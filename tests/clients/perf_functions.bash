@@ -8,16 +8,19 @@ fail() {
 	status=1
 }
 
-# record ARGUMENTS: perf record of them under pcl, into the file `data`. With events of BPF programs it would wait a second at its end.
+# record ARGUMENTS: perf record of them under pcl, into the file `data`. With events of BPF programs it would wait a
+# second at its end.
 record() {
 	what="perf record $*"
 	rm -f data
-	timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -o data "$@" >out 2>err </dev/null || fail "$what: status $?: $(head -n 3 err)"
+	timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -o data "$@" >out 2>err </dev/null ||
+		fail "$what: status $?: $(head -n 3 err)"
 }
 
 # script ARGUMENTS: what perf script, run natively, says about the file, into `text`.
 script() {
-	timeout -s KILL 30 perf script -i data "$@" >text 2>err </dev/null || fail "$what: perf script $*: status $?: $(head -n 3 err)"
+	timeout -s KILL 30 perf script -i data "$@" >text 2>err </dev/null ||
+		fail "$what: perf script $*: status $?: $(head -n 3 err)"
 }
 
 # report ARGUMENTS: the same for perf report, without its comments.
@@ -38,11 +41,14 @@ most() {
 	local n all
 	n=$(grep -cE -- "$1" text)
 	all=$(grep -c . text)
-	[ "$all" -ge 20 ] && [ $((n * 10)) -ge $((all * 9)) ] || fail "$what: $n of $all lines match $1: $(head -n 3 text)"
+	[ "$all" -ge 20 ] && [ $((n * 10)) -ge $((all * 9)) ] ||
+		fail "$what: $n of $all lines match $1: $(head -n 3 text)"
 }
 
-# fold PATTERN: the call chains in the text of script -F ip,sym, one a line, innermost first ("leaf;middle;main"), of the samples that match.
+# fold PATTERN: the call chains in the text of script -F ip,sym, one a line, innermost first ("leaf;middle;main"), of
+# the samples that match.
 fold() {
-	awk 'NF { line = line (line == "" ? "" : ";") $2; next } { print line; line = "" } END { print line }' text | grep -E -- "$1" >chains
+	awk 'NF { line = line (line == "" ? "" : ";") $2; next } { print line; line = "" } END { print line }' text |
+		grep -E -- "$1" >chains
 	mv chains text
 }

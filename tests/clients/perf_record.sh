@@ -1,11 +1,13 @@
-# perf record: what is sampled, how often, and into which buffers. Call graphs, fields, side-band and attaching have scripts of their own.
+# perf record: what is sampled, how often, and into which buffers. Call graphs, fields, side-band and attaching have
+# scripts of their own.
 [ "$(id -u)" = 0 ] || { echo "not root: -a and context switches in kernel mode"; exit 77; }
 source "$ROOT/tests/clients/perf_functions.bash"
 per=100003
 every="-e instructions:u -c $per"
 late=--mmap-flush=128K
 
-# The count is exact, and so is the number of samples. (Without --per-thread there is an event for each CPU, with a period of its own.
+# The count is exact, and so is the number of samples. (Without --per-thread there is an event for each CPU, with a
+# period of its own.
 # If perf reads the ring while it is written, some records may come twice: it asks for the end twice.)
 "$PCL" perf stat -x, -o csv -e instructions:u -- "$shape" 500 || fail "perf stat"
 samples=$(($(awk -F, '$3 ~ /instructions/ { print $1 }' csv) / per))
@@ -60,7 +62,8 @@ record -e context-switches -c 1 -- sleep 0.1
 script -F event
 between 1 100000 'context-switches'
 
-# Buffers: one page, many pages, overwritten by the latest, compressed, files that are changed for others, a limit to the file.
+# Buffers: one page, many pages, overwritten by the latest, compressed, files that are changed for others, a limit to
+# the file.
 for how in '-m 1' '-m 512' -z --no-inherit --per-thread '--no-buffering' '-a' '-C 0-63' '--mmap-flush=4096'; do
 	[ "$how" != '-C 0-63' ] || how="-C 0-$(($(getconf _NPROCESSORS_ONLN) - 1))"
 	record $how $every -- "$shape" 500

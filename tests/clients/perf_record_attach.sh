@@ -1,4 +1,5 @@
-# perf record of what runs already, by process and by thread, with delays and commands; and through a pipe. pcl runs the whole shell, so
+# perf record of what runs already, by process and by thread, with delays and commands; and through a pipe. pcl runs the
+# whole shell, so
 # that perf and its target are in one session.
 [ "$(id -u)" = 0 ] || { echo "not root: -a"; exit 77; }
 source "$ROOT/tests/clients/perf_functions.bash"

@@ -25,7 +25,8 @@ record --intr-regs=ip,sp,r11 $every -- "$shape" 200
 script -F ip,iregs
 most '^ *([0-9a-f]+) +ABI:2 +SP:0x7ff[0-9a-f]+ +IP:0x\1 +R11:0x[0-9a-f]+'
 
-# Times, on each clock; hardware events have no others than these two. They do not run backwards, and lie between before and after.
+# Times, on each clock; hardware events have no others than these two. They do not run backwards, and lie between before
+# and after.
 record -T $every -- "$shape" 500
 script -F time
 sort -c -n text || fail "$what: times are not in order"
@@ -42,7 +43,8 @@ done
 before=$(date +%s)
 record -k realtime -e cpu-clock:u -- "$shape" 5000
 script -F time
-awk -v from="$before" -v to="$(date +%s)" '$1 + 0 < from || $1 + 0 > to + 1 { exit 1 }' text || fail "$what: not this time: $(head -n 1 text)"
+awk -v from="$before" -v to="$(date +%s)" '$1 + 0 < from || $1 + 0 > to + 1 { exit 1 }' text ||
+	fail "$what: not this time: $(head -n 1 text)"
 
 # Records beside the samples.
 record --switch-events $every -- sleep 0.05

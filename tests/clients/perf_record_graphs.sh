@@ -35,7 +35,8 @@ chains '^leaf;middle;outer;work;main'
 
 # The exact call stack, for every event or for one.
 what="pcl --call-stacks perf record -g"
-"$PCL" --call-stacks perf record --no-bpf-event -q -o data -g $every -- ./bare 200 2>err </dev/null || fail "$what: $(cat err)"
+"$PCL" --call-stacks perf record --no-bpf-event -q -o data -g $every -- ./bare 200 2>err </dev/null ||
+	fail "$what: $(cat err)"
 chains "$whole"
 between 20 1000 '_start$'
 record -g -e cpu/instructions,callstack/u -c 100003 -- ./bare 200

@@ -1,4 +1,5 @@
-# What the other commands of perf make of recorded files: annotate, script with all fields and a Python script, inject, diff, report by all
+# What the other commands of perf make of recorded files: annotate, script with all fields and a Python script, inject,
+# diff, report by all
 # keys, mem; and names of code that a JIT compiler made.
 source "$ROOT/tests/clients/perf_functions.bash"
 every="-e instructions:u -c 100003"
@@ -9,7 +10,8 @@ timeout 60 perf annotate -i data --stdio -s leaf >text 2>err </dev/null || fail 
 between 1 1 'Percent \|.*Disassembly of shape'
 between 3 1000 '^ +[0-9]+\.[0-9]+ +.*:? +4011[0-9a-f]+:|^ +[0-9]+\.[0-9]+ '
 # Of the loop's 8 to 10 instructions none has more than half: each has its share.
-awk '$1 ~ /^[0-9.]+$/ && $1 > 50 { bad = 1 } END { exit bad }' text || fail "$what: one instruction has more than half: $(grep -E '^ +[0-9.]+' text | head -n 12)"
+awk '$1 ~ /^[0-9.]+$/ && $1 > 50 { bad = 1 } END { exit bad }' text ||
+	fail "$what: one instruction has more than half: $(grep -E '^ +[0-9.]+' text | head -n 12)"
 script -F comm,pid,tid,cpu,time,event,period,ip,sym,symoff,dso,srcline
 between 20 10000 'leaf\+0x[0-9a-f]+ \(.*/shape\)'
 between 20 10000 'shape\.c:[0-9]+'

@@ -1,12 +1,15 @@
-# perf's own suite, natively and under pcl: what is Ok natively is Ok under pcl, and so are the tests that want samples of a
-# hardware event. Only the quick ones; doc/perf-test.md has all. Tests go by their names: numbers change from version to version.
+# perf's own suite, natively and under pcl: what is Ok natively is Ok under pcl, and so are the tests that want samples
+# of a
+# hardware event. Only the quick ones; doc/perf-test.md has all. Tests go by their names: numbers change from version to
+# version.
 [ "$(id -u)" = 0 ] || { echo "not root: the suite is root's"; exit 77; }
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 perf test list </dev/null >list 2>&1 || { echo "this perf has no tests"; exit 77; }
 status=0
 fail() { echo "$*"; status=1; }
 
-# Take long (tables of other machines' events, a process for each branch that was recorded), look at all processes of the machine
+# Take long (tables of other machines' events, a process for each branch that was recorded), look at all processes of
+# the machine
 # (which come and go: they fail now and then), put probes into its kernel, or want what nobody here has.
 slow='PMU events|Setup struct perf_event_attr|daemon operations|perf pipe recording|output linter|Check branch stack|Test data symbol'
 slow+='|CoreSight|Intel PT|Arm|vfs_getname|[Pp]robe|BPF|bpf|LLVM|clang|offcpu|lock contention'

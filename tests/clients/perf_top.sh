@@ -1,4 +1,5 @@
-# perf top of a running program of the session: it goes on until it has shown where the samples are, and then ends as it is told to.
+# perf top of a running program of the session: it goes on until it has shown where the samples are, and then ends as it
+# is told to.
 source "$ROOT/tests/clients/perf_functions.bash"
 export shape
 

@@ -1,4 +1,5 @@
-# System calls as tracepoints: perf's own tests of them, perf stat, record, script and trace; the host's tracefs does not shine through.
+# System calls as tracepoints: perf's own tests of them, perf stat, record, script and trace; the host's tracefs does
+# not shine through.
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 status=0
 fail() { echo "$*"; status=1; }
@@ -16,29 +17,34 @@ done
 # exact counts, in processes and threads
 pcl perf stat -x, -o csv -e syscalls:sys_enter_getppid,syscalls:sys_exit_getppid -- "$calls" || fail "stat"
 [ "$(grep -c '^300,' csv)" = 2 ] || { fail "stat"; cat csv; }
-pcl perf stat -x, -o csv -e syscalls:sys_exit_openat --filter 'ret == -2 && comm == "calls"' -- "$calls" || fail "filter"
+pcl perf stat -x, -o csv -e syscalls:sys_exit_openat --filter 'ret == -2 && comm == "calls"' -- "$calls" ||
+	fail "filter"
 grep -qE '^9[0-9],' csv || { fail "filter"; cat csv; } # the loader's besides
 pcl perf stat -x, -o csv -e 'syscalls:sys_enter_*' -- "$calls" || fail "all of them"
-[ "$(grep -c 'syscalls:sys_enter_' csv)" -gt 300 ] && grep -q '^300,.*sys_enter_getppid' csv || { fail "all of them"; grep -v '^0' csv; }
+[ "$(grep -c 'syscalls:sys_enter_' csv)" -gt 300 ] && grep -q '^300,.*sys_enter_getppid' csv ||
+	{ fail "all of them"; grep -v '^0' csv; }
 # Without privilege perf leaves the kernel out by itself.
 "$PCL" perf stat -x, -o csv -e syscalls:sys_enter_getppid -- "$calls" || fail "as a user"
 grep -q '^300,' csv || { fail "as a user"; cat csv; }
 
 # records
-pcl perf record -q -o data -e 'syscalls:sys_enter_openat,syscalls:sys_exit_openat' -- "$calls" 2> err || fail "record: $(cat err)"
+pcl perf record -q -o data -e 'syscalls:sys_enter_openat,syscalls:sys_exit_openat' -- "$calls" 2> err ||
+	fail "record: $(cat err)"
 pcl perf script -i data -F comm,event,trace > script 2> err || fail "script: $(cat err)"
 enter='calls *syscalls:sys_enter_openat: dfd: 0xffffff9c, filename: 0x[0-9a-f]*, flags: 0x00000000'
 [ "$(grep -c "$enter" script)" = 90 ] || { fail "arguments"; head -5 script; }
 [ "$(grep -c 'sys_exit_openat: 0xfffffffffffffffe' script)" -ge 90 ] || { fail "results"; head -5 script; }
 pcl perf trace -o trace -e openat,getppid -- "$calls" 2> err || fail "trace: $(cat err)"
-[ "$(grep -c 'getppid()' trace)" = 300 ] && [ "$(grep -c 'openat(.*ENOENT' trace)" -ge 90 ] || { fail "trace"; head -5 trace; }
+[ "$(grep -c 'getppid()' trace)" = 300 ] && [ "$(grep -c 'openat(.*ENOENT' trace)" -ge 90 ] ||
+	{ fail "trace"; head -5 trace; }
 
 # the view of the session
 "$PCL" perf list tracepoint 2> /dev/null > list
 grep -q 'syscalls:sys_enter_openat ' list && grep -q 'raw_syscalls:sys_exit ' list || fail "perf list"
 grep -q 'sched:' list && fail "perf list shows the host's"
 "$PCL" sh -c "cat $events/syscalls/sys_enter_openat/format; ls $events; cat /sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id" > view 2>&1
-grep -q 'field:const char \* filename;	offset:24;	size:8;	signed:0;' view && grep -q '^16$' view || { fail "tracefs"; cat view; }
+grep -q 'field:const char \* filename;	offset:24;	size:8;	signed:0;' view && grep -q '^16$' view ||
+	{ fail "tracefs"; cat view; }
 "$PCL" cat $events/sched/sched_switch/id 2> /dev/null && fail "the host's tracefs"
 "$PCL" sh -c "cd $events && ls" > /dev/null 2>&1 && fail "a working directory in the host's tracefs"
 "$PCL" stat -f -c %T /sys/kernel/tracing | grep -q tracefs || fail "statfs"

@@ -1,4 +1,5 @@
-# perf by its own tables of AMD's and Intel's processors: names of events, metrics, perf list; the counts are those of the
+# perf by its own tables of AMD's and Intel's processors: names of events, metrics, perf list; the counts are those of
+# the
 # generic events.
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 status=0
@@ -53,7 +54,8 @@ same icelake GenuineIntel-6-6A-6 inst_retired.any=instructions br_inst_retired.c
 absent icelake GenuineIntel-6-6A-6 br_inst_retired.cond_taken topdown.slots
 absent zen1 AuthenticAMD-23-1-1 fp_sched_empty
 
-# Metrics of instructions, branches, cycles, loads and stores are these counts' ratios. (The environment's size is in the counts.)
+# Metrics of instructions, branches, cycles, loads and stores are these counts' ratios. (The environment's size is in
+# the counts.)
 counted() { as skylake GenuineIntel-6-55-4 perf stat -x, -o csv -e "$1" -- "$hello" >/dev/null; awk -F, 'NF > 3 { print $1 }' csv; }
 metric()
 {
@@ -86,7 +88,8 @@ for processor in none zen5 skylake; do
 	[ "$(wc -l <names)" -ge 14 ] || fail "perf list: $(cat names)"
 	while read -r name; do
 		"$PCL" --processor=$processor perf stat -x, -o csv -e "$name" -- "$hello" >/dev/null 2>err </dev/null
-		awk -F, 'NF > 3 && $1 ~ /^[0-9]+$/ { n++ } END { exit !n }' csv || fail "perf list has $name: $(cat csv err)"
+		awk -F, 'NF > 3 && $1 ~ /^[0-9]+$/ { n++ } END { exit !n }' csv ||
+			fail "perf list has $name: $(cat csv err)"
 	done <names
 done
 exit $status

@@ -113,12 +113,14 @@ says --cpu=x86-64-v3 "  x86-64-v3 (supported, searched)
 random_bits()
 {
 	"$PCL" "$@" $loader --list-diagnostics > bits || fail "ld.so --list-diagnostics"
-	word=$(sed -n 's/.*features\[0x0\].cpuid\[0x2\]=//p' bits) other=$(sed -n 's/.*features\[0x1\].cpuid\[0x1\]=//p' bits)
+	word=$(sed -n 's/.*features\[0x0\].cpuid\[0x2\]=//p' bits)
+	other=$(sed -n 's/.*features\[0x1\].cpuid\[0x1\]=//p' bits)
 	echo $((word >> 30 & 1))$((other >> 18 & 1))
 }
 if $loader --list-diagnostics 2>/dev/null | grep -q 'features\[0x1\].cpuid'; then
 	[ "$(random_bits --pin=random)" = 00 ] || fail "--pin=random: CPUID has rdrand or rdseed"
-	[ "$(random_bits --pin=-random,-cpu)" = "$(random_bits)" ] || fail "--pin=-random: other bits than without --pin"
+	[ "$(random_bits --pin=-random,-cpu)" = "$(random_bits)" ] ||
+		fail "--pin=-random: other bits than without --pin"
 fi
 # Where a process's stack begins: VARIABLE=VALUE OPTION NAME.
 stack() { env "$1" "$PCL" "$2" "$3" '{ print $28 }' /proc/self/stat; }
@@ -175,6 +177,7 @@ count()
 	images $python -c pass > /dev/null
 	[ "$(images $python -c pass)" = 1 ] || fail "no image was used"
 	images count -e instructions -o csv -- $python -c pass > /dev/null
-	[ "$(images count -e instructions -o csv -- $python -c pass)" = 2 ] || fail "no images for pcl count and its program"
+	[ "$(images count -e instructions -o csv -- $python -c pass)" = 2 ] ||
+		fail "no images for pcl count and its program"
 }
 exit $failed

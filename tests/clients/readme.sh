@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every command of README.md, doc/ci.md and CONTRIBUTING.md does what it is there for: lines of pcl are run, targets are known to make, and the steps of the
+# Every command of README.md, doc/ci.md and CONTRIBUTING.md does what it is there for: lines of pcl are run, targets are
+# known to make, and the steps of the
 # recipes are run with the tarball.
 set -u
 status=0
@@ -15,7 +16,8 @@ cp "$BUILD/tests/count/hello_static" prog
 commands() { awk '/^```/ { fenced = !fenced } !fenced && /^    [a-z]/' "$1" | sed 's/^    //; s/  .*//; s/ *#.*//'; }
 
 # runs WHERE LINE: as a user types it.
-runs() { PATH=$PWD/bin:$path bash -eo pipefail -c "$2" >out 2>err </dev/null || { fail "$1: $2: status $?"; tail -n 5 err; }; }
+runs() { PATH=$PWD/bin:$path bash -eo pipefail -c "$2" >out 2>err </dev/null ||
+	{ fail "$1: $2: status $?"; tail -n 5 err; }; }
 
 n=0
 for document in README.md doc/ci.md CONTRIBUTING.md; do

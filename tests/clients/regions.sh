@@ -1,5 +1,6 @@
 #!/bin/bash
-# Regions: only what is between pcl_region_begin() and pcl_region_end() is counted, to the unit, in threads too; without --regions, and natively, the
+# Regions: only what is between pcl_region_begin() and pcl_region_end() is counted, to the unit, in threads too; without
+# --regions, and natively, the
 # functions do nothing. The header compiles without a warning as C and C++.
 set -u
 status=0
@@ -45,11 +46,13 @@ a=$(count 1000) b=$(count 2000)
 [ "$a" -lt 5000 ] || fail "more than the regions: $a"
 a=$(count 100000 t) b=$(count 200000 t) # to join a thread takes some instructions more if it has not ended yet
 ((b - a > 799000 && b - a < 801000)) || fail "with threads: $((b - a))"
-[ "$(instructions count --csv -o csv -e instructions -- ./work 1000)" -gt 220000 ] || fail "without --regions: $(cat csv)"
+[ "$(instructions count --csv -o csv -e instructions -- ./work 1000)" -gt 220000 ] ||
+	fail "without --regions: $(cat csv)"
 "$PCL" --regions count -e instructions -- ./work 2>said >/dev/null
 grep -q 'never counted: no region began' said || { fail "without a region:"; cat said; }
 "$PCL" --regions check -b base.json -u -- ./work >/dev/null 2>said
-[ $? = 125 ] && grep -q 'was never counted: no region began' said && [ ! -e base.json ] || { fail "check without a region:"; cat said; }
+[ $? = 125 ] && grep -q 'was never counted: no region began' said && [ ! -e base.json ] ||
+	{ fail "check without a region:"; cat said; }
 check() { "$PCL" --regions check -b base.json -n w "$@" >/dev/null 2>said; }
 check -u -- ./work 1000 || fail "check --update: $(cat said)"
 check -t 0 -- ./work 1000 || fail "check: $(cat said)"
@@ -61,7 +64,8 @@ for command in 'count --by-function' 'flame -o x.svg' 'check -b base.json --by-f
 	[ $? = 125 ] && grep -q 'not of --regions' said || fail "$command: $(cat said)"
 done
 if command -v perf >/dev/null; then
-	perf() { "$PCL" --regions perf stat -x, -o csv -D -1 -e instructions:u -- ./work "$1" >/dev/null 2>&1 && awk -F, '/instructions/ { print $1 }' csv; }
+	perf() { "$PCL" --regions perf stat -x, -o csv -D -1 -e instructions:u -- ./work "$1" >/dev/null 2>&1 &&
+		awk -F, '/instructions/ { print $1 }' csv; }
 	a=$(perf 1000) b=$(perf 2000)
 	[ $((b - a)) = 4000 ] || fail "perf stat -D -1: $((b - a))"
 fi

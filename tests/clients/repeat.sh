@@ -42,7 +42,8 @@ check python3 python3 -c pass
 check xz xz -2kc data
 check gzip gzip -9nc data
 check sqlite3 sqlite3 :memory: '.read script.sql'
-# Without -save-temps gcc names its temporary files at random, and counts a few branches more or less for it, natively as
+# Without -save-temps gcc names its temporary files at random, and counts a few branches more or less for it, natively
+# as
 # well.
 # The object file must not exist before: writing over it is another path.
 check gcc gcc -save-temps -O2 -c unit.c -o unit.o

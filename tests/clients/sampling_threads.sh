@@ -1,4 +1,5 @@
-# Two threads that sample themselves take nearly twice the samples of one, if the machine does nearly twice the work in two threads.
+# Two threads that sample themselves take nearly twice the samples of one, if the machine does nearly twice the work in
+# two threads.
 threads=$BUILD/bench/threads
 best()
 {

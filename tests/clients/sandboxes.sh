@@ -11,10 +11,13 @@ numbers() { awk -F, '$1 ~ /^[0-9]+$/ { print $1 }' "$1" | tr '\n' ' '; }
 for program in "$small" "$large"; do
 	"$PCL" perf stat -x, -o outside.csv -e instructions:u,branches:u -- "$program" > /dev/null || fail "outside: $?"
 	"$PCL" $sandbox --bind "$PWD" "$PWD" perf stat -x, -o inside.csv -e instructions:u,branches:u -- "$program" > /dev/null || fail "inside: $?"
-	[ "$(numbers outside.csv)" = "$(numbers inside.csv)" ] && [ -n "$(numbers inside.csv)" ] || { fail "$program"; cat outside.csv inside.csv; }
+	[ "$(numbers outside.csv)" = "$(numbers inside.csv)" ] && [ -n "$(numbers inside.csv)" ] ||
+		{ fail "$program"; cat outside.csv inside.csv; }
 done
-# Outside: what the sandboxed program executes is part of it. bwrap's own is the same for both, but for how it copies their names.
-counted() { "$PCL" perf stat -x, -o total.csv -e instructions:u -- $sandbox "$1" > /dev/null || fail "around $1: $?"; numbers total.csv; }
+# Outside: what the sandboxed program executes is part of it. bwrap's own is the same for both, but for how it copies
+# their names.
+counted() { "$PCL" perf stat -x, -o total.csv -e instructions:u -- $sandbox "$1" > /dev/null ||
+	fail "around $1: $?"; numbers total.csv; }
 alone() { "$PCL" perf stat -x, -o alone.csv -e instructions:u -- "$1" > /dev/null || fail "$1: $?"; numbers alone.csv; }
 ln -s "$small" program_a; ln -s "$large" program_b
 difference=$(($(counted "$PWD/program_b") - $(counted "$PWD/program_a") - $(alone "$PWD/program_b") + $(alone "$PWD/program_a")))
@@ -23,7 +26,8 @@ difference=$(($(counted "$PWD/program_b") - $(counted "$PWD/program_a") - $(alon
 "$PCL" $sandbox --bind "$PWD" "$PWD" perf record -q -o inside.data -e instructions:u -c 10007 -- "$large" > /dev/null 2> err || fail "record inside: $(cat err)"
 "$PCL" perf script -i inside.data -F pid 2> err | sort -n | uniq -c > pids
 awk '$2 < 1 || $2 > 20 { exit 1 } END { exit !NR }' pids || { fail "pids inside"; cat pids err; }
-"$PCL" perf record -q -o outside.data -e instructions:u -c 10007 -- $sandbox "$large" > /dev/null 2> err || fail "record outside: $(cat err)"
+"$PCL" perf record -q -o outside.data -e instructions:u -c 10007 -- $sandbox "$large" > /dev/null 2> err ||
+	fail "record outside: $(cat err)"
 "$PCL" perf script -i outside.data -F pid 2> err | sort -n | uniq -c > pids
 awk '$2 < 1 { exit 1 } END { exit NR < 2 }' pids || { fail "pids outside"; cat pids err; }
 "$PCL" perf script -i outside.data -F comm 2> err | grep -q threads_total || { fail "names"; cat err; }

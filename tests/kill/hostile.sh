@@ -1,4 +1,5 @@
-# A member that writes over all of the session's memory misleads nobody: see hostile.c. As root it gives up its privileges first.
+# A member that writes over all of the session's memory misleads nobody: see hostile.c. As root it gives up its
+# privileges first.
 status=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -8,5 +8,6 @@ sleep 0.2
 left=$(pgrep -s 0 -f "$BUILD/tests/kill/storm" | wc -l)
 [ "$left" = 0 ] || { echo "$left processes are left"; exit 1; }
 # Memory: the session's shared file went with its last member.
-for p in $(pgrep -s 0); do grep -l 'memfd:pcl' /proc/$p/maps 2>/dev/null; done | grep . && { echo "a session is left"; exit 1; }
+for p in $(pgrep -s 0); do grep -l 'memfd:pcl' /proc/$p/maps 2>/dev/null; done |
+	grep . && { echo "a session is left"; exit 1; }
 exit 0

@@ -1,4 +1,5 @@
-# Where no memory may become executable: what the guest is refused is what it is refused natively, with the same errno and the same left.
+# Where no memory may become executable: what the guest is refused is what it is refused natively, with the same errno
+# and the same left.
 status=0
 hold=$BUILD/tests/restricted/no_exec_gain
 for kind in mdwe filter file; do
@@ -21,7 +22,8 @@ if gcc -static -Wl,-N -o segment segment.c 2>/dev/null; then
 	for kind in mdwe filter; do
 		"$hold" $kind ./segment > native; a=$?
 		"$hold" $kind "$PCL" ./segment > pcl; b=$?
-		[ $a = $b ] || { echo "$kind: status of a program with such a segment: natively $a, under pcl $b"; status=1; }
+		[ $a = $b ] ||
+			{ echo "$kind: status of a program with such a segment: natively $a, under pcl $b"; status=1; }
 	done
 fi
 [ $status = 0 ] && [ -z "$ran" ] && exit 77

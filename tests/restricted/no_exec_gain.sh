@@ -1,4 +1,5 @@
-# Where no memory may become executable pcl runs, counts and samples as elsewhere: forks, threads, executed programs, python, perf.
+# Where no memory may become executable pcl runs, counts and samples as elsewhere: forks, threads, executed programs,
+# python, perf.
 hold=$BUILD/tests/restricted/no_exec_gain
 count=$BUILD/tests/count
 status=0
@@ -25,7 +26,8 @@ same()
 {
 	"$hold" $kind "$@" > native 2>&1; a=$?
 	"$hold" $kind "$PCL" "$@" > pcl 2>&1; b=$?
-	[ $a = $b ] && cmp -s native pcl || { echo "$kind: $*: status natively $a, under pcl $b"; diff native pcl | head; status=1; }
+	[ $a = $b ] && cmp -s native pcl ||
+		{ echo "$kind: $*: status natively $a, under pcl $b"; diff native pcl | head; status=1; }
 }
 numbers() { grep -E 'instructions|branches' "$1" | cut -d, -f1,3; }
 for kind in mdwe filter file; do

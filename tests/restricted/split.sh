@@ -2,7 +2,8 @@
 [ "$(id -u)" = 0 ] || { echo "only root can give up its user"; exit 77; }
 status=0
 for how in "" threads; do
-	timeout -k 5 60 "$PCL" "$BUILD/tests/restricted/split" $how > out 2> err || { echo "$how: status $?"; status=1; }
+	timeout -k 5 60 "$PCL" "$BUILD/tests/restricted/split" $how > out 2> err ||
+		{ echo "$how: status $?"; status=1; }
 	[ "$(grep -c "has given up its user" err)" = 1 ] || status=1
 	grep -v "has given up its user" err
 	[ $status = 0 ] || { cat out err; exit 1; }

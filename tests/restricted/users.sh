@@ -13,7 +13,8 @@ how() {
 	"$users" $drop "$@" > native 2>&1
 	result=$?
 	[ $result = 77 ] && { echo "$*: $(cat native)"; return; }
-	[ $result = 0 ] && grep -q "^set three" native || { echo "natively: $*: $result"; head native; status=1; return; }
+	[ $result = 0 ] && grep -q "^set three" native ||
+		{ echo "natively: $*: $result"; head native; status=1; return; }
 	"$PCL" $option "$users" "$@" > pcl 2>&1
 	[ $? = 0 ] || { echo "$option $*: status"; status=1; }
 	same $option "$@"

@@ -1,4 +1,5 @@
-# Chromium with its own sandbox: user, pid and network namespaces, an empty root, seccomp filters that stop what they do not know.
+# Chromium with its own sandbox: user, pid and network namespaces, an empty root, seccomp filters that stop what they do
+# not know.
 command -v chromium > /dev/null || { echo "no chromium"; exit 77; }
 home=$(mktemp -d) || exit 1
 trap 'rm -rf "$home"' EXIT

@@ -10,7 +10,8 @@ $RUN /usr/bin/python3 -c "$list" >&- ; cat fds
 $RUN /usr/bin/python3 -c "$list" 2>&- ; cat fds
 $RUN /usr/bin/python3 -c "$list" <&- >&- 2>&- ; cat fds
 $RUN /usr/bin/python3 -c "$list" 7</dev/null 33</dev/null; cat fds
-$RUN bash -c 'ls -l /proc/self/fd | wc -l; echo x >&- ; exec 9</dev/null; ls /proc/$$/fd > f; tr "\n" " " < f' 2>&1 | sed 's/line [0-9]*: //'
+$RUN bash -c 'ls -l /proc/self/fd | wc -l; echo x >&- ; exec 9</dev/null; ls /proc/$$/fd > f; tr "\n" " " < f' 2>&1 |
+	sed 's/line [0-9]*: //'
 $RUN /usr/bin/python3 -c '
 import os
 os.closerange(3, 20000)

@@ -1,4 +1,5 @@
-# Programs built with the sanitizers: their shadows, their look at /proc/self/maps, the leak check that traces its own threads.
+# Programs built with the sanitizers: their shadows, their look at /proc/self/maps, the leak check that traces its own
+# threads.
 cat > ok.cc <<'C'
 #include <iostream>
 #include <map>

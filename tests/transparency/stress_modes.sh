@@ -1,4 +1,5 @@
-# The translator's rare paths, forced: a cache that is full all the time, blocks of one instruction, no links, lookups, traces.
+# The translator's rare paths, forced: a cache that is full all the time, blocks of one instruction, no links, lookups,
+# traces.
 cat > t.c <<'END'
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-# What changed is not taken from an image: libraries and programs with the same path, size and time but new content, pages that a program wrote to.
+# What changed is not taken from an image: libraries and programs with the same path, size and time but new content,
+# pages that a program wrote to.
 source "$ROOT/tests/warm/warm_functions.bash"
 CC=${CC:-cc}
 library() { # value: a library whose function returns that, always of the same size
@@ -39,7 +40,8 @@ settle; for i in 1 2; do [ "$(warm ./p)" = old ] || fail "p"; done
 sed s/old/new/ p.c > q.c; $CC -o q q.c; touch -r p time; cp q p; touch -r time p
 for i in 1 2; do [ "$(warm ./p)" = new ] || fail "p is the old one"; done
 
-# Code that a program changes before it runs: by mprotect and a store, and through /proc/self/mem, which needs no permission. What others take from its image is
+# Code that a program changes before it runs: by mprotect and a store, and through /proc/self/mem, which needs no
+# permission. What others take from its image is
 # the file's.
 cat > patch.c <<'END'
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-# A damaged image gives the right result and count all the same, at worst cold: for 20 seconds, an image is cut off, bits of it are flipped, ranges are
+# A damaged image gives the right result and count all the same, at worst cold: for 20 seconds, an image is cut off,
+# bits of it are flipped, ranges are
 # overwritten with something else, or it becomes another kind of file, at random. $SEED repeats it.
 source "$ROOT/tests/warm/warm_functions.bash"
 RANDOM=${SEED:-$$}

@@ -1,4 +1,5 @@
-# Which directory is used, who may have written there, how large it gets; and that nothing of all this shows to the program.
+# Which directory is used, who may have written there, how large it gets; and that nothing of all this shows to the
+# program.
 source "$ROOT/tests/warm/warm_functions.bash"
 settle # links made to system files change their times, too
 log() { "$PCL" --cache-dir="$cache" --log=1 "$@" 2>&1 > /dev/null; }
@@ -63,7 +64,8 @@ for i in 1 2; do
 	done
 done
 [ "$(images)" -ge 1 ] || fail "nothing is kept"
-rm -rf "$cache"; "$PCL" --cache-dir="$cache" --cache-size=0 ls / > /dev/null; [ "$(images)" = 0 ] || fail "--cache-size=0"
+rm -rf "$cache"; "$PCL" --cache-dir="$cache" --cache-size=0 ls / > /dev/null; [ "$(images)" = 0 ] ||
+	fail "--cache-size=0"
 
 # Programs do not see it: limits on files' sizes, descriptors, chroot, a full table.
 rm -rf "$cache"

@@ -1,4 +1,5 @@
-# Processes are killed at random while they write images, for 20 seconds, and two sessions do that at once: results and counts stay right, and what writers have
+# Processes are killed at random while they write images, for 20 seconds, and two sessions do that at once: results and
+# counts stay right, and what writers have
 # left goes. $SEED repeats the times.
 source "$ROOT/tests/warm/warm_functions.bash"
 RANDOM=${SEED:-$$}

@@ -1,4 +1,5 @@
-# Code of an image that the program has not mapped this time is not executed: jumping there is a fault, and what lies there
+# Code of an image that the program has not mapped this time is not executed: jumping there is a fault, and what lies
+# there
 # instead is what runs.
 source "$ROOT/tests/warm/warm_functions.bash"
 CC=${CC:-cc}

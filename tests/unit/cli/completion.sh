@@ -34,11 +34,13 @@ touch a_file
 offers 'pcl count -o a_f' a_file
 
 if command -v fish >/dev/null; then
-	fish_offers() { fish --no-config -c 'source script.fish; complete -C $argv[1]' "$1" | cut -f1 | grep -qxF -- "$2"; }
+	fish_offers() { fish --no-config -c 'source script.fish; complete -C $argv[1]' "$1" | cut -f1 |
+		grep -qxF -- "$2"; }
 	fish_offers 'pcl cou' count || fail "fish: no count"
 	fish_offers 'pcl --para' --paranoid || fish_offers 'pcl --para' --paranoid= || fail "fish: no --paranoid"
 	fish_offers 'pcl count --ev' --events || fish_offers 'pcl count --ev' --events= || fail "fish: no --events"
-	fish_offers 'pcl check --ev' --events || fish_offers 'pcl check --ev' --events= || fail "fish: no --events of check"
+	fish_offers 'pcl check --ev' --events || fish_offers 'pcl check --ev' --events= ||
+		fail "fish: no --events of check"
 	fish_offers 'pcl list --upd' --update && fail "fish: --update of list"
 fi
 if command -v zsh >/dev/null; then
@@ -59,7 +61,8 @@ if command -v zsh >/dev/null; then
 	zsh_makes() {
 		local said
 		said=$(timeout -k 5 20 zsh -f ask.zsh "$1" "${3:-0.5}" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g')
-		[[ $said = *"$2"* && $said != *events\\\ of* ]] || { [ -z "${3:-}" ] && zsh_makes "$1" "$2" 3; } || { fail "zsh: $1"; echo "$said"; }
+		[[ $said = *"$2"* && $said != *events\\\ of* ]] || { [ -z "${3:-}" ] && zsh_makes "$1" "$2" 3; } ||
+			{ fail "zsh: $1"; echo "$said"; }
 	}
 	zsh_makes 'pcl cou' 'pcl count'
 	zsh_makes 'pcl count --ev' 'pcl count --events='

@@ -10,7 +10,8 @@ fail() { echo "$*"; failed=1; }
 for letter in g d h x; do
 	[ "$(grep -c "^$letter " all)" -gt 1000 ] || fail "few lines of $letter"
 	"$PCL" --dump=$letter cat /dev/null 2>one >out
-	[ "$(cut -c1 one | sort -u | tr -d '\n')" = "$(printf 'f\n%s\n' $letter | sort | tr -d '\n')" ] || fail "--dump=$letter: $(cut -c1 one | sort | uniq -c)"
+	[ "$(cut -c1 one | sort -u | tr -d '\n')" = "$(printf 'f\n%s\n' $letter | sort | tr -d '\n')" ] ||
+		fail "--dump=$letter: $(cut -c1 one | sort | uniq -c)"
 done
 
 # Most instructions are copied as they are: what the host has for the fragment's first one, if it is plain.

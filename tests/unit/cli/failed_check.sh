@@ -18,7 +18,8 @@ has '  umask\(0x17, ' "system call with its arguments"
 has '  exit_group\(0x3, ' "system call that was being served"
 has 'block: at 0x[0-9a-f]+, entry [0-9]+ at 0x[0-9a-f]+ of fragment [0-9]+ ' block
 has '  rax 00000000000000e7 ' registers
-[ "$(grep -n 'exit_group(' text | cut -d: -f1)" -lt "$(grep -n 'chdir(' text | cut -d: -f1)" ] || fail "the newest call is not the first"
+[ "$(grep -n 'exit_group(' text | cut -d: -f1)" -lt "$(grep -n 'chdir(' text | cut -d: -f1)" ] ||
+	fail "the newest call is not the first"
 [ "$(grep -c 'check failed' text)" = 1 ] || fail "more than one check"
 pc=$(sed -n 's/.*pc: 0x//p' text)
 grep -q "rip 0*$pc\$" text || fail "rip is not $pc"

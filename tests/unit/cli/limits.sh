@@ -1,4 +1,5 @@
-# A hard limit that leaves no room for pcl's reservations, and that pcl may not raise: one line says which one does, and it does.
+# A hard limit that leaves no room for pcl's reservations, and that pcl may not raise: one line says which one does, and
+# it does.
 failed=0
 expect() { [ "$2" = "$3" ] || { echo "$1: got \"$2\", expected \"$3\""; failed=1; }; }
 try() { # option, KiB
@@ -10,7 +11,8 @@ if ! { (ulimit -v 4000000 && "$PCL" --version); } >/dev/null 2>&1; then
 fi
 if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then # this user may raise hard limits: as another
 	[ "$(id -u)" = 0 ] && [ -z "${AGAIN:-}" ] || { echo "this user may raise hard limits"; exit 77; }
-	chmod 755 . && cp "$(readlink -f "$PCL")" "$(dirname "$(readlink -f "$PCL")")/pclrt" "$BUILD/tests/restricted/restrict" "$0" . && chmod a+rx -- *
+	pcl=$(readlink -f "$PCL")
+	chmod 755 . && cp "$pcl" "${pcl%/*}/pclrt" "$BUILD/tests/restricted/restrict" "$0" . && chmod a+rx -- *
 	AGAIN=1 PCL=$PWD/pcl exec ./restrict bash ./limits.sh
 fi
 for option in -v -d; do

@@ -41,16 +41,20 @@ for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x --
 	--processor=zen --no-such-option; do
 	refused "$wrong"
 done
-[ "$("$PCL" --call-stacks -- echo --call-stacks)" = --call-stacks ] || fail "an argument of the program was taken for an option"
+[ "$("$PCL" --call-stacks -- echo --call-stacks)" = --call-stacks ] ||
+	fail "an argument of the program was taken for an option"
 
-[ "$("$PCL" --stress=restart,full,poll,checked echo --stress=fail)" = --stress=fail ] || fail "--stress with several words: $?"
+[ "$("$PCL" --stress=restart,full,poll,checked echo --stress=fail)" = --stress=fail ] ||
+	fail "--stress with several words: $?"
 
 "$PCL" --help >help || fail "--help: status $?"
 for command in count check flame doctor list; do
 	for option in --help -h; do
 		"$PCL" $command $option >help_of || fail "$command $option: status $?"
-		head -n 1 help_of | grep -q "^usage: pcl \[options\] $command" || fail "$command $option says $(cat help_of)"
-		while read -r name; do grep -q -- "^  \(-[a-z], \)*--${name}[ =[]" help_of || fail "$command $option does not name --$name"
+		head -n 1 help_of | grep -q "^usage: pcl \[options\] $command" ||
+			fail "$command $option says $(cat help_of)"
+		while read -r name; do
+			grep -q -- "^  \(-[a-z], \)*--${name}[ =[]" help_of || fail "$command $option does not name --$name"
 		done < <(sed -n 's/^OPTION([A-Z]*, [^"]*"\([^"]*\)".*/\1/p' "$ROOT/cli/$command.def" 2>/dev/null)
 	done
 done

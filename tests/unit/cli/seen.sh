@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the guest sees of how it was started: process, parent, group, session, terminal, descriptors, mask, ignored signals, limits.
+# What the guest sees of how it was started: process, parent, group, session, terminal, descriptors, mask, ignored
+# signals, limits.
 set -u
 failed=0
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Signals sent to pcl reach the guest, with and without --stats (where pcl stays as the parent); so do stops and timeout(1).
+# Signals sent to pcl reach the guest, with and without --stats (where pcl stays as the parent); so do stops and
+# timeout(1).
 set -u
 failed=0
 
@@ -9,7 +10,8 @@ complain()
 	failed=1
 }
 
-# Runs a guest that answers signals in the background and waits until it is ready. It then parses nothing more: bash loses a trap
+# Runs a guest that answers signals in the background and waits until it is ready. It then parses nothing more: bash
+# loses a trap
 # that comes while it looks for the end of <(...).
 start()
 {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# --why: each kind of refusal once, with its count and reason, of all members, at the end; the guest's own status, output and files.
+# --why: each kind of refusal once, with its count and reason, of all members, at the end; the guest's own status,
+# output and files.
 set -u
 failed=0
 fail() { echo "$*"; failed=1; }
@@ -78,7 +79,8 @@ try count -e cache-misses true; says 125 '^pcl: cache-misses is not supported: '
 sleep 30 & # a process of another session
 try --why=file python3 outside.py $!; says 0
 kill $!
-grep -q '^ *1  python3: perf_event_open: ESRCH: no task of the session has this pid$' file || { fail "outside"; cat file; }
+grep -q '^ *1  python3: perf_event_open: ESRCH: no task of the session has this pid$' file ||
+	{ fail "outside"; cat file; }
 "$PCL" --why=/no/such/file true 2>err
 [ $? = 125 ] && grep -q '^pcl: /no/such/file: ' err || fail "a file that cannot be written"
 exit $failed
