@@ -4,6 +4,7 @@
 #include "dbt/dbt.h"
 #include "os/mm/sys_mm.h"
 #include "os/session/process.h"
+#include "os/session/session.h"
 #include "os/syscall.h"
 #include "rt/sys.h"
 
@@ -62,12 +63,25 @@ static void give_up_watched_locked(void)
 	note_watching();
 }
 
+/* No other process has this one's descriptors (CLONE_FILES): its calls are not watched. */
+static bool has_descriptors_alone(const struct task *own)
+{
+	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
+		const struct task *other = session_task(slot);
+
+		if (other && other->state != TASK_DEAD && other->files == own->files && other->pid != own->pid)
+			return false;
+	}
+	return true;
+}
+
+/* Of the pages of MFD_HUGETLB no part can be protected. */
 long sys_memfd_create(struct thread *t, const u64 *a)
 {
 	long ret;
 
 	vma_lock();
-	mine.watched = a[1] & MFD_HUGETLB ? 0 : new_number(); /* of whose pages no part can be protected */
+	mine.watched = a[1] & MFD_HUGETLB || !has_descriptors_alone(t->task) ? 0 : new_number();
 	mine.fd = NOT_OPENED;
 	mine.files = t->task->files;
 	note_watching();

@@ -6,7 +6,8 @@
  * shared memory. A mapping of it has its number, vma.memory.
  *
  *  1. From memfd_create(2) to close(2) the file is watched: every call of any thread that is not known to be harmless
- *     ends that, and then its code is compared for ever. Only one file at a time is watched.
+ *     ends that, and then its code is compared for ever. Only one file at a time is watched, and none where another
+ *     process has the same descriptors.
  *  2. What write(2) changes while it is open is not missed: until it is closed, code is compared.
  *  3. A forked child could write to it. From before the fork until the child has executed another program, code is
  *     compared (it is lent). A child that forks meanwhile, or shares its memory, makes that so for ever.

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,9 +355,53 @@ static void by_sendmsg(void)
 	by_descriptor(4);
 }
 
-static void (*const tests[])(void) = {
-	by_this_thread, by_the_code_itself, by_another_thread, by_new_mappings, by_read,     by_dup,
-	by_open,	by_fcntl,	    by_dup3,	       by_sendmsg,	by_children, by_a_grandchild};
+static void wait_for(volatile int *step, int n)
+{
+	while (*step < n)
+		sched_yield();
+}
+
+/* Another process that has the same table of descriptors, since before there was the file. */
+static void by_another_table_user(void)
+{
+	volatile int *step = mmap(NULL, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *fd = step + 1;
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (!pid) {
+		wait_for(step, 1);
+		rw = mmap(NULL, SIZE, RW, MAP_SHARED, *fd, 0);
+		*step = 2;
+		wait_for(step, 3);
+		encode(rw + AT, 9);
+		*step = 4;
+		_exit(0);
+	}
+	*fd = map_both(0);
+	*step = 1;
+	wait_for(step, 2);
+	close(*fd);
+	encode(rw + AT, 1);
+	warm("new code", 1);
+	*step = 3;
+	wait_for(step, 4);
+	expect("a process with the same descriptors", run(rx + AT), 9);
+	waitpid(pid, NULL, 0);
+	unmap();
+}
+
+static void (*const tests[])(void) = {by_this_thread,
+				      by_the_code_itself,
+				      by_another_thread,
+				      by_new_mappings,
+				      by_read,
+				      by_dup,
+				      by_open,
+				      by_fcntl,
+				      by_dup3,
+				      by_sendmsg,
+				      by_children,
+				      by_a_grandchild,
+				      by_another_table_user};
 
 /* Each in a program of its own: what one has lent is not another's. */
 int main(int argc, char **argv)
