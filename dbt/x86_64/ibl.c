@@ -22,7 +22,10 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
 		return;
 	}
 	if (word) {
-		/* -1 or 0 in %rdx; mov %cx, %dx */
+		/*
+		 * Its sign in %rdx; mov %cx, %dx. The word may be in the arena: whatever the byte is, the index is one
+		 * of the table or of the zeros behind it.
+		 */
 		emit_load_top_byte_cpu(e, RDX, word);
 		emit8(e, 0x66), emit8(e, 0x89), emit8(e, 0xca);
 		table += IBL_SIZE * sizeof(u32);
