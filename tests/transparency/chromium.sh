@@ -2,7 +2,8 @@
 # not know.
 command -v chromium > /dev/null || { echo "no chromium"; exit 77; }
 home=$(mktemp -d) || exit 1
-trap 'rm -rf "$home"' EXIT
+# Its zygotes and helpers end a moment later than chromium itself, and may write an image of the cache until then.
+trap 'until rm -rf "$home" 2> /dev/null; do sleep 0.1; done' EXIT
 run=$RUN
 become=
 if [ "$(id -u)" = 0 ]; then
