@@ -236,6 +236,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,
+		.no_spans = (u32)o->no_spans,
 		.no_unroll = (u32)o->no_unroll,
 		.no_liveness = (u32)o->no_liveness,
 		.no_approach = (u32)o->no_approach,

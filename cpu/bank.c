@@ -5,6 +5,7 @@
 #include "rt/string.h"
 
 #define N CPU_BLOCK_INSNS
+#define ROWS (CPU_SPAN_BRANCHES + 1)
 
 /* Words without a limit: the top byte of a word that is not used up is 0xff. */
 #define UNLIMITED (1ul << 55)
@@ -29,24 +30,33 @@ static void store(u64 *word, u64 value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-static u64 sum_of(const struct bank *bank, enum cell c)
+/*
+ * What blocks[][] amount to. Each word is added as often as it has instructions: those that stand for more are added
+ * up first.
+ */
+static void sum_blocks(const struct bank *bank, u64 *insns, u64 *branches)
 {
-	u64 sum = 0;
+	u64 sum = 0, longer = 0, one = 0, two = 0, three = 0;
 
-	if (c == CELL_BRANCHES) {
-		for (u32 n = 0; n < N; n++)
-			sum += load(&bank->blocks[0][n]);
-	} else {
-		for (u32 n = 0; n < N; n++)
-			sum += (n + 1) * (load(&bank->blocks[0][n]) + load(&bank->blocks[1][n]));
+#pragma GCC unroll 8
+	for (u32 n = N; n-- > 0;) {
+		u64 b1 = load(&bank->blocks[1][n]), b2 = load(&bank->blocks[2][n]), b3 = load(&bank->blocks[3][n]);
+
+		longer += load(&bank->blocks[0][n]) + b1 + b2 + b3;
+		sum += longer;
+		one += b1;
+		two += b2;
+		three += b3;
 	}
-	return sum;
+	*insns = sum;
+	*branches = one + 2 * two + 3 * three;
 }
+_Static_assert(CPU_SPAN_BRANCHES == 3, "sum_blocks()");
 
 u64 cpu_read_cell(const struct bank *bank, enum cell c)
 {
+	u64 count, insns, branches;
 	u32 seq, reads = 0;
-	u64 count;
 
 	do {
 		seq = __atomic_load_n(&bank->seq, __ATOMIC_ACQUIRE); /* A */
@@ -54,8 +64,10 @@ u64 cpu_read_cell(const struct bank *bank, enum cell c)
 			count = load(&bank->frozen[c]);
 		} else {
 			count = load(&bank->cell[c]) - load(&bank->bias[c]);
-			if (c <= CELL_BRANCHES)
-				count += sum_of(bank, c);
+			if (c <= CELL_BRANCHES) {
+				sum_blocks(bank, &insns, &branches);
+				count += c == CELL_BRANCHES ? branches : insns;
+			}
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* B */
 	} while (__atomic_load_n(&bank->seq, __ATOMIC_RELAXED) != seq && reads++ < READS);
@@ -99,7 +111,7 @@ void cpu_take_bank(struct cpu *cpu)
 		store(&bank->bias[c], 0);
 	}
 	for (u32 n = 0; n < N; n++)
-		for (u32 row = 0; row < 2; row++)
+		for (u32 row = 0; row < ROWS; row++)
 			store(&bank->blocks[row][n], 0);
 	forget_limits(cpu);
 	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
@@ -118,26 +130,11 @@ static bool counts_down(const struct cpu *cpu, enum cell c)
 	return (cpu->limits.want & CPU_WANT_COUNTDOWN << c) && !cpu->limits.stale;
 }
 
-/* As sum_of() both, by the owner: each word is added as often as it has instructions. */
-static void sum_up(struct cpu *cpu)
-{
-	u64 insns = 0, branches = 0, longer = 0;
-
-#pragma GCC unroll 8
-	for (u32 n = N; n-- > 0;) {
-		longer += cpu_bank(cpu)->blocks[0][n] + cpu_bank(cpu)->blocks[1][n];
-		insns += longer;
-		branches += cpu_bank(cpu)->blocks[0][n];
-	}
-	cpu->limits.sum[CELL_INSTRUCTIONS] = insns;
-	cpu->limits.sum[CELL_BRANCHES] = branches;
-	cpu->limits.summed = 1;
-}
-
 static u64 add_up(struct cpu *cpu, enum cell c)
 {
 	if (!cpu->limits.summed)
-		sum_up(cpu);
+		sum_blocks(cpu_bank(cpu), &cpu->limits.sum[CELL_INSTRUCTIONS], &cpu->limits.sum[CELL_BRANCHES]);
+	cpu->limits.summed = 1;
 	return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c] + cpu->limits.sum[c];
 }
 

@@ -81,14 +81,15 @@ static inline u32 cpu_want_bit(enum cell c)
 	return c == CELL_INSTRUCTIONS ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
 }
 
+#define CPU_SPAN_BRANCHES 3 /* in a span (dbt/plan.c), of no more than CPU_BLOCK_INSNS instructions, at most */
 #define CPU_BLOCK_INSNS 32 /* instructions in a basic block, at most */
 
 /*
- * Instructions and branches are counted together, by one increment per basic block: blocks[b][n - 1] is how many blocks
- * of n instructions were run, with a branch at the end (b = 0) or without (1). Their sum is weighted when it is read.
- * So both counts cost no more than one, and successive blocks mostly increment different words. cell[CELL_INSTRUCTIONS]
- * and cell[CELL_BRANCHES] hold corrections for blocks that were left in the middle, and single steps. Counts are read
- * by cpu_read_cell().
+ * Instructions and branches are counted together, by one increment per span, which is some basic blocks that follow
+ * one another: blocks[b][n - 1] is how many spans of n instructions and b branches were run, less what was taken back.
+ * Their sum is weighted when it is read. So both counts cost no more than one, and successive spans mostly increment
+ * different words. cell[CELL_INSTRUCTIONS] and cell[CELL_BRANCHES] hold corrections for spans that were left inside a
+ * block, and single steps. Counts are read by cpu_read_cell().
  */
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
@@ -122,7 +123,7 @@ struct rseq_cs; /* linux/rseq.h */
  */
 struct bank {
 	u64 cell[CELL_NR]; /* with those that follow: the counter bank */
-	u64 blocks[2][CPU_BLOCK_INSNS];
+	u64 blocks[CPU_SPAN_BRANCHES + 1][CPU_BLOCK_INSNS];
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
@@ -251,10 +252,10 @@ static inline struct bank *cpu_bank(const struct cpu *cpu)
 	return (struct bank *)(cpu + 1);
 }
 
-/* Where blocks of n instructions are counted, for code generation. */
-static inline s32 cpu_blocks_at(u32 row, u32 n)
+/* Where spans of n instructions and that many branches are counted, for code generation. */
+static inline s32 cpu_blocks_at(u32 branches, u32 n)
 {
-	return BANK_AT(blocks) + (s32)((row * CPU_BLOCK_INSNS + n - 1) * 8);
+	return BANK_AT(blocks) + (s32)((branches * CPU_BLOCK_INSNS + n - 1) * 8);
 }
 
 static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)

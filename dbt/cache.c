@@ -362,6 +362,23 @@ void cache_exit_link(u32 id, u32 entry)
 	emit_patch(code_at(x->patch), (u8 *)(uintptr_t)to->host);
 }
 
+void cache_exit_shorten(u32 id, u32 take_back)
+{
+	const struct exit *ahead = &cache.exit[id - 1];
+
+	check(ahead->kind == EXIT_AHEAD && ahead->frag == cache.exit[id].frag && cache.exit[id].linked);
+	emit_patch(code_at(ahead->patch), (u8 *)(uintptr_t)take_back);
+}
+
+/* See cache_exit_shorten(). */
+static void lengthen(u32 id)
+{
+	const struct exit *ahead = &cache.exit[id - 1];
+
+	if (ahead->kind == EXIT_AHEAD && ahead->frag == cache.exit[id].frag)
+		emit_patch(code_at(ahead->patch), (u8 *)(uintptr_t)ahead->stub);
+}
+
 void cache_exit_unlink(u32 id)
 {
 	struct exit *x = &cache.exit[id];
@@ -370,6 +387,7 @@ void cache_exit_unlink(u32 id)
 	if (!x->stub)
 		stub_make(id);
 	x->linked = 0;
+	lengthen(id);
 	if (x->patch)
 		emit_patch(code_at(x->patch), (u8 *)(uintptr_t)x->stub);
 }

@@ -2,8 +2,9 @@
  * The code cache and the translator's tables: memory, records and their invariants. No policy.
  *
  *   fragment  one trace: host code in one piece, made from guest basic blocks that follow one another
- *   entry     the start of one basic block inside a fragment: a place that may be jumped to, registers in place and all
- *             counts up to date. Every block of a trace has its own entry.
+ *   span      blocks of a trace that are counted together, by one increment in the first of them
+ *   entry     the start of a span inside a fragment: a place that may be jumped to, registers in place and all counts
+ *             up to date. Where nothing is counted, every block of a trace has its own entry.
  *   exit      one direct branch out of a fragment, with its guest target. Linked (jumps to the target's entry) or not
  *             (jumps to its stub, which leaves for the dispatcher).
  *   landing   verification in front of an entry for indirect branches, see dbt/x86_64/ibl.c
@@ -94,8 +95,9 @@ enum exit_kind {
 	EXIT_BREAK,    /* the instruction at target has a breakpoint */
 	EXIT_RSEQ_CS,  /* the instruction at target is in a critical section (dbt/rseq_cs.h) */
 	EXIT_WATCHED,  /* the instruction at target may access watched memory */
-	EXIT_AHEAD, /* the branch out of a loop that is counted ahead: it leads to where that is taken back, and to the
-		       EXIT_BRANCH that is next. In pieces alone it is an exit, and exit.rec takes back */
+	EXIT_AHEAD, /* the branch out of a loop or a span whose rest is counted: it leads to where that is taken back
+		       (exit.stub, in the cold part), and to the EXIT_BRANCH that is next. In pieces alone it is an
+		       exit, and exit.rec takes back */
 	EXIT_STALE, /* the code at target is no longer what the fragment was made from */
 };
 
@@ -117,6 +119,7 @@ struct exit {
 	u8 variant;
 	union {
 		u8 undo; /* EXIT_LIMIT: what of the countdowns is to be taken back (dbt/counting.c) */
+		u8 dead; /* EXIT_AHEAD: no flags are live at target */
 		u8 distance; /* EXIT_BRANCH: units since the last poll (dbt/polls.h) */
 	};
 };
@@ -273,6 +276,8 @@ u32 cache_rec_at(const struct frag *f, u64 host);
 u32 cache_exit_new(enum exit_kind kind, u32 frag, u32 variant, u64 target, u8 *patch);
 void cache_exit_link(u32 exit, u32 entry);
 void cache_exit_unlink(u32 exit);
+/* It is linked. Its EXIT_AHEAD leads to that cache address from now on, where the same is taken back. */
+void cache_exit_shorten(u32 exit, u32 take_back);
 /* What leaves by the exit: at most 20 bytes. */
 void cache_emit_stub(struct emit *e, u32 exit);
 /* The exit that a stub is of; anything if that is none. */

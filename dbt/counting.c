@@ -203,10 +203,8 @@ bool counting_next(const struct counting *c, struct increment *out)
 		out->disp = cpu_cell_at(cell);
 		out->tested = cell > CELL_BRANCHES;
 		if ((bit & BLOCK_CELLS) && !(c->want & (CPU_WANT_ONE | CPU_WANT_ONE_WORD))) {
-			u32 row = c->total[CELL_BRANCHES] ? 0 : 1;
-
 			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
-			out->disp = cpu_blocks_at(row, (u32)c->total[CELL_INSTRUCTIONS]);
+			out->disp = cpu_blocks_at((u32)c->total[CELL_BRANCHES], (u32)c->total[CELL_INSTRUCTIONS]);
 		}
 		return true;
 	}

@@ -70,4 +70,10 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 bool counting_can_be_ahead(const struct counting *c);
 void counting_ahead(struct counting *c, u32 more);
 
+/* What is not passed yet of the blocks that are counted at once. */
+static inline s32 counting_rest(const struct counting *c, enum cell cell)
+{
+	return c->total[cell] - c->passed[cell];
+}
+
 #endif

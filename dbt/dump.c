@@ -31,7 +31,7 @@ static const char *const exits[] = {
 	[EXIT_BREAK] = "breakpoint",
 	[EXIT_RSEQ_CS] = "critical section",
 	[EXIT_WATCHED] = "watched",
-	[EXIT_AHEAD] = "out of a loop that is counted ahead",
+	[EXIT_AHEAD] = "out of what is counted ahead",
 	[EXIT_STALE] = "stale",
 };
 

@@ -34,18 +34,21 @@ u32 find_entry(u64 pc)
 	return cache_find(&cache.variant[tr.out], pc);
 }
 
-void entry_add(u64 pc)
+u32 entry_add(u64 pc)
 {
 	check(cache.nentry - tr.first_entry < TRACE_BLOCKS && tr.distance <= POLL_MAX);
-	tr.before[cache.nentry - tr.first_entry] = tr.insns;
-	cache.entry[cache.nentry++] = (struct entry){
-		.pc = pc,
-		.host = (u32)host_here(),
-		.frag = tr.frag,
-		.rec = cache.nrec,
-		.exit = cache.nexit,
-		.distance = tr.distance,
-	};
+	cache.entry[cache.nentry] = (struct entry){.pc = pc, .frag = tr.frag, .distance = tr.distance};
+	return cache.nentry++;
+}
+
+void entry_place(u32 entry)
+{
+	struct entry *e = &cache.entry[entry];
+
+	tr.before[entry - tr.first_entry] = tr.insns;
+	e->host = (u32)host_here();
+	e->rec = cache.nrec;
+	e->exit = cache.nexit;
 }
 
 void exit_add(u64 target, u8 *patch)
@@ -53,6 +56,9 @@ void exit_add(u64 target, u8 *patch)
 	u32 id = cache_exit_new(EXIT_BRANCH, tr.frag, tr.out, target, patch);
 	u32 to = dbt_options.no_links ? 0 : find_entry(target);
 
+	/* One further on in this trace has no place yet. */
+	if (to && !cache.entry[to].host)
+		to = 0;
 	check(tr.distance <= POLL_MAX);
 	cache.exit[id].distance = (u8)tr.distance;
 	if (to && polls_link(id, to))
@@ -65,7 +71,7 @@ void exit_add(u64 target, u8 *patch)
 static u8 *emit_jmp_to(u64 target)
 {
 	/* A trap is reported where its instruction ends, in front of what aligns the jump. */
-	bool behind_trap = tr.n && tr.insn[tr.n - 1].in.kind == ISA_INT;
+	bool behind_trap = tr.b.n && tr.b.insn[tr.b.n - 1].in.kind == ISA_INT;
 
 	if (behind_trap)
 		rec_add(target);

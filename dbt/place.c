@@ -62,7 +62,7 @@ static u32 flags_live_out(const struct guest_insn *last)
 }
 
 /*
- * Where in the block an add to memory does no harm: before instruction k, or tr.n at its end; -1: nowhere. Prefers a
+ * Where in the block an add to memory does no harm: before instruction k, or tr.b.n at its end; -1: nowhere. Prefers a
  * place from which nothing can fault until the flags are set again, so that even a signal frame shows them as they
  * should be.
  */
@@ -73,13 +73,13 @@ static int find_flag_dead_place(void)
 	if (dbt_options.no_liveness)
 		return -1;
 	for (int pass = 0; pass < 2 && any < 0; pass++) {
-		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+		u32 live = pass ? flags_live_out(&tr.b.insn[tr.b.n - 1]) : ISA_STATUS;
 		bool quiet = false;
 
-		if (!live && tr.insn[tr.n - 1].in.kind == ISA_PLAIN)
-			any = (int)tr.n;
-		for (int k = (int)tr.n - 1; k >= 0; k--) {
-			const struct insn *in = &tr.insn[k].in;
+		if (!live && tr.b.insn[tr.b.n - 1].in.kind == ISA_PLAIN)
+			any = (int)tr.b.n;
+		for (int k = (int)tr.b.n - 1; k >= 0; k--) {
+			const struct insn *in = &tr.b.insn[k].in;
 
 			live = live_before(in, live);
 			if (in->attr & (ISA_LOAD | ISA_STORE | ISA_DIV))
@@ -99,10 +99,10 @@ static int find_flag_dead_place(void)
 static bool flags_dead_at_start(void)
 {
 	for (int pass = 0; pass < 2 && !dbt_options.no_liveness; pass++) {
-		u32 live = pass ? flags_live_out(&tr.insn[tr.n - 1]) : ISA_STATUS;
+		u32 live = pass ? flags_live_out(&tr.b.insn[tr.b.n - 1]) : ISA_STATUS;
 
-		for (u32 k = tr.n; k-- > 0;)
-			live = live_before(&tr.insn[k].in, live);
+		for (u32 k = tr.b.n; k-- > 0;)
+			live = live_before(&tr.b.insn[k].in, live);
 		if (!live)
 			return true;
 	}
@@ -117,9 +117,9 @@ static bool flags_dead_for_one(const struct insn *in)
 
 bool is_loop(void)
 {
-	const struct guest_insn *last = &tr.insn[tr.n - 1];
+	const struct guest_insn *last = &tr.b.insn[tr.b.n - 1];
 
-	return last->in.kind == ISA_JCC && isa_target(&last->in, last->pc) == tr.insn[0].pc;
+	return last->in.kind == ISA_JCC && isa_target(&last->in, last->pc) == tr.b.insn[0].pc;
 }
 
 bool is_indirect_branch(u32 kind)
@@ -141,7 +141,7 @@ static bool is_nearer(u64 target, u32 distance)
  */
 static bool leads_nearer(u32 distance)
 {
-	const struct guest_insn *last = &tr.insn[tr.n - 1];
+	const struct guest_insn *last = &tr.b.insn[tr.b.n - 1];
 	u64 behind = last->pc + last->in.len;
 
 	switch (last->in.kind) {
@@ -160,7 +160,7 @@ static bool leads_nearer(u32 distance)
 
 bool find_poll(void)
 {
-	u32 kind = tr.insn[tr.n - 1].in.kind, distance = tr.distance + tr.units;
+	u32 kind = tr.b.insn[tr.b.n - 1].in.kind, distance = tr.distance + tr.b.units;
 	bool cheap;
 
 	if (!(tr.want & CPU_WANT_SPARSE))
@@ -169,17 +169,17 @@ bool find_poll(void)
 		return true;
 	if (distance <= POLL_EVERY && !leads_nearer(distance))
 		return false;
-	return find_here(&cheap) < tr.n && cheap;
+	return find_here(&cheap) < tr.b.n && cheap;
 }
 
 u32 find_here(bool *safe)
 {
 	int place;
 
-	check_slow(tr.n && tr.n <= CPU_BLOCK_INSNS);
+	check_slow(tr.b.n && tr.b.n <= CPU_BLOCK_INSNS);
 	*safe = true;
 	if (tr.want & CPU_WANT_ONE)
-		*safe = flags_dead_for_one(&tr.insn[0].in);
+		*safe = flags_dead_for_one(&tr.b.insn[0].in);
 	else if (stops_at_limits())
 		*safe = flags_dead_at_start();
 	else if ((place = find_flag_dead_place()) >= 0)

@@ -166,11 +166,10 @@ void rseq_cs_forget_code(void)
 
 u64 rseq_cs_emit_stop(void)
 {
-	rec_add(tr.insn[0].pc);
-	emit_stop(EXIT_RSEQ_CS, tr.insn[0].pc, 0);
+	rec_add(tr.b.insn[0].pc);
+	emit_stop(EXIT_RSEQ_CS, tr.b.insn[0].pc, 0);
 	cache.frag[tr.frag].stays = true;
 	tr.insns++;
-	tr.blocks++;
 	return 0;
 }
 

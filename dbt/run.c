@@ -40,7 +40,7 @@ static u32 make_room(struct cpu *cpu)
 
 u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
-	u32 variant = cache_variant(cpu->variant), entry = 0;
+	u32 variant = cache_variant(cpu->variant), entry = 0, made = 0;
 	struct variant *v;
 
 	if (variant != NO_VARIANT && !exit && !indirect) {
@@ -62,7 +62,7 @@ again:
 	v = &cache.variant[variant];
 	entry = cache_find(v, cpu->rip);
 	if (!entry)
-		entry = translate(variant, cpu->rip, exit ? cache.exit[exit].distance : 0, indirect, fault);
+		entry = made = translate(variant, cpu->rip, exit, indirect, fault);
 	if (entry && unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
 		goto again;
 	if (entry && exit && !dbt_options.no_links) {
@@ -72,6 +72,8 @@ again:
 		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
 		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
 			cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));
+			if (made && x->linked == made)
+				translate_shorten(exit);
 			stat_inc(links);
 		}
 	}

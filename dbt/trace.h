@@ -10,12 +10,31 @@
 #include "dbt/guest_code.h"
 #include "isa/insn.h"
 
-#define TRACE_BLOCKS 8u
+#define TRACE_BLOCKS 8u /* entries, and blocks of more than one instruction */
+#define TRACE_BLOCKS_MAX CPU_BLOCK_INSNS
+#define TRACE_INSNS 512u
 
 struct guest_insn {
 	struct insn in;
 	u64 pc;
 	u8 bytes[ISA_MAX_LEN];
+};
+
+/* A basic block of it. */
+struct block {
+	struct guest_insn *insn;
+	u32 n;
+	u32 units; /* see dbt/polls.h */
+	u32 cycles; /* CELL_CYCLES */
+	u32 distance; /* CPU_WANT_SPARSE: in front of it, from the last poll; see dbt/polls.h */
+	u32 entry; /* 0: it has none */
+	bool breaks; /* it begins with a breakpoint */
+	bool stops; /* in front of it: it is in a critical section (dbt/rseq_cs.h) */
+	bool guarded; /* CPU_WANT_ONE: so is what it consists of */
+	bool polls; /* in CPU_WANT_SPARSE code */
+	bool late; /* the indirect branch at its end does */
+	u64 next; /* where the trace may go on behind it, 0: nowhere */
+	bool joins; /* it is counted with the block before it: their span's first block counts all of them */
 };
 
 struct trace {
@@ -28,27 +47,26 @@ struct trace {
 	u32 frag;
 	u64 base; /* pc of the fragment */
 	u32 first_entry;
-	u32 insns, blocks;
+	u32 take_back; /* cache address of emit_take_back(), 0: none */
+	u32 insns; /* so far */
 	u32 before[TRACE_BLOCKS]; /* instructions in front of each entry */
 	bool learned; /* of a section that was not known when code was made
 			 from it */
 	bool checked; /* its blocks compare the guest's bytes before they run */
-	bool breaks;  /* the block at hand begins with a breakpoint */
-	bool stops;   /* in front of the block at hand, which is in a critical section (dbt/rseq_cs.h) */
-	bool guarded; /* CPU_WANT_ONE: so is what the block consists of */
-	bool polls;   /* in CPU_WANT_SPARSE code */
+	bool spans;   /* the variant counts blocks together */
 	bool copied;  /* it is a loop, and not the first copy */
 	bool dead_behind; /* no flags are live behind the loop */
 	u32 distance; /* CPU_WANT_SPARSE: from the last poll; see dbt/polls.h */
 
-	/* The block at hand. */
-	struct guest_insn insn[CPU_BLOCK_INSNS];
-	u32 n;
-	struct counting count;
+	/* What it is made of: all of it is known before any code is emitted. */
+	struct block block[TRACE_BLOCKS_MAX];
+	u32 nblock, at; /* how many; number of the one at hand */
+	struct guest_insn insns_of[TRACE_INSNS + CPU_BLOCK_INSNS];
+
+	struct block b; /* the one at hand */
+	struct counting count; /* of its span */
 	bool first; /* the next record is the first of an instruction */
-	u32 units; /* of the block, see dbt/polls.h */
-	u32 cycles; /* of the block: CELL_CYCLES */
-	bool late; /* the indirect branch at its end polls */
+	u8 *taken; /* displacement of the conditional branch that was just emitted, or NULL */
 };
 
 extern struct trace tr;
@@ -58,14 +76,26 @@ static inline u64 host_here(void)
 	return code_host(tr.e.p);
 }
 
+/* dbt/plan.c */
+
+/*
+ * What the trace at pc is made of, with its entries. Returns false, and *fault, if its first instruction cannot be had.
+ */
+bool plan_trace(u64 pc, struct dbt_fault *fault);
+
+/* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
+bool stands_alone(const struct insn *in);
+
 /* dbt/exits.c */
 
 /* A boundary in front of the guest instruction at pc: everything before it is done, with the counts of tr.count. */
 struct rec *rec_add(u64 pc);
 
-/* The entry for pc that exits of this trace lead to, or 0; one of the block at hand, here. */
+/* The entry for pc that exits of this trace lead to, or 0. */
 u32 find_entry(u64 pc);
-void entry_add(u64 pc);
+/* One of the trace at hand, at tr.distance; and where it is: here. */
+u32 entry_add(u64 pc);
+void entry_place(u32 entry);
 
 /* Makes the 4 bytes at `patch` lead to target; a jump there. */
 void exit_add(u64 target, u8 *patch);
@@ -113,6 +143,15 @@ s32 poll_word(void);
 /* Counts the loop at hand so many times. */
 void emit_ahead(s32 times, bool flags_dead);
 
+/* Takes back what is left of the span at hand. */
+void emit_rest(bool flags_dead);
+
+/*
+ * In front of what the exit leads to: what its EXIT_AHEAD takes back in the cold part. Returns the cache address; 0: it
+ * has none, or flags are live.
+ */
+u32 emit_take_back(u32 exit);
+
 /* The block stops in front of limits. */
 bool stops_at_limits(void);
 
@@ -133,6 +172,9 @@ void limit_exit(u8 *patch, u64 pc, u32 rec, u8 undo, bool spilled);
  */
 u8 *emit_loop_on(const struct guest_insn *gi);
 void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead);
+
+/* Where the conditional branch that was emitted last leads when it is taken, when it is counted as passed. */
+void emit_taken(const struct guest_insn *gi);
 
 /* What the instruction does. Returns where the trace may go on, or 0. */
 u64 emit_insn(const struct guest_insn *gi);

@@ -18,6 +18,7 @@ struct dbt_options {
 	bool no_traces; /* one basic block per fragment */
 	bool no_links;	/* every direct branch goes through the dispatcher */
 	bool no_ibl;	/* every indirect branch goes through the dispatcher */
+	bool no_spans; /* each block is counted by itself */
 	bool no_unroll; /* a loop of one block is there once */
 	bool no_liveness; /* the flags are kept around all increments */
 	bool no_approach; /* dbt/approach.c is not used */
@@ -34,10 +35,13 @@ extern struct dbt_options dbt_options;
 
 /*
  * Translates at pc for the given variant (of the half in use), with dbt_lock held and cache_has_room(); `indirect`:
- * because an indirect branch goes there, so with a landing in front; distance: see dbt/polls.h. Returns the entry, or 0
- * and *fault when not even one instruction can be fetched and decoded.
+ * because an indirect branch goes there, so with a landing in front; exit: the one that leads there, or 0. Returns the
+ * entry, or 0 and *fault when not even one instruction can be fetched and decoded.
  */
-u32 translate(u32 variant, u64 pc, u32 distance, bool indirect, struct dbt_fault *fault);
+u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fault);
+
+/* The exit was linked to what was just made for it: its EXIT_AHEAD need not lead there by the cold part. */
+void translate_shorten(u32 exit);
 
 /* The same for a poll in front of the entry, for exits of up to that distance. Lookups do not find it. */
 u32 translate_poll(u32 variant, u32 entry, u32 distance);

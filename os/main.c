@@ -190,6 +190,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.no_traces = c->no_traces;
 	dbt_options.no_links = c->no_links;
 	dbt_options.no_ibl = c->no_ibl;
+	dbt_options.no_spans = c->no_spans;
 	dbt_options.no_unroll = c->no_unroll;
 	dbt_options.no_liveness = c->no_liveness;
 	dbt_options.no_approach = c->no_approach;

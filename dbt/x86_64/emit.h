@@ -74,6 +74,11 @@ static inline void emit_set_cpu(struct emit *e, s32 disp, u32 value)
 static inline void emit_add_cpu(struct emit *e, s32 disp, s32 n)
 {
 	emit8(e, 0x49);
+	if (n == 1 || n == -1) { /* inc, dec */
+		emit8(e, 0xff);
+		emit_cpu_mem(e, n < 0, disp);
+		return;
+	}
 	emit8(e, fits_s8(n) ? 0x83 : 0x81);
 	emit_cpu_mem(e, 0, disp);
 	if (fits_s8(n))

@@ -31,13 +31,13 @@ static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
 void emit_check(void)
 {
 	u8 code[CPU_BLOCK_INSNS * ISA_MAX_LEN], *stale[CPU_BLOCK_INSNS * 2 + 8], *over;
-	u64 pc = tr.insn[0].pc;
+	u64 pc = tr.b.insn[0].pc;
 	u32 len = 0, n = 0;
 
-	check_slow(tr.n && tr.n <= CPU_BLOCK_INSNS);
-	for (u32 k = 0; k < tr.n; k++) {
-		memcpy(code + len, tr.insn[k].bytes, tr.insn[k].in.len);
-		len += tr.insn[k].in.len;
+	check_slow(tr.b.n && tr.b.n <= CPU_BLOCK_INSNS);
+	for (u32 k = 0; k < tr.b.n; k++) {
+		memcpy(code + len, tr.b.insn[k].bytes, tr.b.insn[k].in.len);
+		len += tr.b.insn[k].in.len;
 	}
 	rec_add(pc)->spills = RAX | RCX << 4;
 	emit_store_cpu(&tr.e, RAX, CPU_AT(spill[0]));

@@ -39,7 +39,7 @@ u8 *emit_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 /*
  * Takes back the countdowns that have been made, in front of the block; spilled: by way of rcx, and flags are kept.
  */
-static void emit_take_back(bool spilled)
+static void emit_count_back(bool spilled)
 {
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
 		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell), n = counting_taken(&tr.count, cell);
@@ -74,7 +74,7 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 	struct emit hot = cold_begin(patch);
 	u32 id, to;
 
-	emit_take_back(spilled);
+	emit_count_back(spilled);
 	if (spilled)
 		emit_load_cpu(&tr.e, RCX, CPU_AT(spill[0]));
 	emit_align_rel32(&tr.e, 1);
@@ -129,7 +129,9 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 		inc = counting_poll(&tr.count);
 	rec_add(pc);
 	counting_made(&tr.count, &inc);
-	if (tr.late) {
+	if (tr.b.late && !inc.n)
+		return;
+	if (tr.b.late) {
 		emit_add(inc.disp, inc.n, flags_dead);
 		return;
 	}
@@ -153,11 +155,40 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 void emit_ahead(s32 times, bool flags_dead)
 {
 	if (tr.want & CPU_WANT_ONE_WORD)
-		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), times * (s32)tr.n, flags_dead);
+		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), times * (s32)tr.b.n, flags_dead);
 	else
-		emit_add(cpu_blocks_at(0, tr.n), times, flags_dead);
+		emit_add(cpu_blocks_at(1, tr.b.n), times, flags_dead);
 	if (tr.want & CPU_WANT_CYCLES)
-		emit_add(cpu_cell_at(CELL_CYCLES), times * (s32)tr.cycles, flags_dead);
+		emit_add(cpu_cell_at(CELL_CYCLES), times * (s32)tr.b.cycles, flags_dead);
+}
+
+static void take_back(s32 insns, s32 branches, s32 cycles, bool flags_dead)
+{
+	if (tr.want & CPU_WANT_ONE_WORD)
+		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), -insns, flags_dead);
+	else
+		emit_add(cpu_blocks_at((u32)branches, (u32)insns), -1, flags_dead);
+	if (tr.want & CPU_WANT_CYCLES)
+		emit_add(cpu_cell_at(CELL_CYCLES), -cycles, flags_dead);
+}
+
+void emit_rest(bool flags_dead)
+{
+	take_back(counting_rest(&tr.count, CELL_INSTRUCTIONS), counting_rest(&tr.count, CELL_BRANCHES),
+		  counting_rest(&tr.count, CELL_CYCLES), flags_dead);
+}
+
+u32 emit_take_back(u32 exit)
+{
+	const struct exit *ahead = &cache.exit[exit - 1];
+	const struct rec *r = &cache.rec[ahead->rec];
+	u32 at = (u32)host_here();
+
+	if (!exit || ahead->kind != EXIT_AHEAD || ahead->frag != cache.exit[exit].frag || !ahead->dead ||
+	    -r->d_insns > CPU_BLOCK_INSNS || -r->d_branches > CPU_SPAN_BRANCHES)
+		return 0;
+	take_back(-r->d_insns, -r->d_branches, -r->d_cycles, true);
+	return at;
 }
 
 static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)

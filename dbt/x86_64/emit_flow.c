@@ -72,7 +72,7 @@ static u64 emit_jcc(const struct guest_insn *gi)
 	emit8(&tr.e, 0x0f);
 	emit8(&tr.e, 0x80 | (gi->in.opcode & 15));
 	emit32(&tr.e, 0);
-	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), tr.e.p - 4);
+	tr.taken = tr.e.p - 4;
 	return gi->pc + gi->in.len;
 }
 
@@ -86,24 +86,51 @@ u8 *emit_loop_on(const struct guest_insn *gi)
 	return tr.e.p - 4;
 }
 
-void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead)
+/*
+ * A branch out of a span, or out of a loop with so many copies to come: what was counted ahead is taken back in the
+ * cold part. If it is not taken the code goes on at `behind`.
+ */
+static void exit_ahead(u64 target, u64 behind, u8 *patch, u32 copies)
 {
-	u64 target = gi->pc + gi->in.len;
+	bool dead = copies ? tr.dead_behind : flags_dead_at(target);
 	struct emit hot;
 	u32 id;
 
-	if (!ahead) {
-		exit_add(target, patch);
-		return;
-	}
 	rec_add(target);
 	id = cache_exit_new(EXIT_AHEAD, tr.frag, tr.variant, target, patch);
 	cache.exit[id].rec = cache.nrec - 1;
+	cache.exit[id].dead = dead;
+	rec_add(behind); /* what aligns the next jump is not of the target */
 	hot = cold_begin(patch);
-	emit_ahead(-(s32)ahead, tr.dead_behind);
+	cache.exit[id].stub = (u32)host_here();
+	if (copies)
+		emit_ahead(-(s32)copies, dead);
+	else
+		emit_rest(dead);
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	exit_add(target, patch);
+}
+
+void emit_loop_end(const struct guest_insn *gi, u8 *patch, u32 ahead)
+{
+	u64 target = gi->pc + gi->in.len;
+
+	if (ahead)
+		exit_ahead(target, tr.b.insn[0].pc, patch, ahead);
+	else
+		exit_add(target, patch);
+}
+
+void emit_taken(const struct guest_insn *gi)
+{
+	u64 target = isa_target(&gi->in, gi->pc);
+
+	if (tr.spans && counting_rest(&tr.count, CELL_INSTRUCTIONS))
+		exit_ahead(target, gi->pc + gi->in.len, tr.taken, 0);
+	else
+		conditional_exit(gi->pc, target, tr.taken);
+	tr.taken = NULL;
 }
 
 /* loop and jrcxz have 8-bit displacements only. */
@@ -120,7 +147,7 @@ static u64 emit_loop(const struct guest_insn *gi)
 	u8 *patch = emit_jmp_unlinked();
 	check_slow(tr.e.p - over < 128);
 	over[-1] = (u8)(tr.e.p - over);
-	conditional_exit(gi->pc, isa_target(&gi->in, gi->pc), patch);
+	tr.taken = patch;
 	return gi->pc + gi->in.len;
 }
 
@@ -230,7 +257,7 @@ static u64 emit_indirect(const struct guest_insn *gi)
 		emit_jmp(&tr.e, cache.miss);
 	} else {
 		cache.frag[tr.frag].lookup = (u32)host_here();
-		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.late ? poll_word() : 0);
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.b.late ? poll_word() : 0);
 	}
 	return 0;
 }

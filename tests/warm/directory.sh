@@ -20,7 +20,7 @@ env -u XDG_CACHE_HOME -u HOME "$PCL" true || fail "without HOME"
 # Others may not look into it, and files are the user's alone.
 warm ls / > /dev/null
 [ "$(used ls /)" = 1 ] || fail "not used"
-for option in --no-traces --no-links --no-ibl --no-unroll --no-liveness --no-approach --no-polls --one-insn-blocks --call-stacks --stress=poll; do
+for option in --no-traces --no-links --no-ibl --no-unroll --no-spans --no-liveness --no-approach --no-polls --one-insn-blocks --call-stacks --stress=poll; do
 	[ "$(used $option ls /)" = 0 ] || fail "$option uses what was translated without"
 	rm "$cache"/*.warm; warm ls / > /dev/null
 done

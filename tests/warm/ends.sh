@@ -34,7 +34,7 @@ ends()
 	done
 	translated=$(awk '/blocks translated/ { print $1 }' stats)
 	grep -q ' [23]  *programs that began with an image' stats || fail "$*: $(cat stats)"
-	[ "$translated" -lt 1000 ] || fail "$*: $translated blocks"
+	[ "$translated" -lt 2000 ] || fail "$*: $translated blocks"
 	! grep -q 'images of translations written' stats || fail "$*: an image each time: $(cat stats)"
 }
 ends ./threads

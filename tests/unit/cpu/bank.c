@@ -23,7 +23,7 @@ static u32 random_below(u32 n)
 /* A mixture of blocks: `kinds` of them, in phases in which one is as likely as all others together. */
 struct mixture {
 	u32 kinds, phase, left;
-	u32 row[64], n[64];
+	u32 row[64], n[64]; /* branches and instructions */
 };
 
 static struct mixture mixture_of(u32 kinds, u32 phase)
@@ -31,7 +31,7 @@ static struct mixture mixture_of(u32 kinds, u32 phase)
 	struct mixture m = {.kinds = kinds, .phase = phase};
 
 	for (u32 i = 0; i < kinds; i++) {
-		m.row[i] = random_below(3) == 0;
+		m.row[i] = random_below(3) != 0;
 		m.n[i] = 1 + random_below(random_below(4) ? 8 : CPU_BLOCK_INSNS);
 	}
 	return m;
@@ -74,7 +74,7 @@ static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 
 	if (cpu->limits.want & CPU_WANT_ONE_WORD) {
 		add(&cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], n);
-		add(&cpu_bank(cpu)->cell[CELL_BRANCHES], !row);
+		add(&cpu_bank(cpu)->cell[CELL_BRANCHES], row);
 	} else {
 		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
 	}
@@ -90,7 +90,7 @@ static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 	if (cpu_poll_on(cpu))
 		return true;
 	cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] -= n;
-	cpu_bank(cpu)->cell[CELL_BRANCHES] -= !row;
+	cpu_bank(cpu)->cell[CELL_BRANCHES] -= row;
 	cpu->limits.summed = 0;
 	cpu->limits.stale = 1;
 	return false;
@@ -115,11 +115,11 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 		}
 		near = (cpu->limits.want & CPU_WANT_COUNTDOWN) &&
 		       add((u64 *)&cpu->limits.countdown[CELL_INSTRUCTIONS], n);
-		near |= (cpu->limits.want & CPU_WANT_COUNTDOWN_BRANCHES) && !row &&
+		near |= (cpu->limits.want & CPU_WANT_COUNTDOWN_BRANCHES) && row &&
 			add((u64 *)&cpu->limits.countdown[CELL_BRANCHES], 1);
 		if (near) {
 			cpu->limits.countdown[CELL_INSTRUCTIONS] -= n;
-			cpu->limits.countdown[CELL_BRANCHES] -= !row;
+			cpu->limits.countdown[CELL_BRANCHES] -= row;
 			return false;
 		}
 		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
@@ -165,23 +165,23 @@ static u64 approach(struct mixture m, u64 insns, u64 branches, u32 rounds)
 				break;
 			own.cpu.limits.summed = 0;
 			done[0] += n;
-			done[1] += !row;
+			done[1] += row;
 			if (done[0] >= end[0] || done[1] >= end[1])
 				break;
 		}
 		/* It stopped, in front of the block with the limit. */
 		expect(done[0] < end[0] && done[1] < end[1]);
-		expect(done[0] + n >= end[0] || done[1] + !row >= end[1]);
+		expect(done[0] + n >= end[0] || done[1] + row >= end[1]);
 		/* The caller steps through it: the countdowns tell the counts, until one steps otherwise. */
 		own.bank.cell[CELL_INSTRUCTIONS] += n;
-		own.bank.cell[CELL_BRANCHES] += !row;
+		own.bank.cell[CELL_BRANCHES] += row;
 		own.cpu.limits.countdown[CELL_INSTRUCTIONS] += n;
-		own.cpu.limits.countdown[CELL_BRANCHES] += !row;
+		own.cpu.limits.countdown[CELL_BRANCHES] += row;
 		own.cpu.limits.stale |= random_below(2);
 		own.cpu.limits.stale |= (own.cpu.limits.on & 1) && !(own.cpu.limits.want & CPU_WANT_COUNTDOWN);
 		own.cpu.limits.stale |= (own.cpu.limits.on & 2) && !(own.cpu.limits.want & CPU_WANT_COUNTDOWN_BRANCHES);
 		done[0] += n;
-		done[1] += !row;
+		done[1] += row;
 		expect(cpu_limit_reached(&own.cpu));
 		expect_long(cpu_own_count(&own.cpu, CELL_INSTRUCTIONS), done[0]);
 		expect_long(cpu_own_count(&own.cpu, CELL_BRANCHES), done[1]);
@@ -201,7 +201,7 @@ static void test_limits(void)
 			u64 branches = random_below(2) ? 1 + random_below(1u << random_below(15)) : CPU_NO_LIMIT;
 			struct mixture m = mixture_of(1 + random_below(64), 1u << random_below(16));
 
-			m.row[0] = 0; /* or the limit of branches may never come */
+			m.row[0] = 1; /* or the limit of branches may never come */
 			if (insns != CPU_NO_LIMIT || branches != CPU_NO_LIMIT)
 				approach(m, insns, branches, 10);
 		}
@@ -297,14 +297,14 @@ static void test_reading_meanwhile(void)
 	cpu_clear_bank(&shared->cpu);
 	pthread_create(&thread, NULL, read_on, NULL);
 	for (u32 i = 0; i < 200000 || !__atomic_load_n(&reads, __ATOMIC_RELAXED); i++) {
-		u32 row = random_below(2), n = 1 + random_below(CPU_BLOCK_INSNS);
+		u32 row = random_below(CPU_SPAN_BRANCHES + 1), n = 1 + random_below(CPU_BLOCK_INSNS);
 
 		add(&shared->bank.blocks[row][n - 1], 1);
 		add(&shared->bank.cell[CELL_LOADS], 3);
 		shared->cpu.limits.summed = 0;
 		shared->cpu.limits.stale = 1;
 		insns += n;
-		branches += !row;
+		branches += row;
 		loads += 3;
 		if (i % 4 == 0)
 			change_limits(&shared->cpu);
@@ -322,13 +322,13 @@ static void test_shown(void)
 {
 	cpu_clear_bank(&own.cpu);
 	own.bank.inside = 1;
-	add(&own.bank.blocks[0][3], 16);
+	add(&own.bank.blocks[1][3], 16);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
-	add(&own.bank.blocks[0][3], -10ul);
+	add(&own.bank.blocks[1][3], -10ul);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
-	add(&own.bank.blocks[0][3], 11);
+	add(&own.bank.blocks[1][3], 11);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 68);
-	add(&own.bank.blocks[0][3], -12ul);
+	add(&own.bank.blocks[1][3], -12ul);
 	own.bank.inside = 0;
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 20);
 	own.bank.inside = 1;
@@ -347,7 +347,7 @@ static void test_death(void)
 
 		cpu_clear_bank(&shared->cpu);
 		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++)
-			shared->bank.blocks[n & 1][n] = random_below(1000);
+			shared->bank.blocks[n % (CPU_SPAN_BRANCHES + 1)][n] = random_below(1000);
 		for (enum cell c = 0; c < CELL_NR; c++) {
 			shared->bank.cell[c] += random_below(1000);
 			count[c] = cpu_read_cell(&shared->bank, c);

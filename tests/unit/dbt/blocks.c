@@ -229,7 +229,7 @@ static void test_places(void)
 
 		cpu_clear_bank(cpu);
 		if (r->d_insns < 0)
-			cpu_bank(cpu)->blocks[1][ARRAY_SIZE(at) - 1] = 1;
+			cpu_bank(cpu)->blocks[0][ARRAY_SIZE(at) - 1] = 1;
 		host_context(greg, f->host + r->host);
 		dbt_leave(cpu, greg);
 		for (insns = 0; at[insns] < (u64)r->guest; insns++)
@@ -286,6 +286,92 @@ static void test_runs(void)
 	expect_long(cpu->rip, CODE + 8 + 3 * ((2000 - 2) % 3 > 0) + 2 * ((2000 - 2) % 3 > 1));
 }
 
+/* Runs the code at CODE with ecx; its last instruction is a syscall. */
+static void run_with(u64 ecx)
+{
+	struct dbt_fault fault;
+
+	cpu_clear_bank(cpu);
+	guest_at(CODE, CPU_WANT_BLOCKS);
+	cpu_set_gpr(cpu, RCX, ecx);
+	expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
+}
+
+static void expect_counts(u64 rip, u64 insns, u64 branches)
+{
+	expect_long(cpu->rip, CODE + rip);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), insns);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_BRANCHES), branches);
+}
+
+/*
+ * A block behind a branch far ahead is counted before it, and taken back where the branch is taken: in the cold part,
+ * or in front of what was translated for it.
+ */
+static void test_spans(void)
+{
+	static const u8 code[] = {
+		0x31, 0xc0,			/* 0: xor %eax, %eax */
+		0x83, 0xf9, 0x00,		/* 2: cmp $0, %ecx */
+		0x0f, 0x87, 0xf5, 0, 0, 0,	/* 5: ja 256 */
+		0x74, 0x02,			/* 11: je 15 */
+		0xff, 0xc0,			/* 13: inc %eax */
+		0xff, 0xc0,			/* 15: inc %eax */
+		SYSCALL,			/* 17 */
+	};
+	static const u8 other[] = {0x83, 0xc0, 0x05, SYSCALL}; /* 256: add $5, %eax */
+	const struct exit *ahead;
+	const struct frag *f;
+
+	guest_code(code, sizeof(code));
+	memcpy((void *)(CODE + 256), other, sizeof(other));
+	f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS));
+	ahead = &cache.exit[f->exit];
+	expect(ahead->kind == EXIT_AHEAD && ahead[1].kind == EXIT_BRANCH && ahead[1].target == CODE + 256);
+	expect(leads_to(ahead) == ahead->stub && leads_to(&ahead[1]) == ahead[1].stub);
+	run_with(0);
+	expect_counts(19, 6, 2);
+	for (u32 i = 0; i < 3; i++) {
+		run_with(1);
+		expect_counts(261, 5, 1);
+		expect(ahead[1].linked && leads_to(ahead) + 4 <= cache.entry[ahead[1].linked].host);
+		expect(leads_to(ahead) >= cache.entry[ahead[1].linked].host - 8);
+	}
+	dbt_invalidate(CODE + 256, CODE + 257);
+	expect(!ahead[1].linked && leads_to(ahead) == ahead->stub);
+	run_with(1);
+	expect_counts(261, 5, 1);
+	run_with(0);
+	expect_counts(19, 6, 2);
+}
+
+/* Where the jump behind a branch that is not taken is aligned, nobody is at the branch's target. */
+static void test_aligned_spans(void)
+{
+	static const u8 code[] = {0x83, 0xf9, 0x00, 0x0f, 0x87, 0xf7, 0, 0, 0, 0x74, 0x02, 0xff, 0xc0, 0xc3};
+	u8 moved[sizeof(code) + 16];
+	u32 wrong = 0;
+
+	for (u32 by = 0; by < 16; by++) { /* so many nops; cmp $0, %ecx; ja 256; je; inc; ret */
+		const struct frag *f;
+
+		memset(moved, 0x90, by);
+		memcpy(moved + by, code, sizeof(code));
+		guest_code(moved, by + sizeof(code));
+		f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS));
+		expect_long(cache.exit[f->exit].kind, EXIT_AHEAD);
+		for (u32 host = f->host; host < f->host_end; host++) {
+			struct cpu out;
+			u64 greg[23];
+
+			host_context(greg, host);
+			dbt_locate(cpu, greg, &out);
+			wrong += out.rip >= CODE + 256;
+		}
+	}
+	expect_long(wrong, 0);
+}
+
 int main(void)
 {
 	if (!guest_begin()) {
@@ -300,5 +386,7 @@ int main(void)
 	test_landings();
 	test_places();
 	test_runs();
+	test_spans();
+	test_aligned_spans();
 	return unit_result();
 }

@@ -9,7 +9,8 @@
 #define SPARSE (CPU_WANT_BLOCKS | CPU_WANT_LIMITS | CPU_WANT_SPARSE)
 #define PROGRAMS 40
 #define BYTES 12000u /* of one */
-/* From a poll on there may be the rest of its block, which it has counted. */
+/* From a poll on there may be the rest of its block, which it has counted; of a loop all copies. */
+#define LOOP 64
 #define BETWEEN (CPU_POLL_UNITS + CPU_BLOCK_INSNS)
 
 static u8 code[BYTES + 64];
@@ -107,7 +108,7 @@ static u32 longest, wrong, checked, polls;
 
 /*
  * From the entry on to the fragment's end: `insns` were passed since the last poll. What an exit says of its distance
- * is not less than what has been passed, but for the block in which the last poll was.
+ * is not less than what has been passed, but for the block in which the last poll was, with its copies.
  */
 static void follow(const struct frag *f, const struct entry *e)
 {
@@ -124,13 +125,16 @@ static void follow(const struct frag *f, const struct entry *e)
 			polls++;
 		}
 		longest = MAX(longest, insns);
-		for (; exit < f->exit + f->nexit && (!cache.exit[exit].patch || cache.exit[exit].patch < end); exit++) {
+		for (; exit < f->exit + f->nexit; exit++) {
 			const struct exit *x = &cache.exit[exit];
 
+			/* A jump in the cold part belongs to the EXIT_AHEAD in front of it. */
+			if (x->patch >= end && x->patch < f->host_end)
+				break;
 			if (x->kind != EXIT_BRANCH)
 				continue;
 			checked++;
-			wrong += x->distance > POLL_MAX || insns > x->distance + CPU_BLOCK_INSNS;
+			wrong += x->distance > POLL_MAX || insns > x->distance + LOOP;
 			wrong += x->linked && cache.entry[x->linked].distance < x->distance;
 			wrong += x->linked && cache.entry[x->linked].pc != x->target;
 			wrong += leads_to(x) != (x->linked ? cache.entry[x->linked].host : x->stub);
@@ -187,7 +191,7 @@ int main(void)
 	expect_long(wrong, 0);
 	expect(longest <= BETWEEN);
 	expect(longest > POLL_EVERY); /* it is not that there is a poll everywhere */
-	expect(checked > 10000 && polls > 10000 && linked > 100);
+	expect(checked > 10000 && polls > 5000 && linked > 100);
 	printf("%u exits, %u polls, at most %u instructions\n", checked, polls, longest);
 	return unit_result();
 }

@@ -1,0 +1,226 @@
+/* What a trace is made of: see dbt/trace.h. */
+#include <linux/signal.h>
+#include "dbt/breaks.h"
+#include "dbt/polls.h"
+#include "dbt/rseq_cs.h"
+#include "dbt/trace.h"
+#include "dbt/translate.h"
+#include "rt/log.h"
+
+/* ---- decoding a block ---- */
+
+static bool ends_block(const struct insn *in)
+{
+	switch (in->kind) {
+	case ISA_PLAIN:
+	case ISA_PUSHF:
+	case ISA_POPF:
+	case ISA_FSGSBASE:
+	case ISA_SEGLOAD:
+		return false;
+	case ISA_RDTSC:
+		return dbt_options.stop_at_tsc;
+	default:
+		return true;
+	}
+}
+
+bool stands_alone(const struct insn *in)
+{
+	return in->kind == ISA_SYSENTER || in->kind == ISA_RDPMC || in->kind == ISA_CPUID || in->kind == ISA_XGETBV ||
+	       in->kind == ISA_FAR || (in->kind == ISA_RDTSC && dbt_options.stop_at_tsc);
+}
+
+/* Far jumps and calls, which nobody has: lret and iret have opcodes of their own. */
+static bool is_unknown(const struct insn *in)
+{
+	return in->kind == ISA_FAR && in->opcode == 0xff;
+}
+
+/* Fills tr.b with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
+static bool decode_block(u64 pc, struct dbt_fault *fault)
+{
+	u32 limit = dbt_options.one_insn || (tr.want & (CPU_WANT_ONE | CPU_WANT_FINE)) ? 1 : CPU_BLOCK_INSNS;
+
+	tr.b = (struct block){.insn = &tr.insns_of[tr.insns], .distance = tr.distance};
+	tr.b.breaks = (tr.want & CPU_WANT_BREAK) && breaks_at(pc);
+	tr.b.guarded = (tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
+	tr.b.stops = !(tr.want & CPU_WANT_ONE) && rseq_cs_at(pc);
+	if (tr.b.breaks | tr.b.stops)
+		limit = 1;
+	else if ((tr.want & CPU_WANT_RSEQ_CS) && !dbt_options.one_insn)
+		limit = CPU_BLOCK_INSNS;
+	while (tr.b.n < limit) {
+		struct guest_insn *gi = &tr.b.insn[tr.b.n];
+		const u8 *bytes;
+		size_t avail = guest_code_at(&tr.code, pc, &bytes, fault);
+		int len = avail ? isa_decode(bytes, avail, &gi->in) : -1;
+
+		if (len <= 0 || is_unknown(&gi->in)) {
+			/* len < 0: *fault is about the byte after the last that may be executed. */
+			if (len >= 0)
+				*fault = (struct dbt_fault){SIGILL, ILL_ILLOPN, pc};
+			break;
+		}
+		tr.learned |= rseq_cs_learn(&gi->in, pc);
+		if (tr.b.n && (stands_alone(&gi->in) || rseq_cs_at(pc) != tr.b.guarded ||
+			     ((tr.want & CPU_WANT_BREAK) && breaks_at(pc))))
+			break;
+		/* Checked and other code do not mix. */
+		if (tr.code.checked && !tr.checked) {
+			if (tr.b.n || tr.nblock)
+				break;
+			tr.checked = true;
+		}
+		gi->pc = pc;
+		memcpy(gi->bytes, bytes, (size_t)len);
+		pc += (u64)len;
+		tr.b.n++;
+		tr.b.units += cpu_units(tr.want, gi->in.weight);
+		tr.b.cycles += gi->in.weight;
+		/* In checked code every store may be to the instructions that follow. */
+		if (ends_block(&gi->in) || (tr.checked && (gi->in.attr & ISA_STORE)) ||
+		    (tr.b.guarded && rseq_cs_ends_piece(&gi->in)) ||
+		    ((tr.want & CPU_WANT_SPARSE) && tr.b.units >= CPU_BLOCK_INSNS))
+			break;
+	}
+	return tr.b.n > 0;
+}
+
+/* ---- how it goes on ---- */
+
+/* Where the trace may go on behind the block at hand; 0: nowhere. */
+static u64 next_of(void)
+{
+	const struct guest_insn *last = &tr.b.insn[tr.b.n - 1];
+
+	if (tr.b.breaks | tr.b.stops)
+		return 0;
+	switch (last->in.kind) {
+	case ISA_JMP:
+	case ISA_CALL:
+	case ISA_XBEGIN:
+		return isa_target(&last->in, last->pc);
+	case ISA_JMP_IND:
+	case ISA_CALL_IND:
+	case ISA_RET:
+	case ISA_SYSCALL:
+		return 0;
+	default:
+		return stands_alone(&last->in) ? 0 : last->pc + last->in.len;
+	}
+}
+
+/* A conditional branch's own not-taken side, a jump and a call may go on in the same trace. */
+static bool trace_goes_on(u64 next)
+{
+	u32 limit = dbt_options.no_traces || dbt_options.one_insn || tr.checked ? 1 : TRACE_BLOCKS;
+	s64 distance = (s64)(next - tr.base);
+
+	if ((tr.want & CPU_WANT_ONE) || rseq_cs_at(next))
+		return false;
+	/*
+	 * A trap is reported behind its instruction: the place is to be no other's, as it is of a jump that needs no
+	 * code.
+	 */
+	if (tr.b.insn[tr.b.n - 1].in.kind == ISA_INT)
+		return false;
+	if (tr.want & CPU_WANT_FINE)
+		return tr.nblock < TRACE_BLOCKS_MAX && !tr.checked && !ends_block(&tr.b.insn[0].in) &&
+		       fits_s32(distance * 2);
+	return tr.nblock < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
+}
+
+/* ---- spans ---- */
+
+/*
+ * So many bytes ahead or more compilers put what is seldom needed. Other conditional branches are taken often, those
+ * back mostly: what follows them is not counted before them.
+ */
+#define SELDOM_TAKEN 96
+
+static bool goes_on_behind(const struct block *b)
+{
+	const struct guest_insn *last = &b->insn[b->n - 1];
+
+	switch (last->in.kind) {
+	case ISA_JCC:
+		return isa_target(&last->in, last->pc) > last->pc + SELDOM_TAKEN;
+	case ISA_JMP:
+	case ISA_CALL:
+	case ISA_PLAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_branch(u32 kind)
+{
+	return kind >= ISA_JCC && kind <= ISA_RET;
+}
+
+struct span {
+	u32 units, branches;
+};
+
+/* What the span at the trace's end amounts to. */
+static void add_up_span(struct span *sum)
+{
+	*sum = (struct span){0};
+	for (u32 i = tr.nblock; i-- > 0;) {
+		const struct block *b = &tr.block[i];
+
+		sum->units += b->units;
+		sum->branches += is_branch(b->insn[b->n - 1].in.kind);
+		if (!b->joins)
+			break;
+	}
+}
+
+/*
+ * The block at hand is counted together with the one before it. It has no entry: what leads there gets a trace of its
+ * own.
+ */
+static bool joins_span(void)
+{
+	struct span sum;
+
+	if (!tr.nblock || !tr.spans || !goes_on_behind(&tr.block[tr.nblock - 1]))
+		return false;
+	if (tr.b.breaks | tr.b.stops || is_loop() || stands_alone(&tr.b.insn[0].in))
+		return false;
+	if (tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_ONE_WORD))
+		return false;
+	add_up_span(&sum);
+	return sum.units + tr.b.units <= CPU_BLOCK_INSNS && sum.branches < CPU_SPAN_BRANCHES;
+}
+
+/* ---- all of it ---- */
+
+static void add_block(void)
+{
+	tr.b.polls = find_poll();
+	tr.b.late = tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind);
+	tr.b.joins = joins_span();
+	if (!tr.nblock || (!tr.b.joins && !(tr.want & CPU_WANT_FINE) && !find_entry(tr.b.insn[0].pc)))
+		tr.b.entry = entry_add(tr.b.insn[0].pc);
+	if (tr.want & CPU_WANT_SPARSE)
+		tr.distance = tr.b.polls ? 0 : tr.distance + tr.b.units;
+	tr.block[tr.nblock++] = tr.b;
+	tr.insns += tr.b.n;
+}
+
+bool plan_trace(u64 pc, struct dbt_fault *fault)
+{
+	struct dbt_fault ignored;
+
+	tr.nblock = tr.insns = 0;
+	if (!decode_block(pc, fault))
+		return false;
+	do {
+		add_block();
+		tr.block[tr.nblock - 1].next = pc = next_of();
+	} while (pc && trace_goes_on(pc) && decode_block(pc, &ignored));
+	return true;
+}
