@@ -111,6 +111,40 @@ static u64 next_of(void)
 	}
 }
 
+#define DISPATCH_INSNS 8
+
+/*
+ * A few instructions at pc lead to an indirect jump: an interpreter's dispatch. Each jump there gets a copy, since an
+ * indirect jump of its own is predicted better.
+ */
+static bool dispatches(u64 pc)
+{
+	for (u32 i = 0; i < DISPATCH_INSNS; i++) {
+		struct insn in;
+		struct dbt_fault fault;
+		const u8 *bytes;
+		size_t avail = guest_code_at(&tr.code, pc, &bytes, &fault);
+
+		if (!avail || isa_decode(bytes, avail, &in) <= 0)
+			return false;
+		if (in.kind != ISA_PLAIN && in.kind != ISA_JCC)
+			return in.kind == ISA_JMP_IND;
+		pc += in.len;
+	}
+	return false;
+}
+
+static bool ends_in_jump(const struct block *b)
+{
+	return b->insn[b->n - 1].in.kind == ISA_JMP;
+}
+
+/* What the trace jumped to last, with this block or the one before, is copied up to its indirect jump. */
+static bool is_copied(u64 next)
+{
+	return (ends_in_jump(&tr.b) || (tr.nblock > 1 && ends_in_jump(&tr.block[tr.nblock - 2]))) && dispatches(next);
+}
+
 /* A conditional branch's own not-taken side, a jump and a call may go on in the same trace. */
 static bool trace_goes_on(u64 next)
 {
@@ -128,7 +162,8 @@ static bool trace_goes_on(u64 next)
 	if (tr.want & CPU_WANT_FINE)
 		return tr.nblock < TRACE_BLOCKS_MAX && !tr.checked && !ends_block(&tr.b.insn[0].in) &&
 		       fits_s32(distance * 2);
-	return tr.nblock < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) && !find_entry(next);
+	return tr.nblock < limit && tr.insns < TRACE_INSNS && fits_s32(distance * 2) &&
+	       (!find_entry(next) || is_copied(next));
 }
 
 /* ---- spans ---- */
