@@ -229,6 +229,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.aslr = (u32)o->aslr,
 		.paranoid = o->paranoid,
 		.max_sample_rate = MAX(o->max_sample_rate, 0),
+		.abi = (u32)o->abi,
 		.regions = (u32)o->regions,
 		.call_stacks = (u32)o->call_stacks,
 		.processor = processor_chosen(),

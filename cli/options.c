@@ -211,7 +211,7 @@ int options_parse(int argc, char **argv, struct options *out)
 	int i;
 
 	*out = (struct options){
-		.paranoid = 2,
+		.paranoid = OPTIONS_NOT_GIVEN,
 		.max_sample_rate = OPTIONS_NOT_GIVEN,
 		.counters = OPTIONS_NOT_GIVEN,
 		.one_word = OPTIONS_NOT_GIVEN,
@@ -223,6 +223,8 @@ int options_parse(int argc, char **argv, struct options *out)
 		return 2;
 	}
 	i = options_read(&options_table, argc, argv, out);
+	if (out->paranoid == OPTIONS_NOT_GIVEN)
+		out->paranoid = out->abi ? 1 : 2; /* design.txt: any user counts its own tasks */
 	if (i >= 0 && out->paranoid > 4) {
 		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
 		return -1;

@@ -127,8 +127,13 @@ int attr_copy(gva uattr, struct perf_attr *attr)
 {
 	int err = copy_in(uattr, attr);
 
-	if (err)
-		return err;
+	return err ? err : attr_check(attr);
+}
+
+int attr_check(struct perf_attr *attr)
+{
+	int err;
+
 	if (attr->reserved_1)
 		return refuse(EINVAL, "reserved bit in the flags of attr");
 	if (attr->reserved_2)

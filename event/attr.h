@@ -10,6 +10,9 @@
 /* 0, -EFAULT, -E2BIG (attr.size in guest memory then holds the size of struct perf_attr), -EINVAL, -EACCES. */
 int attr_copy(gva uattr, struct perf_attr *out);
 
+/* The checks that attr_copy() makes of what it has copied. Fills in what attr leaves to the session. */
+int attr_check(struct perf_attr *attr);
+
 /* The checks that perf_event_open() makes next, in its order: 0, -EACCES, -EINVAL. */
 int attr_check_access(const struct perf_attr *attr);
 

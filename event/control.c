@@ -5,6 +5,7 @@
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/files.h"
+#include "event/lineage.h"
 #include "event/overflow.h"
 #include "event/ring.h"
 #include "event/modify.h"
@@ -252,7 +253,7 @@ static void switch_all(task_id task, bool owned, bool enable)
 		return;
 	event_lock();
 	for_each_opened(e) {
-		if ((e->owner == task && e->owner_generation == generation) != owned)
+		if ((e->owner == task && e->owner_generation == generation) != owned || (owned && e->of_2009))
 			continue;
 		if (enable)
 			event_enable_family(e);
@@ -265,6 +266,41 @@ static void switch_all(task_id task, bool owned, bool enable)
 void event_switch_owned(task_id task, bool enable)
 {
 	switch_all(task, true, enable);
+}
+
+static void switch_attached(struct event *e, bool enable)
+{
+	if (!e->parent)
+		lineage_settle(e);
+	if (enable)
+		event_enable(e);
+	else
+		event_disable(e);
+}
+
+void event_switch_attached_2009(task_id task, bool enable)
+{
+	struct event *e;
+
+	if (!event_space->opened)
+		return;
+	event_lock();
+	for_each_in_ctx(e, event_ctx(task))
+		if (e->of_2009 && event_is_leader(e) && !event_follows_cpu(e))
+			switch_attached(e, enable);
+	event_unlock();
+}
+
+bool event_is_of_2009(task_id task, u64 fd)
+{
+	struct event *e;
+	bool is;
+
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	is = e && e->of_2009;
+	event_unlock();
+	return is;
 }
 
 void event_switch_region(task_id task, bool begins)

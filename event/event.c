@@ -277,11 +277,17 @@ void event_enable(struct event *e)
 	event_sched_group(event_leader(e), now);
 }
 
+/* Linux leaves it in error; the text of 2009 says that this ends it. */
+static bool is_forgiven(const struct event *e)
+{
+	return e->of_2009 && event_tally(e)->state == PERF_STATE_ERROR;
+}
+
 void event_disable(struct event *e)
 {
 	u64 now;
 
-	if (event_tally(e)->state < PERF_STATE_INACTIVE)
+	if (event_tally(e)->state < PERF_STATE_INACTIVE && !is_forgiven(e))
 		return;
 	now = event_clock(e);
 	event_leader_changes(e, now);

@@ -31,6 +31,7 @@ struct event *inherit_child(struct event *from, task_id task, s64 state, u64 now
 	e->pmu = root->pmu;
 	e->source = root->source;
 	e->attr = root->attr;
+	e->of_2009 = root->of_2009;
 	period_init(e, root);
 	e->tally.state = state >= PERF_STATE_INACTIVE ? PERF_STATE_INACTIVE : PERF_STATE_OFF;
 	e->tally.stamp = now;

@@ -60,7 +60,7 @@ static void join_ctx(struct event *e)
 		ctx->cpu_bound += e->cpu >= 0;
 		ctx->measured += event_is_measured(e);
 	}
-	if (sideband_of(&e->attr))
+	if (sideband_of(e))
 		sideband_sync_locked(e->task);
 }
 
@@ -96,7 +96,7 @@ static void leave_ctx(struct event *e)
 		ctx->cpu_bound -= e->cpu >= 0;
 		ctx->measured -= event_is_measured(e);
 	}
-	if (sideband_of(&e->attr))
+	if (sideband_of(e))
 		sideband_sync_locked(e->task);
 }
 

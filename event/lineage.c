@@ -165,7 +165,7 @@ static void join(struct event *e, u32 nr)
 	e->lineage_on = event_tally(e)->state >= PERF_STATE_INACTIVE;
 	__atomic_store_n(&e->lineage, nr, __ATOMIC_RELEASE);
 	elist_add(&l->roots, event_nr(e), LINK_LINEAGE);
-	l->sideband |= sideband_of(&e->attr);
+	l->sideband |= sideband_of(e);
 }
 
 /* The task's own lineage, with a number if it has none yet; 0: no number is left. */

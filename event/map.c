@@ -124,11 +124,15 @@ static int make_ring(task_id task, struct event *e, const struct event_map_reque
 
 	if (err)
 		return err;
-	r = ring_new(rq->pages - 1, !(rq->prot & PROT_WRITE_), e->attr.watermark ? e->attr.wakeup_watermark : 0);
+	r = e->of_2009 ? ring_new(rq->pages - 1, true, PAGE_SIZE)
+		       : ring_new(rq->pages - 1, !(rq->prot & PROT_WRITE_),
+				  e->attr.watermark ? e->attr.wakeup_watermark : 0);
 	if (!r)
 		return refuse(ENOMEM, "no ring memory of that size is left in the session");
 	r->event = event_nr(e);
 	r->event_id = e->id;
+	r->of_2009 = e->of_2009;
+	r->wakeup = r->of_2009 ? -1ul : 0; /* that wakes when a page is full, not by the first byte behind it */
 	r->mm = mm;
 	r->uid = uid;
 	r->locked_pages = (u32)extra;
@@ -142,7 +146,7 @@ static int find_ring(const struct event *e, struct event_map_request *rq, struct
 {
 	u64 pages = ALIGN_UP(rq->len, PAGE_SIZE) / PAGE_SIZE;
 
-	if (e->cpu == -1 && e->attr.inherit)
+	if (e->cpu == -1 && e->attr.inherit && !e->of_2009)
 		return refuse(EINVAL, "inherited events of all CPUs have no ring buffer: they would all write to one");
 	if ((rq->flags & MAP_TYPE_) == MAP_PRIVATE_)
 		return refuse(EINVAL, "events are mapped MAP_SHARED only");

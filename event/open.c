@@ -62,6 +62,17 @@ int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struc
 	return 0;
 }
 
+int event_open_begin_2009(const struct perf_attr *attr, u32 of_2009, s32 pid, s32 cpu, s32 group_fd,
+			  struct event_request *r)
+{
+	int err;
+
+	*r = (struct event_request){.attr = *attr, .of_2009 = of_2009, .pid = pid, .cpu = cpu, .group_fd = group_fd};
+	r->caller = host_current();
+	err = attr_check(&r->attr);
+	return err ? err : attr_check_access(&r->attr);
+}
+
 static int find_leader(struct opening *o)
 {
 	const struct event_request *r = o->r;
@@ -236,21 +247,30 @@ static int check_group(const struct opening *o)
 static int check_output(const struct opening *o)
 {
 	const struct event_request *r = o->r;
-	const struct event new = {.task = o->task, .generation = o->generation, .cpu = r->cpu, .attr = r->attr};
+	const struct event new = {.task = o->task, .generation = o->generation, .cpu = r->cpu, .attr = r->attr,
+				  .of_2009 = r->of_2009};
 
 	return o->output ? ring_check_redirect(&new, o->output) : 0;
+}
+
+/* What is as long as the group: a read, or of events of 2009 a record with pairs of words. */
+static bool fits_group(const struct perf_attr *attr, u32 of_2009, u32 siblings)
+{
+	u64 format = of_2009 ? PERF_FORMAT_GROUP | PERF_FORMAT_ID : attr->read_format;
+
+	return attr_read_size(format, siblings) <= READ_SIZE_MAX;
 }
 
 static int check_size(const struct opening *o)
 {
 	u32 siblings = o->leader ? o->leader->nr_siblings : 0;
-	bool fits = attr_read_size(o->r->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+	bool fits = fits_group(&o->r->attr, o->r->of_2009, siblings + 1);
 	struct event *s;
 
 	if (o->leader) {
-		fits &= attr_read_size(o->leader->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+		fits &= fits_group(&o->leader->attr, o->leader->of_2009, siblings + 1);
 		for_each_sibling(s, o->leader)
-			fits &= attr_read_size(s->attr.read_format, siblings + 1) <= READ_SIZE_MAX;
+			fits &= fits_group(&s->attr, s->of_2009, siblings + 1);
 	}
 	return fits ? 0 : refuse(E2BIG, "a read of the whole group would be above 16384 bytes");
 }
@@ -287,6 +307,7 @@ static struct event *fill(const struct opening *o, u64 inode)
 	e->cgroup = o->cgroup;
 	e->inode = inode;
 	e->attr = r->attr;
+	e->of_2009 = r->of_2009;
 	if (!(e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK))
 		/* Linux quirk: an attr with another value is not the same (tests/abi/breakpoint_modify.c) */
 		e->attr.branch_sample_type = 0;

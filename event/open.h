@@ -14,6 +14,7 @@
 
 struct event_request {
 	struct perf_attr attr;
+	u32 of_2009; /* EVENT_2009, ... */
 	s32 pid, cpu, group_fd;
 	u64 flags;	/* PERF_FLAG_* */
 	int cgroup_err;	/* PERF_FLAG_PID_CGROUP: what host_cgroup() said, and the cgroup */
@@ -22,6 +23,9 @@ struct event_request {
 };
 
 int event_open_begin(gva uattr, s32 pid, s32 cpu, s32 group_fd, u64 flags, struct event_request *out);
+/* The same of an attr that was made from the interface of 2009; of_2009: what event.of_2009 will be. */
+int event_open_begin_2009(const struct perf_attr *attr, u32 of_2009, s32 pid, s32 cpu, s32 group_fd,
+			  struct event_request *out);
 
 /*
  * fd: the descriptor that the caller has made in its process, still unused; inode: a number of the file behind it that

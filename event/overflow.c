@@ -102,7 +102,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 		count_overflow(r, e, root, throttles);
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->snap, period, kill);
-	if (root->async_pid && !woke) {
+	if (root->async_pid && !woke && !root->of_2009) { /* that has signals where poll(2) has something */
 		wake_after(event_nr(root), kill);
 		woke = true;
 	}

@@ -4,6 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm-generic/errno.h>
 #include "event/after.h"
+#include "event/records_2009.h"
 #include "event/ring_memory.h"
 #include "event/userpage.h"
 #include "event/sample.h"
@@ -115,6 +116,8 @@ int ring_check_redirect(const struct event *root, const struct event *to)
 		return refuse(EINVAL, "the output event is on another CPU");
 	if (to->cpu == -1 && (root->task != to->task || root->generation != to->generation))
 		return refuse(EINVAL, "the output event counts another task");
+	if (!root->of_2009 != !to->of_2009)
+		return refuse(EINVAL, "the output event has records of 2009, or this one has");
 	if (clock_of(root) != clock_of(to))
 		return refuse(EINVAL, "attr.clockid differs from the output event's");
 	if (root->attr.write_backward != to->attr.write_backward)
@@ -201,7 +204,7 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 {
 	struct event *root = ring_root(e);
 	struct ring *r = hold_ring_of(root);
-	bool backward = root->attr.write_backward;
+	bool backward = root->attr.write_backward, has_lost;
 	u64 total = size, data;
 	char *user;
 	u32 page;
@@ -211,7 +214,8 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 	user = host_ring_page(page);
 	if (unlikely(r->paused))
 		return r->pages ? lose(r, root) : false;
-	if (unlikely(r->lost))
+	has_lost = r->lost && !root->of_2009;
+	if (unlikely(has_lost))
 		total += sample_lost_size(root);
 	if (unlikely(!has_room(r, (struct perf_event_mmap_page *)user, data, total, backward)))
 		return lose(r, root);
@@ -222,7 +226,7 @@ UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 		.mask = data - 1,
 		.at = ALIGN_DOWN(backward ? r->head - total : r->head, 8ul),
 		.head = backward ? r->head - total : r->head + total,
-		.has_lost = r->lost != 0,
+		.has_lost = has_lost,
 	};
 	section_after(AFTER_RING, (u32)(r - event_space->ring), 0);
 	if (r->overwrite)
@@ -273,7 +277,7 @@ static bool is_wakeup(struct ring *r, const struct event *root, bool sample)
 	if (!sample || root->attr.watermark || !root->attr.wakeup_events || ++r->events < root->attr.wakeup_events)
 		return wake;
 	r->events -= root->attr.wakeup_events;
-	r->wakeup++; /* Linux quirk: that is how it remembers; the next watermark is a byte later */
+	r->wakeup += !r->of_2009; /* Linux quirk: that is how it remembers; the next watermark is a byte later */
 	return true;
 }
 
@@ -335,4 +339,6 @@ UNNOTED void ring_show(struct ring *r, bool committed)
 	if (r->overwrite)
 		r->writing = r->head;
 	__atomic_store_n(&ring_page(r)->data_head, r->head, __ATOMIC_RELEASE); /* B */
+	if (unlikely(r->of_2009))
+		records_2009_show(r);
 }

@@ -8,6 +8,7 @@
 #include "event/sample.h"
 
 #include "event/event.h"
+#include "event/records_2009.h"
 #include "event/sample_parts.h"
 #include "rt/log.h"
 
@@ -162,6 +163,13 @@ READS u16 misc_of(const struct event *e, const struct snapshot *snap)
 	return snap->exact && e->attr.precise_ip ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
 }
 
+READS struct perf_event_header header_of(const struct event *e, const struct snapshot *snap, u32 size)
+{
+	if (unlikely(e->of_2009))
+		return records_2009_header(e, snap, size);
+	return (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(e, snap), (u16)size};
+}
+
 /* front: bytes of *s in front of the parts; fixed: all of *s that is used. */
 static bool write_with_parts(struct sample_words *s, u32 front, u32 fixed, struct event *e, const struct snapshot *snap,
 			     u32 kill)
@@ -191,7 +199,7 @@ UNNOTED bool sample_write(struct event *e, const struct snapshot *snap, u64 peri
 	end = put_back(front, e, snap);
 	fixed = (u32)((char *)end - (char *)&s);
 	check_slow(fixed <= sizeof(s));
-	s.header = (struct perf_event_header){PERF_RECORD_SAMPLE, misc_of(e, snap), (u16)fixed};
+	s.header = header_of(e, snap, fixed);
 	if (e->attr.sample_type & SAMPLE_VARIABLE)
 		return write_with_parts(&s, (u32)((char *)front - (char *)&s), fixed, e, snap, kill);
 	if (!ring_begin(&o, e, fixed))
@@ -271,13 +279,14 @@ u32 sample_filler_size(const struct event *root)
 	return sizeof(struct perf_event_header) + 8 + sample_id_size(root);
 }
 
+/* Among records of 2009 it has no type: their readers step over it by its size. */
 void sample_filler_write(struct ring_out *o, const struct event *root, u32 size)
 {
 	struct sample_id_of of = here(root);
 	struct {
 		struct perf_event_header header;
 		u64 lost;
-	} record = {{PERF_RECORD_LOST_SAMPLES, 0, (u16)size}, 1};
+	} record = {{root->of_2009 ? 0 : PERF_RECORD_LOST_SAMPLES, 0, (u16)size}, 1};
 	u64 end = o->at + size;
 
 	ring_write(o, &record, sizeof(record));

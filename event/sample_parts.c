@@ -5,11 +5,11 @@
 #include "event/attr.h"
 #include "event/event.h"
 #include "event/read.h"
+#include "event/records_2009.h"
 
 /* ---- READ ---- */
 
-/* An inherited event's sample tells what it has counted itself, not what its family has. */
-static void read_values(struct event *e, bool with_times, struct event_total *out)
+void sample_read_values(struct event *e, bool with_times, struct event_total *out)
 {
 	if (e->task)
 		event_read_own(e, with_times, out);
@@ -37,7 +37,7 @@ static void write_member(struct ring_out *o, struct event *e, u64 format)
 	struct event_total total;
 	u64 word[3], *at = word;
 
-	read_values(e, false, &total);
+	sample_read_values(e, false, &total);
 	*at++ = total.count;
 	at = read_put_ids(at, format, sample_primary_id(e), e->lost);
 	ring_write(o, word, (u32)(at - word) * 8);
@@ -63,7 +63,11 @@ void sample_write_read(struct ring_out *o, struct event *sampled)
 	u64 format = e->attr.read_format;
 	struct event_total total;
 
-	read_values(e, format & READ_TIMES, &total);
+	if (e->of_2009) {
+		records_2009_write_group(o, sampled);
+		return;
+	}
+	sample_read_values(e, format & READ_TIMES, &total);
 	if (format & PERF_FORMAT_GROUP)
 		write_group(o, event_leader(e), format, &total);
 	else
@@ -74,6 +78,8 @@ u32 sample_read_len(const struct event *sampled)
 {
 	const struct event *e = event_slot(sample_stands_for(sampled));
 
+	if (e->of_2009)
+		return records_2009_group_len(sampled);
 	return attr_read_size(e->attr.read_format, event_leader(e)->nr_siblings) / 8;
 }
 
@@ -96,6 +102,20 @@ static void measure_chain(struct sample_parts *p, const struct perf_attr *attr, 
 	}
 	p->chain_head_len = n;
 	p->chain_head[0] = n - 1 + p->chain_len;
+}
+
+/* As the text of 2009 has it: the addresses of each mode in one word, and no markers. */
+static void measure_chain_2009(struct sample_parts *p, const struct perf_attr *attr, const struct snapshot *snap,
+			       u32 room)
+{
+	u32 limit = attr->sample_max_stack;
+
+	p->chain_head_len = 1;
+	if (limit) {
+		p->chain_head[p->chain_head_len++] = snap->ip;
+		p->chain_len = MIN(MIN(snap->nr_chain, limit - 1), room / 8 - 2);
+	}
+	p->chain_head[0] = records_2009_chain(p->chain_head_len - 1 + p->chain_len);
 }
 
 /* ---- BRANCH_STACK ---- */
@@ -236,7 +256,7 @@ u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const st
 	words += type & PERF_SAMPLE_RAW ? raw_len(snap) : 0;
 	words += type & PERF_SAMPLE_STACK_USER ? 2 : 0;
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		measure_chain(p, attr, snap, SAMPLE_SIZE_MAX - fixed - words * 8);
+		(e->of_2009 ? measure_chain_2009 : measure_chain)(p, attr, snap, SAMPLE_SIZE_MAX - fixed - words * 8);
 	words += p->chain_head_len + p->chain_len;
 	if (type & PERF_SAMPLE_STACK_USER)
 		p->stack_size = stack_size(attr, snap->regs, SAMPLE_SIZE_MAX - fixed - words * 8);

@@ -6,6 +6,7 @@
 #ifndef EVENT_SAMPLE_PARTS_H
 #define EVENT_SAMPLE_PARTS_H
 
+#include "event/event.h"
 #include "event/sample.h"
 
 #define SAMPLE_VARIABLE                                                                                                \
@@ -40,6 +41,9 @@ struct sample_parts {
  */
 u32 sample_parts_measure(struct sample_parts *p, const struct event *e, const struct snapshot *snap, u32 fixed);
 void sample_parts_write(struct ring_out *o, const struct sample_parts *p, struct event *e, const struct snapshot *snap);
+
+/* An inherited event's sample tells what it has counted itself, not what its family has. */
+void sample_read_values(struct event *e, bool with_times, struct event_total *out);
 
 /*
  * The values of an event or its group as in PERF_SAMPLE_READ, and in PERF_RECORD_READ (sideband.c); their length in

@@ -6,8 +6,10 @@
  */
 #include "event/sideband.h"
 
+#include "abi/perf_2009.h"
 #include "event/event.h"
 #include "event/lineage.h"
+#include "event/records_2009.h"
 #include "event/sample_parts.h"
 #include "rt/log.h"
 #include "rt/string.h"
@@ -36,10 +38,13 @@ struct record {
 	struct sample_id_of id;
 };
 
-u32 sideband_of(const struct perf_attr *attr)
+u32 sideband_of(const struct event *e)
 {
+	const struct perf_attr *attr = &e->attr;
 	u32 what = 0;
 
+	if (e->of_2009)
+		return records_2009_sideband(e);
 	if (attr->mmap || attr->mmap2)
 		what |= SB_MMAP;
 	if (attr->mmap_data)
@@ -66,7 +71,7 @@ u32 sideband_of_ctx(task_id task)
 
 	for_each_linked(e, nr, next, task ? event_ctx(task)->events : event_space->system, in_ctx)
 		if (!event_follows_cpu(e))
-			what |= sideband_of(&e->attr);
+			what |= sideband_of(e);
 	return what;
 }
 
@@ -84,7 +89,7 @@ void sideband_sync_locked(task_id task)
 
 static bool hears(const struct event *e, const struct news *n)
 {
-	return (sideband_of(&e->attr) & n->what) && event_tally(e)->state >= PERF_STATE_INACTIVE &&
+	return (sideband_of(e) & n->what) && event_tally(e)->state >= PERF_STATE_INACTIVE &&
 	       (e->cpu < 0 || e->cpu == n->cpu) && !event_follows_cpu(e);
 }
 
@@ -146,6 +151,8 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 	struct perf_event_header h = {.type = type, .misc = (u16)misc};
 
 	check_slow(ctx_is_locked());
+	if (e->of_2009)
+		h.misc &= RECORD_2009_MISC;
 	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
 	r->event = e;
 	r->id = (struct sample_id_of){.time = time_of(e, n), .cpu = (u32)n->cpu};
@@ -221,10 +228,10 @@ static void write_mmap(struct event *e, const struct news *n)
 	bool mmap2 = e->attr.mmap2, with_build_id = mmap2 && e->attr.build_id && m->build_id_size;
 	u32 misc = PERF_RECORD_MISC_USER | (m->misc_exec ? 0 : PERF_RECORD_MISC_MMAP_DATA) |
 		   (with_build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+	u32 type = n->what == SB_MUNMAP ? RECORD_2009_MUNMAP : mmap2 ? PERF_RECORD_MMAP2 : PERF_RECORD_MMAP;
 	struct record r;
 
-	if (!record_begin(&r, e, n, mmap2 ? PERF_RECORD_MMAP2 : PERF_RECORD_MMAP, misc,
-			  (mmap2 ? MMAP2_BODY : MMAP_BODY) + text_size(m->filename)))
+	if (!record_begin(&r, e, n, type, misc, (mmap2 ? MMAP2_BODY : MMAP_BODY) + text_size(m->filename)))
 		return;
 	put_ids(&r, n->teller);
 	ring_u64(&r.out, m->addr);
@@ -239,6 +246,13 @@ static void write_mmap(struct event *e, const struct news *n)
 void sideband_mmap(task_id task, const struct sideband_mmap *m)
 {
 	struct news n = news_of(task, m->misc_exec ? SB_MMAP : SB_MMAP_DATA, write_mmap, m);
+
+	tell(&n);
+}
+
+void sideband_munmap(task_id task, const struct sideband_mmap *m)
+{
+	struct news n = news_of(task, SB_MUNMAP, write_mmap, m);
 
 	tell(&n);
 }
@@ -267,6 +281,14 @@ void sideband_comm(task_id task, task_id of, const char *comm, bool exec)
 {
 	struct comm c = {.text = comm, .of = of, .exec = exec};
 	struct news n = news_of(task, SB_COMM, write_comm, &c);
+
+	tell(&n);
+}
+
+void sideband_birth(task_id parent, task_id child, const char *comm)
+{
+	struct comm c = {.text = comm, .of = child};
+	struct news n = news_of(parent, SB_BIRTH, write_comm, &c);
 
 	tell(&n);
 }
@@ -421,6 +443,8 @@ void sideband_throttle_locked(struct event *e, bool throttled)
 	struct record r;
 
 	check_slow(ctx_is_locked());
+	if (e->of_2009)
+		return;
 	if (!record_begin(&r, e, &n, throttled ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0, 3 * 8))
 		return;
 	ring_u64(&r.out, r.id.time);

@@ -18,8 +18,10 @@
 #define SB_NAMESPACES 32u
 #define SB_CGROUP     64u
 #define SB_BUILD_ID   128u /* attr.build_id, besides SB_MMAP */
+#define SB_MUNMAP     256u /* these two of events of 2009 only: executable mappings that go, */
+#define SB_BIRTH      512u /* and COMM when a task is made */
 
-u32 sideband_of(const struct perf_attr *attr);
+u32 sideband_of(const struct event *e);
 
 static inline bool sideband_wanted(task_id task, u32 what)
 {
@@ -44,6 +46,10 @@ struct sideband_mmap {
 };
 
 void sideband_mmap(task_id task, const struct sideband_mmap *m);
+/* It was there, and is so no more: records of 2009. */
+void sideband_munmap(task_id task, const struct sideband_mmap *m);
+/* A new task has that name: likewise. */
+void sideband_birth(task_id parent, task_id child, const char *comm);
 /* of: whose name it is, as a rule the task's own. */
 void sideband_comm(task_id task, task_id of, const char *comm, bool exec);
 

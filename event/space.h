@@ -51,6 +51,10 @@ enum event_slot_state {
 	SLOT_LIVE,
 };
 
+/* Bits of event.of_2009. */
+#define EVENT_2009	  1u
+#define EVENT_2009_MUNMAP 2u /* it wants records of executable mappings that go */
+
 /* A filter's place in event_space.filter; n 0: there is none. */
 struct event_filter {
 	u32 at, n;
@@ -90,6 +94,7 @@ struct event {
 	/* See counters.h. Of a per-CPU event's child: 1 + the task clock since when it is kept out, 0: it is not */
 	u64 kept_out;
 	u32 crowded_out;	     /* of a per-CPU leader, while one task's groups are placed */
+	u32 of_2009;		     /* EVENT_2009, ...: opened through the interface of 2009, see records_2009.h */
 	/* enable_on_exec is cleared by exec; sample_period and sample_freq by IOC_PERIOD */
 	struct perf_attr attr;
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
@@ -219,6 +224,7 @@ struct ring {
 	u32 pages;	   /* of data: 0 or a power of 2 */
 	u32 overwrite;	   /* mapped without PROT_WRITE: nobody reads the tail */
 	u32 paused;	   /* PERF_EVENT_IOC_PAUSE_OUTPUT, or no data pages */
+	u32 of_2009;	   /* as its event: its first page is of that time */
 	u32 event;	   /* the one that is mapped: the first page is its */
 	u32 mm;		   /* the address space that mapped it first: where its rdpmc counters can be read */
 	u64 event_id;
@@ -311,6 +317,7 @@ struct event_space {
 	u32 next_mm, next_ring_id;
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
+	u32 abi_2009;	   /* the interface of 2009 is there; set likewise */
 	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
 	u32 cgroups;	   /* [any] an event of a cgroup was opened: where tasks are is looked at, see perf/cgroup.h; */
 	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */

@@ -107,7 +107,9 @@ void userpage_update(struct event *e)
 		set_count(p, e, has_counter(r, e));
 	else
 		set_whole_count(p, e, has_counter(r, e));
-	set_times(p, e);
-	set_clock(p, e);
+	if (!e->of_2009) {
+		set_times(p, e);
+		set_clock(p, e);
+	}
 	__atomic_store_n(&p->lock, seq + 1, __ATOMIC_RELEASE);
 }

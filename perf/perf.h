@@ -10,6 +10,7 @@
  * it, each costs a look at one or two words.
  *
  *   perf/sys_perf.c         the system calls that have to do with descriptors of events
+ *   perf/abi_2009.c         the same through the interface of 2009
  *   perf/mmap.c             ring buffers in the guest's memory
  *   perf/x86_64/rdpmc.c            the instruction
  *   perf/notify.c           those who wait for events, and their signals
@@ -251,6 +252,24 @@ static inline void perf_mapped(struct thread *t, gva at, int fd)
 	perf_moved(t, at);
 	if (perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
 		perf_mapped_slowly(t, at, fd);
+}
+
+/*
+ * Around what unmaps len bytes at `start`, which may be asked for in vain: the executable mappings there, described
+ * while they are; and that they are gone, unless ret is an error. Returns ret.
+ */
+struct told_mapping;
+struct told_mapping *perf_unmapping_slowly(gva start, gva end);
+static inline struct told_mapping *perf_unmapping(const struct thread *t, gva at, u64 len)
+{
+	return perf_sideband_wanted(t, SB_MUNMAP) ? perf_unmapping_slowly(at, ALIGN_UP(at + len, PAGE_SIZE)) : NULL;
+}
+void perf_unmapped_slowly(struct thread *t, struct told_mapping *gone, long ret);
+static inline long perf_unmapped(struct thread *t, struct told_mapping *gone, long ret)
+{
+	if (unlikely(gone))
+		perf_unmapped_slowly(t, gone, ret);
+	return ret;
 }
 
 /*

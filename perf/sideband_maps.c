@@ -31,6 +31,7 @@ enum occasion {
 
 /* One mapping on its way. */
 struct told_mapping {
+	struct told_mapping *next; /* of those that one call unmaps */
 	enum occasion occasion;
 	struct sideband_mmap m;
 	struct vma vma;
@@ -291,6 +292,55 @@ static gva next_mapping(gva at, gva end)
 	next = v ? MAX(v->start, at) : end;
 	vma_unlock();
 	return next;
+}
+
+/* The executable mapping around `at`, as much of it as lies in [start, end). */
+static struct told_mapping *describe_part(const struct vma *vma, gva start, gva end)
+{
+	struct told_mapping *w = scratch_alloc(sizeof(*w));
+	struct sideband_mmap *m;
+	u64 before;
+
+	if (!w)
+		return NULL;
+	m = &w->m;
+	w->vma = *vma;
+	w->fd = -1;
+	apart_run(describe, w);
+	before = m->addr < start ? start - m->addr : 0;
+	m->addr += before;
+	m->pgoff += before;
+	m->len = MIN(m->len - before, end - m->addr);
+	return w;
+}
+
+struct told_mapping *perf_unmapping_slowly(gva start, gva end)
+{
+	struct told_mapping *all = NULL, **last = &all;
+	struct vma vma;
+
+	for (gva at = start; (at = next_mapping(at, end)) < end && !vma_lookup(at, &vma); at = vma.end) {
+		if (!(vma.prot & PROT_EXEC))
+			continue;
+		*last = describe_part(&vma, start, end);
+		if (!*last)
+			break;
+		vma.end = (*last)->m.addr + (*last)->m.len; /* with those that belong to it */
+		last = &(*last)->next;
+	}
+	return all;
+}
+
+void perf_unmapped_slowly(struct thread *t, struct told_mapping *gone, long ret)
+{
+	struct told_mapping *next;
+
+	for (; gone; gone = next) {
+		next = gone->next;
+		if (!sys_is_error(ret))
+			sideband_munmap(t->cpu->slot, &gone->m);
+		scratch_free(gone, sizeof(*gone));
+	}
 }
 
 /*

@@ -99,7 +99,9 @@ void perf_forked(u32 slot, u32 generation)
 	/* Asked for first: as long as the child is not told of it has not run, and it is there. */
 	if (wanted)
 		namespaces_of(arena_task(slot), &ns);
-	event_task_forked(slot, generation, wanted ? &ns : NULL);
+	parent = event_task_forked(slot, generation, wanted ? &ns : NULL);
+	if (parent && sideband_wanted(parent, SB_BIRTH))
+		sideband_birth(parent, slot, arena_task(slot)->comm);
 }
 
 /* ---- cgroups ---- */

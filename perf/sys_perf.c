@@ -24,6 +24,7 @@
 #include "os/session/scratch.h"
 #include "os/session/session.h"
 #include "os/syscall.h"
+#include "perf/abi_2009.h"
 #include "perf/notify.h"
 #include "perf/perf.h"
 #include "perf/sideband.h"
@@ -88,9 +89,12 @@ static long make_descriptor(bool cloexec)
 
 long sys_perf_event_open(struct thread *t, const u64 *a)
 {
+	bool of_2009 = abi_2009_is(a[0]);
 	struct event_request rq;
-	long fd, ret = event_open_begin(a[0], (s32)a[1], (s32)a[2], (s32)a[3], a[4], &rq);
+	long fd, ret;
 
+	ret = of_2009 ? abi_2009_open_begin(a, &rq)
+		      : event_open_begin(a[0], (s32)a[1], (s32)a[2], (s32)a[3], a[4], &rq);
 	if (ret)
 		return ret;
 	perf_find_probed(t, &rq.attr);
@@ -110,7 +114,7 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 		return fd;
 	}
 	sys1(__NR_close, fd);
-	return ret;
+	return of_2009 ? abi_2009_open_error(ret) : ret;
 }
 
 static long read_into(struct thread *t, u64 fd, gva to, u64 size, u64 *buf, u64 room)
@@ -198,6 +202,8 @@ long sys_ioctl(struct thread *t, const u64 *a)
 		return syscall_pass(t, a);
 	if ((u32)a[1] == FIOCLEX || (u32)a[1] == FIONCLEX || (u32)a[1] == FIONBIO || (u32)a[1] == FIOASYNC)
 		return ioctl_file(t, a);
+	if (abi_2009_is_event(t, (u32)a[0]))
+		return abi_2009_ioctl(t, a);
 	return event_ioctl(t->cpu->slot, (u32)a[0], (u32)a[1], a[2]);
 }
 
@@ -274,6 +280,7 @@ long sys_prctl(struct thread *t, const u64 *a)
 	case PR_TASK_PERF_EVENTS_ENABLE:
 	case PR_TASK_PERF_EVENTS_DISABLE:
 		event_switch_owned(t->cpu->slot, (s32)a[0] == PR_TASK_PERF_EVENTS_ENABLE);
+		abi_2009_switch_attached(t, (s32)a[0] == PR_TASK_PERF_EVENTS_ENABLE);
 		return 0;
 	default:
 		return process_prctl(t, a);

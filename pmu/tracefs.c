@@ -2,13 +2,15 @@
 #include "pmu/tracefs.h"
 
 #include <asm-generic/errno.h>
+#include "event/space.h"
 #include "pmu/probe_format.h"
 #include "pmu/tracepoint.h"
 #include "rt/refuse.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 
-static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+/* The last one with the interface of 2009, which knows it by that name. */
+static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", "/debug/tracing"};
 
 static const char header_page[] =
 	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
@@ -93,7 +95,9 @@ static const struct {
 /* What follows the root, without slashes at either end of it; NULL: another path. */
 static const char *below_root(const char *path)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(roots); i++) {
+	u32 n = ARRAY_SIZE(roots) - !event_space->abi_2009;
+
+	for (u32 i = 0; i < n; i++) {
 		size_t len = strlen(roots[i]);
 
 		if (!strncmp(path, roots[i], len) && (!path[len] || path[len] == '/'))

@@ -8,6 +8,7 @@
  *     ftrace/function/format                      the same, and ftrace is not listed: perf record looks into it
  *     {header_page,header_event}
  *   /sys/kernel/debug/tracing                     the same
+ *   /debug/tracing                                the same, with the interface of 2009
  *
  *   /sys/kernel/tracing/{uprobe_events,uprobe_profile,README}           named probes, see pmu/probe_def.h
  *   /sys/kernel/tracing/events/GROUP/EVENT/{id,format,enable,filter}    theirs

@@ -3,6 +3,7 @@
 DEST := $(DESTDIR)$(PREFIX)
 VERSION := $(shell cat VERSION)
 DOCS := README.md CHANGELOG.md LICENSE $(wildcard doc/*.md)
+HEADERS := $(wildcard include/pcl/*.h)
 EXAMPLES := $(wildcard examples/*)
 SCRIPTS := $(wildcard examples/*.sh) examples/check-cargo examples/check-gbench examples/compare
 NAME := pcl-$(VERSION)
@@ -26,7 +27,7 @@ generated: all
 	@$(O)/pcl --manual=events > $(O)/share/pcl-events.7
 	@for shell in bash zsh fish; do $(O)/pcl --completion=$$shell > $(O)/share/pcl.$$shell || exit 1; done
 	@tools/compat-page > $(O)/share/syscalls.md
-	@printf 'prefix=%s\nName: pcl\nDescription: pcl/session.h, for programs that are run by pcl\nVersion: %s\nCflags: -I$${prefix}/include\n' \
+	@printf 'prefix=%s\nName: pcl\nDescription: pcl/session.h and pcl/perf_2009.h, for programs that are run by pcl\nVersion: %s\nCflags: -I$${prefix}/include\n' \
 		$(PREFIX) $(VERSION) > $(O)/share/pcl.pc
 
 # A tree that can be moved: pcl finds its runtime at ../lib/pcl from its own directory.
@@ -39,7 +40,7 @@ install: generated
 	install -m 644 $(filter-out $(SCRIPTS),$(EXAMPLES)) $(DEST)/share/doc/pcl/examples
 	install -m 755 $(SCRIPTS) $(DEST)/share/doc/pcl/examples
 	install -d $(DEST)/include/pcl $(DEST)/share/pkgconfig
-	install -m 644 include/pcl/session.h $(DEST)/include/pcl
+	install -m 644 $(HEADERS) $(DEST)/include/pcl
 	install -m 644 $(O)/share/pcl.pc $(DEST)/share/pkgconfig
 	install -m 644 $(O)/share/pcl.1 $(DEST)/share/man/man1/pcl.1
 	install -m 644 $(O)/share/pcl-events.7 $(DEST)/share/man/man7/pcl-events.7
@@ -49,7 +50,7 @@ install: generated
 
 # Exactly what make install puts there; directories only where nothing else is left in them.
 uninstall:
-	rm -f $(DEST)/bin/pcl $(DEST)/include/pcl/session.h $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt \
+	rm -f $(DEST)/bin/pcl $(addprefix $(DEST)/,$(HEADERS)) $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt \
 		$(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
 		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish $(DESTDIR)$(ZSH_DIR)/_pcl \
 		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md $(EXAMPLES))

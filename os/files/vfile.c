@@ -22,20 +22,27 @@ void vfile_set_exe(const char *path)
 	rt_snprintf(exe_path, sizeof(exe_path), "%s", path);
 }
 
+/* /debug/tracing, as the interface of 2009 names it. */
+static bool has_debug(void)
+{
+	return the_process.config.abi == SESSION_ABI_2009;
+}
+
 bool vfile_interesting(gva path)
 {
-	char head[8]; /* of "/proc/..." or "/sys/...", or all of a short name */
+	char head[8]; /* of "/proc/...", "/sys/..." or "/debug/...", or all of a short name */
 
 	if (guest_read(head, path, 2))
 		return false;
 	if (likely(head[0] != '/' && head[0] != 'e' && head[0] != 'm' && head[0] != 's'))
 		return false;
-	if (head[0] == '/' && head[1] != 'p' && head[1] != 's')
+	if (head[0] == '/' && head[1] != 'p' && head[1] != 's' && (head[1] != 'd' || !has_debug()))
 		return head[1] == '/' || head[1] == '.'; /* written in an unusual way */
 	memset(head, 0, sizeof(head));
 	guest_read_str(head, path, sizeof(head));
 	if (head[0] == '/')
-		return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5);
+		return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5) ||
+		       (!strncmp(head, "/debug/", 7) && has_debug());
 	return !strcmp(head, "exe") || !strcmp(head, "maps") || !strcmp(head, "smaps");
 }
 
@@ -226,7 +233,7 @@ static void find_normalised(struct thread *t, struct vfile *v)
 	v->kind = VFILE_NONE;
 	if (take(&p, "/proc"))
 		find_proc(t, p, v);
-	else if (take(&p, "/sys"))
+	else if (take(&p, "/sys") || tracefs_has(v->path))
 		find_sys(v);
 }
 

@@ -9,6 +9,7 @@
  *   /proc/PID/fd, fdinfo                     without pcl's own descriptors
  *   /sys/bus/event_source/devices, /proc/sys/kernel/perf_event_*    see pmu/sysfs.h
  *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h
+ *   /debug/tracing                                                  the same, with --abi=2009
  *
  * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps"
  * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that

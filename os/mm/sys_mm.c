@@ -255,6 +255,7 @@ long sys_mmap(struct thread *t, const u64 *a)
 		.fd = a[4],
 		.offset = a[5],
 	};
+	struct told_mapping *gone;
 	long ret;
 
 	if (!(m.flags & MAP_ANONYMOUS) && perf_is_event(t, (u32)m.fd))
@@ -264,7 +265,8 @@ long sys_mmap(struct thread *t, const u64 *a)
 		if (ret)
 			return ret;
 	}
-	ret = mm_map(&m);
+	gone = perf_unmapping(t, m.addr, (m.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED ? m.len : 0);
+	ret = perf_unmapped(t, gone, mm_map(&m));
 	if (!sys_is_error(ret))
 		perf_mapped(t, ret, m.flags & MAP_ANONYMOUS ? -1 : m.fd);
 	return ret;
@@ -314,9 +316,10 @@ long mm_unmap(gva start, gva end)
 
 long sys_munmap(struct thread *t, const u64 *a)
 {
+	struct told_mapping *gone = perf_unmapping(t, a[0], a[1]);
 	gva end;
 
-	return page_range(a[0], a[1], &end) ? mm_unmap(a[0], end) : -EINVAL;
+	return perf_unmapped(t, gone, page_range(a[0], a[1], &end) ? mm_unmap(a[0], end) : -EINVAL);
 }
 
 /* PROT_GROWSDOWN and PROT_GROWSUP stretch the range to the end of the mapping that it begins or ends in. */

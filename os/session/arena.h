@@ -86,6 +86,9 @@ struct task {
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, SESSION_FDS };
 
+/* The words of --abi. */
+enum session_abi { SESSION_ABI_TODAY, SESSION_ABI_2009 };
+
 /*
  * The words of --users. own: nobody gets other ids than the first member has; see os/task/sys_users.c and
  * os/task/split.h.
@@ -113,6 +116,7 @@ struct session_config {
 	u32 aslr;
 	s32 paranoid;	   /* virtual perf_event_paranoid at the start */
 	s32 max_sample_rate; /* virtual perf_event_max_sample_rate, 0: the default */
+	u32 abi;	   /* enum session_abi */
 	u32 regions;	   /* events count in regions only (include/pcl/session.h) */
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h) */

@@ -16,6 +16,7 @@ static void configure(const struct session_config *c)
 		event_space->rate_set = 1;
 	}
 	event_space->call_stacks = c->call_stacks;
+	event_space->abi_2009 = c->abi == SESSION_ABI_2009;
 	event_space->processor = c->processor;
 	event_space->counters = event_space->limited = c->counters;
 }

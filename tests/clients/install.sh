@@ -14,7 +14,7 @@ unset MAKEFLAGS MAKELEVEL
 mkdir away && cd away || exit 1
 
 make install DESTDIR="$PWD/tree" PREFIX=/opt/pcl
-for file in bin/pcl lib/pcl/pclrt include/pcl/session.h share/man/man1/pcl.1 share/man/man7/pcl-events.7 \
+for file in bin/pcl lib/pcl/pclrt include/pcl/session.h include/pcl/perf_2009.h share/man/man1/pcl.1 share/man/man7/pcl-events.7 \
 	share/doc/pcl/README.md share/doc/pcl/syscalls.md share/doc/pcl/examples/check-gbench \
 	share/bash-completion/completions/pcl share/zsh/site-functions/_pcl share/fish/vendor_completions.d/pcl.fish; do
 	[ -s "tree/opt/pcl/$file" ] || fail "$file is not installed"

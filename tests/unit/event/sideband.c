@@ -54,15 +54,15 @@ static u32 listener(struct perf_attr attr, s32 pid, s32 cpu)
 
 static void test_kinds(void)
 {
-	struct perf_attr attr = {.mmap = 1};
+	struct event e = {.attr = {.mmap = 1}};
 
-	expect_long(sideband_of(&attr), SB_MMAP | SB_TASK);
-	attr = (struct perf_attr){.comm = 1};
-	expect_long(sideband_of(&attr), SB_COMM | SB_TASK);
-	attr = (struct perf_attr){.mmap2 = 1, .build_id = 1};
-	expect_long(sideband_of(&attr), SB_MMAP | SB_TASK | SB_BUILD_ID);
-	attr = (struct perf_attr){.context_switch = 1};
-	expect_long(sideband_of(&attr), SB_SWITCH);
+	expect_long(sideband_of(&e), SB_MMAP | SB_TASK);
+	e.attr = (struct perf_attr){.comm = 1};
+	expect_long(sideband_of(&e), SB_COMM | SB_TASK);
+	e.attr = (struct perf_attr){.mmap2 = 1, .build_id = 1};
+	expect_long(sideband_of(&e), SB_MMAP | SB_TASK | SB_BUILD_ID);
+	e.attr = (struct perf_attr){.context_switch = 1};
+	expect_long(sideband_of(&e), SB_SWITCH);
 }
 
 static void test_wanted(void)
