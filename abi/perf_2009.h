@@ -24,6 +24,9 @@ struct perf_hw_event_2009 {
 #define HW_EVENT_TYPE	    0x7ful
 #define HW_EVENT_ID	    0x00fffffffffffffful
 
+/* A first word that is struct perf_event_attr's of today: type, and size, which is 64 to a page. */
+#define HW_EVENT_IS_TODAYS(word) ((word) >> 32 >= 64 && (word) >> 32 <= 4096)
+
 /* The ids of 2009 that are there: those up to these. */
 #define HW_EVENT_HARDWARE_LAST 6 /* PERF_COUNT_HW_BUS_CYCLES */
 #define HW_EVENT_SOFTWARE_LAST 8 /* PERF_COUNT_SW_EMULATION_FAULTS */

@@ -116,6 +116,7 @@ static void print_call(struct thread *t, const struct syscall_row *row, long ret
 		.result = ret,
 		.unfinished = unfinished,
 		.why = the_process.config.strace > 1 ? t->refusal.why : NULL,
+		.abi_2009 = the_process.config.abi == SESSION_ABI_2009,
 		.read = guest_read,
 		.read_str = guest_read_str,
 	};

@@ -11,8 +11,6 @@
 #include "rt/guest.h"
 #include "rt/refuse.h"
 
-#define SIZE_AT_BIT 32 /* attr.size lies in the upper half of the first word */
-
 static bool is_there(void)
 {
 	return unlikely(the_process.config.abi == SESSION_ABI_2009);
@@ -20,12 +18,11 @@ static bool is_there(void)
 
 bool abi_2009_is(gva structure)
 {
-	u64 config, size;
+	u64 word;
 
-	if (!is_there() || guest_read(&config, structure, sizeof(config)))
+	if (!is_there() || guest_read(&word, structure, sizeof(word)))
 		return is_there();
-	size = config >> SIZE_AT_BIT;
-	return size < PERF_ATTR_VER0 || size > PAGE_SIZE;
+	return !HW_EVENT_IS_TODAYS(word);
 }
 
 /* ---- the structure ---- */
@@ -60,6 +57,8 @@ static int take_config(u64 config, struct perf_attr *attr)
 
 static int check_fields(const struct perf_hw_event_2009 *hw)
 {
+	if (hw->irq_period >> 63)
+		return refuse(EINVAL, "hw_event.irq_period has bit 63 set");
 	if (hw->record_type & ~RECORD_2009_KNOWN)
 		return refuse(EINVAL, "unknown bit in hw_event.record_type");
 	if (hw->read_format & ~FORMAT_2009_KNOWN)

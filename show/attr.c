@@ -1,5 +1,6 @@
 /* struct perf_event_attr in words; see attr.h. Names: include/uapi/linux/perf_event.h, without their prefixes. */
 #include <linux/perf_event.h>
+#include "abi/perf_2009.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
 #include "show/attr.h"
@@ -156,5 +157,55 @@ size_t show_attr(char *buf, size_t size, size_t at, const void *attr, size_t len
 	add_number(&t, "aux_sample_size", a.aux_sample_size);
 	add_hex(&t, "sig_data", a.sig_data);
 	add_hex(&t, "config3", config3);
+	return rt_append(buf, size, t.at, "}");
+}
+
+/* ---- the interface of 2009 ---- */
+
+#define B(name) {1ul << __builtin_ctzl(PERF_SAMPLE_##name), #name}
+static const struct show_flag record_types[] = {
+	B(IP), B(TID), B(TIME), B(ADDR), {PERF_SAMPLE_READ, "GROUP"}, B(CALLCHAIN), {0, NULL},
+};
+#undef B
+
+static const struct show_flag hw_event_flags[] = {
+	{HW_EVENT_DISABLED, "disabled"}, {HW_EVENT_INHERIT, "inherit"}, {HW_EVENT_PINNED, "pinned"},
+	{HW_EVENT_EXCLUSIVE, "exclusive"}, {HW_EVENT_EXCLUDE_USER, "exclude_user"},
+	{HW_EVENT_EXCLUDE_KERNEL, "exclude_kernel"}, {HW_EVENT_EXCLUDE_HV, "exclude_hv"},
+	{HW_EVENT_EXCLUDE_IDLE, "exclude_idle"}, {HW_EVENT_MMAP, "mmap"}, {HW_EVENT_MUNMAP, "munmap"},
+	{HW_EVENT_COMM, "comm"}, {0, NULL},
+};
+
+/* raw|0xc0, HARDWARE|INSTRUCTIONS, 3|0. */
+static void add_hw_config(struct text *t, u64 config)
+{
+	u64 type = config >> HW_EVENT_TYPE_SHIFT & HW_EVENT_TYPE, id = config & HW_EVENT_ID;
+	const char *kind = type <= PERF_TYPE_TRACEPOINT ? show_value(type, types) : NULL, *name;
+
+	if (config & HW_EVENT_RAW) {
+		t->at = rt_append(t->buf, t->size, t->at, "config=raw|%#lx", config & ~HW_EVENT_RAW);
+		return;
+	}
+	name = type == PERF_TYPE_HARDWARE ? show_value(id, hardware) : NULL;
+	name = type == PERF_TYPE_SOFTWARE ? show_value(id, software) : name;
+	t->at = kind ? rt_append(t->buf, t->size, t->at, "config=%s|", kind)
+		     : rt_append(t->buf, t->size, t->at, "config=%lu|", type);
+	t->at = name ? rt_append(t->buf, t->size, t->at, "%s", name) : rt_append(t->buf, t->size, t->at, "%lu", id);
+}
+
+size_t show_hw_event(char *buf, size_t size, size_t at, const struct perf_hw_event_2009 *hw)
+{
+	struct text t = {buf, size, at};
+
+	t.at = rt_append(buf, size, t.at, "{");
+	add_hw_config(&t, hw->config);
+	add_number(&t, "irq_period", hw->irq_period);
+	add_set(&t, "record_type", hw->record_type, record_types);
+	add_set(&t, "read_format", hw->read_format, read_formats);
+	add_set(&t, "flags", hw->flags, hw_event_flags);
+	add_number(&t, "extra_config_len", hw->extra_config_len);
+	add_number(&t, "wakeup_events", hw->wakeup_events);
+	add_hex(&t, "__reserved_2", hw->reserved_2);
+	add_hex(&t, "__reserved_3", hw->reserved_3);
 	return rt_append(buf, size, t.at, "}");
 }

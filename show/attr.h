@@ -11,4 +11,8 @@
  */
 size_t show_attr(char *buf, size_t size, size_t at, const void *attr, size_t len);
 
+/* The same of struct perf_event_hw_event of 2009: {config=HARDWARE|INSTRUCTIONS, irq_period=1000, flags=disabled}. */
+struct perf_hw_event_2009;
+size_t show_hw_event(char *buf, size_t size, size_t at, const struct perf_hw_event_2009 *hw);
+
 #endif

@@ -1,6 +1,7 @@
 /* The line that --strace prints; see syscall.h. Constants: the UAPI headers named beside each table. */
 #include "rt/fmt.h"
 #include "rt/string.h"
+#include "abi/perf_2009.h"
 #include "show/attr.h"
 #include "show/names.h"
 #include "show/syscall.h"
@@ -158,9 +159,12 @@ static size_t add_bytes(char *buf, size_t size, size_t at, const struct show_cal
 /* As much of the attr as its own size field says; a size of 0 means the first published size. */
 static size_t add_attr(char *buf, size_t size, size_t at, const struct show_call *c, u64 address)
 {
+	struct perf_hw_event_2009 hw;
 	u8 attr[ATTR_SHOWN] = {0};
 	u32 len;
 
+	if (c->abi_2009 && address && !c->read(&hw, address, sizeof(hw)) && !HW_EVENT_IS_TODAYS(hw.config))
+		return show_hw_event(buf, size, at, &hw);
 	if (!address || c->read(attr, address, ATTR_SIZE_VER0))
 		return add_pointer(buf, size, at, address);
 	memcpy(&len, attr + ATTR_SIZE_AT, sizeof(len));

@@ -16,6 +16,8 @@ struct show_call {
 	/* Reading the guest's memory; as guest_read() and guest_read_str() of rt/guest.h. */
 	int (*read)(void *dst, gva src, size_t n);
 	long (*read_str)(char *dst, gva src, size_t size);
+
+	bool abi_2009; /* the interface of 2009 is there */
 };
 
 /*

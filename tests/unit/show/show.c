@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include "rt/arch.h"
 #include "rt/fmt.h"
+#include "abi/perf_2009.h"
 #include "show/attr.h"
 #include "show/names.h"
 #include "show/regs.h"
@@ -84,7 +85,8 @@ static void test_lines(void)
 static void test_unfinished(void)
 {
 	u64 args[6] = {3};
-	struct show_call call = {"exit_group", "d", SYS_exit_group, args, 0, true, NULL, fake_read, fake_read_str};
+	struct show_call call = {.name = "exit_group", .formats = "d", .nr = SYS_exit_group, .args = args,
+				 .unfinished = true, .read = fake_read, .read_str = fake_read_str};
 	char buf[100], small[6];
 
 	show_syscall(buf, sizeof(buf), &call);
@@ -125,6 +127,29 @@ static void test_attr(void)
 	a = (struct perf_event_attr){.type = 77, .config = 0x10, .sample_freq = 99, .freq = 1, .config1 = 5};
 	show_attr(buf, sizeof(buf), 0, &a, 64);
 	expect_str(buf, "{type=0x4d, size=0, config=0x10, sample_freq=99, freq, config1=0x5}");
+}
+
+static void test_hw_event(void)
+{
+	struct perf_hw_event_2009 hw = {.config = 1, .irq_period = 1000, .record_type = 17, .read_format = 2,
+					.flags = HW_EVENT_DISABLED | HW_EVENT_MUNMAP, .wakeup_events = 3};
+	u64 args[6] = {P(&hw), 0, (u64)-1, (u64)-1, 8};
+	struct show_call call = {.name = "perf_event_open", .formats = "eddfx", .nr = SYS_perf_event_open, .args = args,
+				 .result = 3, .read = fake_read, .read_str = fake_read_str, .abi_2009 = true};
+	char buf[300];
+
+	show_syscall(buf, sizeof(buf), &call);
+	expect_str(buf, "perf_event_open({config=HARDWARE|INSTRUCTIONS, irq_period=1000, record_type=IP|GROUP, "
+			"read_format=TOTAL_TIME_RUNNING, flags=disabled|munmap, wakeup_events=3}, 0, -1, -1, 0x8) = 3");
+	hw = (struct perf_hw_event_2009){.config = HW_EVENT_RAW | 0xc0, .reserved_3 = 1};
+	show_hw_event(buf, sizeof(buf), 0, &hw);
+	expect_str(buf, "{config=raw|0xc0, __reserved_3=0x1}");
+	hw = (struct perf_hw_event_2009){.config = 3ul << HW_EVENT_TYPE_SHIFT | 5};
+	show_hw_event(buf, sizeof(buf), 0, &hw);
+	expect_str(buf, "{config=3|5}");
+	hw.config = 1 | 64ul << 32; /* this one is of today */
+	show_syscall(buf, sizeof(buf), &call);
+	expect(!strncmp(buf, "perf_event_open({type=SOFTWARE, size=64", 39));
 }
 
 static void test_names(void)
@@ -174,6 +199,7 @@ int main(void)
 	test_lines();
 	test_unfinished();
 	test_attr();
+	test_hw_event();
 	test_names();
 	test_regs();
 	test_table();
