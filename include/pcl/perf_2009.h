@@ -139,12 +139,15 @@ struct perf_event_header {
 };
 
 /*
- * MMAP, MUNMAP: u32 pid, tid; u64 addr, len, pgoff; char filename[];	pgoff in bytes, filename as in Linux's records
- * COMM:	 u32 pid, tid; char comm[];
- * samples:	 u64 ip; u32 pid, tid; u64 time; u64 addr;		time in ns of the session's clock
- *		 u64 nr; { u64 event, val; } cnt[nr];			GROUP: the leader first; event is its config
- *(pcl) u16 nr, hv, kernel, user; u64 ips[nr];			CALLCHAIN: numbers of addresses, innermost first Strings
- *end with a 0 and are filled up to 8 bytes.
+ *	MMAP, MUNMAP	u32 pid, tid; u64 addr, len, pgoff; char filename[];
+ *	COMM		u32 pid, tid; char comm[];
+ *	samples		u64 ip; u32 pid, tid; u64 time; u64 addr;
+ *	 GROUP		u64 nr; { u64 event, val; } cnt[nr];
+ *	 CALLCHAIN	u16 nr, hv, kernel, user; u64 ips[nr];
+ *
+ * pgoff is in bytes, filename as in Linux's records; strings end with a 0 and are filled up to 8 bytes. time is in ns
+ * of the session's clock. GROUP has the leader first; event is its config. CALLCHAIN (pcl) has numbers of addresses,
+ * then these, innermost first.
  */
 enum perf_event_type {
 	PERF_RECORD_MMAP = 1,
