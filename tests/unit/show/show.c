@@ -131,9 +131,11 @@ static void test_attr(void)
 
 static void test_hw_event(void)
 {
-	struct perf_hw_event_2009 hw = {.config = 1, .irq_period = 1000, .record_type = 17, .read_format = 2,
-					.flags = HW_EVENT_DISABLED | HW_EVENT_MUNMAP, .wakeup_events = 3};
-	u64 args[6] = {P(&hw), 0, (u64)-1, (u64)-1, 8};
+	/* An attr of today is longer. */
+	struct perf_hw_event_2009 of_2009[2] = {{.config = 1, .irq_period = 1000, .record_type = 17, .read_format = 2,
+						 .flags = HW_EVENT_DISABLED | HW_EVENT_MUNMAP, .wakeup_events = 3}};
+	struct perf_hw_event_2009 *hw = of_2009;
+	u64 args[6] = {P(hw), 0, (u64)-1, (u64)-1, 8};
 	struct show_call call = {.name = "perf_event_open", .formats = "eddfx", .nr = SYS_perf_event_open, .args = args,
 				 .result = 3, .read = fake_read, .read_str = fake_read_str, .abi_2009 = true};
 	char buf[300];
@@ -141,13 +143,13 @@ static void test_hw_event(void)
 	show_syscall(buf, sizeof(buf), &call);
 	expect_str(buf, "perf_event_open({config=HARDWARE|INSTRUCTIONS, irq_period=1000, record_type=IP|GROUP, "
 			"read_format=TOTAL_TIME_RUNNING, flags=disabled|munmap, wakeup_events=3}, 0, -1, -1, 0x8) = 3");
-	hw = (struct perf_hw_event_2009){.config = HW_EVENT_RAW | 0xc0, .reserved_3 = 1};
-	show_hw_event(buf, sizeof(buf), 0, &hw);
+	*hw = (struct perf_hw_event_2009){.config = HW_EVENT_RAW | 0xc0, .reserved_3 = 1};
+	show_hw_event(buf, sizeof(buf), 0, hw);
 	expect_str(buf, "{config=raw|0xc0, __reserved_3=0x1}");
-	hw = (struct perf_hw_event_2009){.config = 3ul << HW_EVENT_TYPE_SHIFT | 5};
-	show_hw_event(buf, sizeof(buf), 0, &hw);
+	*hw = (struct perf_hw_event_2009){.config = 3ul << HW_EVENT_TYPE_SHIFT | 5};
+	show_hw_event(buf, sizeof(buf), 0, hw);
 	expect_str(buf, "{config=3|5}");
-	hw.config = 1 | 64ul << 32; /* this one is of today */
+	hw->config = 1 | 64ul << 32; /* this one is of today */
 	show_syscall(buf, sizeof(buf), &call);
 	expect(!strncmp(buf, "perf_event_open({type=SOFTWARE, size=64", 39));
 }
