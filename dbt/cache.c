@@ -183,7 +183,6 @@ void cache_switch_half(void)
 	check_slow(lock_held(RANK_DBT));
 	stat_inc(cache_flushes);
 	warm_forget();
-	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	/* Whoever is still inside the old half finds no way to stay in it. */
 	cache.nfrag_of[old] = cache.nfrag;
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
@@ -191,6 +190,8 @@ void cache_switch_half(void)
 			cache_exit_unlink(i);
 	forget_lookups();
 	use_half(!old);
+	/* Last: lookups take no lock, and what they find is good until this rises. */
+	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 }
 
 /* What leads from the lookup to the dispatcher, and back. */

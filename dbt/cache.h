@@ -215,7 +215,7 @@ struct cache {
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
 	bool full;	     /* there was no memory for a larger table of a variant of this half */
 	u32 epoch;	     /* rises with each switch */
-	u32 generation;	     /* rises whenever an entry goes */
+	u32 generation;	     /* rises when entries have gone: what was found before is to be looked up again */
 	u32 nvariant[2];     /* used by each half */
 	struct variant variant[2 * VARIANTS];
 };

@@ -21,7 +21,6 @@ void dbt_forget_frag(u32 frag)
 	f->dead = true;
 	if (frag < warm_frags)
 		warm_fragment_goes();
-	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
 		struct entry *en = &cache.entry[i];
 
@@ -36,6 +35,8 @@ void dbt_forget_frag(u32 frag)
 		if (en->poll)
 			dbt_forget_frag(cache.entry[en->poll].frag);
 	}
+	/* Last, as in cache_switch_half(). */
+	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 }
 
 static void drop(u32 frag)
