@@ -139,7 +139,10 @@ static bool ends_in_jump(const struct block *b)
 	return b->insn[b->n - 1].in.kind == ISA_JMP;
 }
 
-/* What the trace jumped to last, with this block or the one before, is copied up to its indirect jump. */
+/*
+ * Whether next lies in a shared dispatch that this trace has jumped to, with its newest block or the one before: the
+ * blocks from there to the indirect jump are copied into the trace.
+ */
 static bool is_copied(u64 next)
 {
 	return (ends_in_jump(&tr.b) || (tr.nblock > 1 && ends_in_jump(&tr.block[tr.nblock - 2]))) && dispatches(next);

@@ -20,7 +20,8 @@ grep -q 'cannot be included together' said || fail "both headers: $(head -n 3 sa
 grep -q 'the form is --abi=today|2009' said || fail "--abi=2008: $(cat said)"
 
 "$PCL" --abi=2009 --strace=why "$programs/abi_2009" >said 2>&1
-for words in '{config=HARDWARE|INSTRUCTIONS, read_format=TOTAL_TIME_ENABLED|TOTAL_TIME_RUNNING, flags=disabled}, 0, -1' \
+for words in \
+	'{config=HARDWARE|INSTRUCTIONS, read_format=TOTAL_TIME_ENABLED|TOTAL_TIME_RUNNING, flags=disabled}, 0, -1' \
 	'{config=raw|0xc0, flags=disabled}' '{type=RAW, size=64, config=0xc0' \
 	'config=3|0}, 0, -1, -1, 0) = -1 EINVAL (the type in hw_event.config is not 0, 1 or 2'; do
 	grep -qF "$words" said || fail "--strace=why does not print $words"

@@ -20,7 +20,8 @@ env -u XDG_CACHE_HOME -u HOME "$PCL" true || fail "without HOME"
 # Others may not look into it, and files are the user's alone.
 warm ls / > /dev/null
 [ "$(used ls /)" = 1 ] || fail "not used"
-for option in --no-traces --no-links --no-ibl --no-unroll --no-spans --no-liveness --no-approach --no-polls --one-insn-blocks --call-stacks --stress=poll; do
+for option in --no-traces --no-links --no-ibl --no-unroll --no-spans --no-liveness \
+	--no-approach --no-polls --one-insn-blocks --call-stacks --stress=poll; do
 	[ "$(used $option ls /)" = 0 ] || fail "$option uses what was translated without"
 	rm "$cache"/*.warm; warm ls / > /dev/null
 done
@@ -58,7 +59,8 @@ fi
 # No larger than it may be, whatever is used.
 rm -rf "$cache"
 for i in 1 2; do
-	for program in "ls /" "sort /etc/passwd" "sed p /etc/passwd" "cat /etc/passwd" "head -1 /etc/passwd" "wc /etc/passwd" "env" "date"; do
+	for program in "ls /" "sort /etc/passwd" "sed p /etc/passwd" "cat /etc/passwd" "head -1 /etc/passwd" \
+		"wc /etc/passwd" "env" "date"; do
 		"$PCL" --cache-dir="$cache" --cache-size=2 $program > /dev/null
 		[ "$(du -sk "$cache" | cut -f1)" -le 2060 ] || fail "more than 2 MiB"
 	done
