@@ -136,6 +136,13 @@ static const char *string_in(const struct filter_subject *s, u32 offset)
 	return (const char *)s->record + where[0];
 }
 
+static const char *chars_in(const struct filter_subject *s, u32 offset)
+{
+	const char *at = (const char *)s->record + offset;
+
+	return offset + 16 <= s->size && !at[15] ? at : "";
+}
+
 static bool holds(const struct filter_node *node, const struct filter_subject *s)
 {
 	static const u8 bytes[] = {
@@ -156,6 +163,8 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 		return ustring && compare_string(node, ustring);
 	case FILTER_STRING:
 		return compare_string(node, string_in(s, offset));
+	case FILTER_CHARS:
+		return compare_string(node, chars_in(s, offset));
 	case FILTER_COMM:
 		return compare_string(node, s->comm);
 	case FILTER_CPU:

@@ -30,6 +30,7 @@ enum filter_kind {
 	FILTER_S64,
 	FILTER_POINTER, /* address of a string: never true, like Linux, which takes it for one in the kernel */
 	FILTER_STRING,	/* in the record: 16 bits say where it begins, 16 how long it is, with the 0 */
+	FILTER_CHARS,	/* in the record: 16 bytes, with the 0 */
 	FILTER_USTRING, /* the same as NAME.ustring: the string in the task's memory */
 	FILTER_COMM,
 	FILTER_CPU,

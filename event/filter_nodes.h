@@ -23,7 +23,8 @@ enum op { /* of struct filter_node */
 
 static inline bool filter_is_string(enum filter_kind kind)
 {
-	return kind == FILTER_STRING || kind == FILTER_POINTER || kind == FILTER_USTRING || kind == FILTER_COMM;
+	return kind == FILTER_STRING || kind == FILTER_CHARS || kind == FILTER_POINTER || kind == FILTER_USTRING ||
+	       kind == FILTER_COMM;
 }
 
 #endif

@@ -383,7 +383,7 @@ static void hit_traced(void *arg)
 		hit(r, e);
 		ticks |= needs_ticks(e);
 	}
-	if (r->any && ticks)
+	if (r->any && ticks && r->task == host_current())
 		arm_all(r, false);
 	round_unlock(r);
 }

@@ -23,10 +23,12 @@
 #define EVENT_UNITS 32
 /*
  * Tracepoints, a unit for each enum tracepoint_kind (pmu/tracepoint.h): os/ looks at event_ctx.units at every system
- * call.
+ * call and whenever one of the others happens.
  */
-#define EVENT_UNIT_TRACE (1u << 28)
-#define EVENT_UNITS_TRACE (15u << 28)
+#define EVENT_UNIT_TRACE (1u << 27)
+#define EVENT_UNITS_TRACE (31u << 27)
+#define EVENT_UNITS_CALLS (15u << 27) /* those at system calls */
+#define EVENT_UNIT_TASKS (16u << 27)  /* what happens to tasks */
 
 /* What the driver makes of an attr. */
 struct event_source {

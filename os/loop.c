@@ -95,7 +95,7 @@ void loop_run(struct thread *t)
 		if (unlikely(t->attention))
 			signal_deliver(t);
 		want = __atomic_load_n(&cpu_bank(t->cpu)->want, __ATOMIC_RELAXED);
-		if (unlikely(want)) {
+		if (unlikely(want || perf_traces_wanted(t->cpu->slot))) {
 			signal_catch_fatal(t);
 			perf_prepare(t, want);
 		}

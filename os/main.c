@@ -217,6 +217,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 void main_run(const u64 *kernel_sp)
 {
 	struct thread *t = thread_current();
+	struct perf_executed before = {0};
 	struct load_result loaded;
 	int ret;
 
@@ -225,6 +226,10 @@ void main_run(const u64 *kernel_sp)
 		fail("cannot make the event tables", ret);
 	if (!handover.fd)
 		look_around();
+	if (handover.fd) {
+		before.tid = arena_task(handover.slot)->tid;
+		memcpy(before.comm, arena_task(handover.slot)->comm, sizeof(before.comm));
+	}
 	find_task(t);
 	ret = sigframe_init();
 	if (ret)
@@ -245,7 +250,7 @@ void main_run(const u64 *kernel_sp)
 	warm_start(t->cpu);
 	__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* timers end with the old image */
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
-	perf_executed(t, &loaded);
+	perf_executed(t, &loaded, &before);
 	perf_switches(t, 0);
 	if (handover.nr)
 		perf_call_made(t, handover.nr);

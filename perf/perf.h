@@ -20,6 +20,7 @@
  *   perf/breakpoints.c      breakpoints and watched data
  *   perf/uprobe*.c          probes at places of files, see perf/uprobes.h
  *   perf/tracepoints.c      tracepoints at system calls
+ *   perf/tracepoints_task.c tracepoints of what happens to tasks
  *   perf/sideband_tasks.c, perf/sideband_maps.c    what event/sideband.h writes records of
  */
 #ifndef PERF_PERF_H
@@ -45,8 +46,13 @@ static inline bool perf_sideband_wanted(const struct thread *t, u32 what)
 
 /* In the new image after exec, before the guest runs: forgets the descriptors that exec closed. 0 or -errno. */
 int perf_after_exec(struct thread *t);
+/* What an exec has changed of a task: its id and its name before. */
+struct perf_executed {
+	s32 tid;
+	char comm[16];
+};
 /* A new program: its name, then what the loader has mapped, in the loader's order. */
-void perf_executed(struct thread *t, const struct load_result *loaded);
+void perf_executed(struct thread *t, const struct load_result *loaded, const struct perf_executed *before);
 
 /*
  * Around a clone without CLONE_VM, before and after all other locks: the child inherits nothing half-changed of what is
@@ -63,7 +69,7 @@ void perf_fork_child(struct thread *t);
  * A task slot of that generation is this kernel thread: told by the child before it runs guest code and by the parent
  * when it has its id; what was told first counts.
  */
-void perf_forked(u32 slot, u32 generation);
+void perf_forked(struct thread *t, u32 slot, u32 generation);
 /* A new thread runs for the first time. */
 void perf_first_switch(struct thread *t);
 
@@ -72,9 +78,39 @@ void perf_thread_ends(struct thread *t);
 /* A vfork child, which is another thread's to clear away, has left this memory: its buffers. */
 void perf_free_buffers(struct thread *child);
 
-/* The calling thread was given the name in its slot. */
-static inline void perf_renamed(struct thread *t)
+/* Tracepoints of what happens to tasks (pmu/tracepoint_task.h): events of that task want to hear of them. */
+static inline bool perf_traces_wanted(u32 slot)
 {
+	return unlikely(__atomic_load_n(&event_ctx(slot)->units, __ATOMIC_RELAXED) & EVENT_UNIT_TASKS);
+}
+
+/* By either of them: the child of a clone is there. */
+void perf_tell_birth(struct thread *t, u32 parent, u32 child);
+/* The calling thread has named the one with that id. */
+void perf_tell_rename(struct thread *t, s32 tid, const char *old, const char *name);
+void perf_tell_exec(struct thread *t, const char *filename, s32 old_tid);
+
+/* By whoever ends a task, before event/ hears of it: with the session's lock, perhaps. */
+void perf_tell_end(u32 slot);
+static inline void perf_task_ends(u32 slot)
+{
+	if (perf_traces_wanted(slot))
+		perf_tell_end(slot);
+}
+
+/* A signal is delivered now, to that handler, or (0) it ends the process. */
+void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags);
+static inline void perf_delivered(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags)
+{
+	if (perf_traces_wanted(t->cpu->slot))
+		perf_tell_delivery(t, info, handler, flags);
+}
+
+/* The calling thread was given the name in its slot; what it was called before. */
+static inline void perf_renamed(struct thread *t, const char *old)
+{
+	if (perf_traces_wanted(t->cpu->slot))
+		perf_tell_rename(t, t->task->tid, old, t->task->comm);
 	if (perf_sideband_wanted(t, SB_COMM))
 		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, false);
 }
@@ -137,7 +173,7 @@ static inline bool perf_is_event(const struct thread *t, u64 fd)
 
 static inline bool perf_calls_wanted(const struct thread *t)
 {
-	return unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->units, __ATOMIC_RELAXED) & EVENT_UNITS_TRACE);
+	return unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->units, __ATOMIC_RELAXED) & EVENT_UNITS_CALLS);
 }
 
 /*

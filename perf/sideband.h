@@ -9,7 +9,7 @@
 void perf_written_slowly(struct thread *t, s32 fd);
 static inline void perf_written(struct thread *t, s32 fd, u64 size)
 {
-	if (perf_sideband_wanted(t, SB_COMM) && size <= PERF_COMM_WRITE)
+	if ((perf_sideband_wanted(t, SB_COMM) || perf_traces_wanted(t->cpu->slot)) && size <= PERF_COMM_WRITE)
 		perf_written_slowly(t, fd);
 }
 

@@ -12,6 +12,7 @@
 #include "os/mm/procmaps.h"
 #include "os/mm/sys_mm.h"
 #include "os/session/apart.h"
+#include "os/session/handover.h"
 #include "os/session/scratch.h"
 #include "os/task/load.h"
 #include "perf/perf.h"
@@ -383,15 +384,26 @@ static void tell_kind(struct thread *t, enum vma_kind kind)
 	scratch_free(buffer, PROCMAPS_BUFFER);
 }
 
-void perf_executed(struct thread *t, const struct load_result *loaded)
+/* The name first and the tracepoint of the exec last, as in the kernel. */
+static void tell_images(struct thread *t, const struct load_result *loaded)
 {
-	if (perf_sideband_wanted(t, SB_COMM))
-		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, true);
-	if (!perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
-		return;
 	tell_kind(t, VMA_STACK);
 	tell_image(t, loaded->program, loaded->program_end, loaded->program_placed);
 	tell_image(t, loaded->interp, loaded->interp_end, true);
 	tell_kind(t, VMA_VDSO);
 	tell_kind(t, VMA_VVAR);
+}
+
+void perf_executed(struct thread *t, const struct load_result *loaded, const struct perf_executed *before)
+{
+	bool traced = perf_traces_wanted(t->cpu->slot);
+
+	if (traced)
+		perf_tell_rename(t, t->task->tid, before->comm, t->task->comm);
+	if (perf_sideband_wanted(t, SB_COMM))
+		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, true);
+	if (perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
+		tell_images(t, loaded);
+	if (traced)
+		perf_tell_exec(t, handover.name, before->tid);
 }

@@ -42,7 +42,7 @@ static bool is_made_up(s32 fd)
 
 void perf_written_slowly(struct thread *t, s32 fd)
 {
-	char link[32], path[64], name[sizeof(t->task->comm) + 2], *number;
+	char link[32], path[64], name[sizeof(t->task->comm) + 2], old[sizeof(t->task->comm)], *number;
 	u32 of = 0;
 	long n;
 	u64 tid;
@@ -59,8 +59,13 @@ void perf_written_slowly(struct thread *t, s32 fd)
 	number = strrchr(path, '/') + 1;
 	if (!rt_parse_u64(number, &tid))
 		of = session_find_tid(vfile_proc_pidns(t), (s32)tid);
-	if (of)
-		sideband_comm(t->cpu->slot, of, name, false);
+	if (!of)
+		return;
+	memcpy(old, arena_task(of)->comm, sizeof(old));
+	rt_snprintf(arena_task(of)->comm, sizeof(old), "%s", name);
+	if (perf_traces_wanted(t->cpu->slot))
+		perf_tell_rename(t, arena_task(of)->tid, old, arena_task(of)->comm);
+	sideband_comm(t->cpu->slot, of, name, false);
 }
 
 static void namespaces_of(const struct task *task, struct sideband_namespaces *out)
@@ -90,7 +95,7 @@ void perf_namespaces_changed(struct thread *t)
 	sideband_namespaces(t->cpu->slot, &ns);
 }
 
-void perf_forked(u32 slot, u32 generation)
+void perf_forked(struct thread *t, u32 slot, u32 generation)
 {
 	task_id parent = event_task_untold(slot);
 	struct sideband_namespaces ns;
@@ -100,6 +105,8 @@ void perf_forked(u32 slot, u32 generation)
 	if (wanted)
 		namespaces_of(arena_task(slot), &ns);
 	parent = event_task_forked(slot, generation, wanted ? &ns : NULL);
+	if (parent && perf_traces_wanted(parent))
+		perf_tell_birth(t, parent, slot);
 	if (parent && sideband_wanted(parent, SB_BIRTH))
 		sideband_birth(parent, slot, arena_task(slot)->comm);
 }

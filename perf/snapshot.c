@@ -36,9 +36,8 @@ void perf_regs(const struct cpu *cpu, struct snapshot_regs *out)
 	out->rflags = cpu->rflags;
 }
 
-void snapshot_sizes(struct thread *t)
+static void sizes_for(struct thread *t, struct event_ctx *ctx)
 {
-	struct event_ctx *ctx = event_ctx(t->cpu->slot);
 	u32 chain = 0, stack = 0;
 	struct event *e;
 
@@ -59,6 +58,11 @@ void snapshot_sizes(struct thread *t)
 	t->sampler->stack_room = MIN(stack, STACK_MAX);
 	if (ctx->needs & SNAPSHOT_CGROUP)
 		t->sampler->cgroup = cgroup_id_of_self();
+}
+
+void snapshot_sizes(struct thread *t)
+{
+	sizes_for(t, event_ctx(t->cpu->slot));
 }
 
 void perf_free_buffers(struct thread *t)
@@ -262,4 +266,17 @@ void snapshot_take(struct thread *t, const struct snapshot_regs *regs, struct sn
 		out->cpu = host_task_cpu(out->task);
 	if (unlikely(needs & ~(SNAPSHOT_REGS | SNAPSHOT_CPU)))
 		take_parts(t, needs, out);
+}
+
+/* Without the parts that the other task's own thread keeps: exact calls and branches. */
+void snapshot_take_for(struct thread *t, u32 task, const struct snapshot_regs *regs, struct snapshot *out)
+{
+	u32 needs = event_ctx(task)->needs & ~(SNAPSHOT_CALLS | SNAPSHOT_BRANCH_CALLS | SNAPSHOT_BRANCHES);
+
+	*out = (struct snapshot){.task = task, .ip = regs->rip, .regs = regs};
+	if (unlikely(needs & ~(SNAPSHOT_REGS | SNAPSHOT_CPU))) {
+		sizes_for(t, event_ctx(task));
+		take_parts(t, needs, out);
+		__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* t's own sizes again */
+	}
 }

@@ -15,6 +15,9 @@
 /* *regs must live as long as *out. What was found is valid until the thread's next snapshot. */
 void snapshot_take(struct thread *t, const struct snapshot_regs *regs, struct snapshot *out);
 
+/* Of another task, whose registers they are and whose memory is this one's. */
+void snapshot_take_for(struct thread *t, u32 task, const struct snapshot_regs *regs, struct snapshot *out);
+
 /* The data address is this one, whatever the instruction's accesses were; nothing is known of the access. */
 void snapshot_set_address(const struct thread *t, u64 addr, struct snapshot *snap);
 

@@ -4,7 +4,8 @@
 #include <asm-generic/errno.h>
 #include "event/space.h"
 #include "pmu/probe_format.h"
-#include "pmu/tracepoint.h"
+#include "pmu/tracefs_texts.h"
+#include "pmu/tracepoint_task.h"
 #include "rt/refuse.h"
 #include "rt/fmt.h"
 #include "rt/string.h"
@@ -12,46 +13,9 @@
 /* The last one with the interface of 2009, which knows it by that name. */
 static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", "/debug/tracing"};
 
-static const char header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-
-static const char header_event[] =
-	"# compressed entry header\n"
-	"\ttype_len    :    5 bits\n"
-	"\ttime_delta  :   27 bits\n"
-	"\tarray       :   32 bits\n"
-	"\n"
-	"\tpadding     : type == 29\n"
-	"\ttime_extend : type == 30\n"
-	"\ttime_stamp : type == 31\n"
-	"\tdata max type_len  == 28\n";
-
-/* What of Linux's own is true here. perf looks here for what a probe can have. */
-static const char readme[] =
-	"tracing mini-HOWTO:\n"
-	"\n"
-	"  uprobe_events\t\t- Create/append/remove/show the userspace dynamic events\n"
-	"\t\t\t  Write into this file to define/undefine new trace events.\n"
-	"\t  accepts: event-definitions (one definition per line)\n"
-	"\t   Format: p[:[<group>/][<event>]] <place> [<args>]\n"
-	"\t           r[maxactive][:[<group>/][<event>]] <place> [<args>]\n"
-	"\t           -:[<group>/][<event>]\n"
-	"   place (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]\n"
-	"\t     args: <name>=fetcharg[:type]\n"
-	"\t fetcharg: %<register>, @<address>, @+<offset>, \\imm-value,\n"
-	"\t           $stack<index>, $stack, $retval, $comm,\n"
-	"\t           +|-[u]<offset>(<fetcharg>)\n"
-	"\t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string,\n"
-	"\t           b<bit-width>@<bit-offset>/<container-size>, ustring,\n"
-	"\t           <type>\\[<array-size>\\]\n"
-	"  events/\t\t- Directory containing all trace event subsystems\n";
-
 enum place {
 	NOWHERE, ROOT, EVENTS, HEADER_EVENT, HEADER_PAGE, FTRACE, CALLS, RAW_CALLS, TRACEPOINT_DIR, FORMAT, ID,
-	SCHED, DESCRIBED_DIR, DESCRIBED_FORMAT,
+	SCHED, SIGNAL, TASK, DESCRIBED_DIR, DESCRIBED_FORMAT,
 	README, UPROBE_EVENTS, UPROBE_PROFILE, PROBE_GROUP, PROBE_DIR, PROBE_FORMAT, PROBE_ID_FILE, PROBE_ENABLE,
 	PROBE_FILTER,
 };
@@ -161,6 +125,39 @@ static enum place find_described(enum place in, const char *path, u32 *nr)
 	return NOWHERE;
 }
 
+static const char *group_name(enum place place)
+{
+	return place == SCHED ? "sched" : place == SIGNAL ? "signal" : place == TASK ? "task" : NULL;
+}
+
+/* What is in the directory of a tracepoint. */
+static enum place find_in_tracepoint(const char *path)
+{
+	const char *part;
+	size_t len = take_part(&path, &part);
+
+	if (!len)
+		return TRACEPOINT_DIR;
+	if (*path)
+		return NOWHERE;
+	return is_part(part, len, "format") ? FORMAT : is_part(part, len, "id") ? ID : NOWHERE;
+}
+
+static enum place find_in_group(enum place group, const char *path, struct tracepoint *tp)
+{
+	const char *rest = path, *part;
+	size_t len = take_part(&rest, &part);
+	int which;
+
+	for (u32 i = 0; (which = task_tracepoint_of(group_name(group), i)) >= 0; i++) {
+		if (!is_part(part, len, task_tracepoint((u32)which)->name))
+			continue;
+		tracepoint_by_id(tracepoint_id(TRACE_TASK, which), tp);
+		return find_in_tracepoint(rest);
+	}
+	return find_described(group, path, &tp->nr);
+}
+
 static bool is_probes(enum place place)
 {
 	return place >= PROBE_GROUP;
@@ -204,8 +201,9 @@ static enum place find_in_events(const char *path, struct tracepoint *tp)
 		return *path ? NOWHERE : HEADER_PAGE;
 	if (is_part(part, len, "ftrace"))
 		return find_described(FTRACE, path, &tp->nr);
-	if (is_part(part, len, "sched"))
-		return find_described(SCHED, path, &tp->nr);
+	for (enum place group = SCHED; group <= TASK; group++)
+		if (is_part(part, len, group_name(group)))
+			return find_in_group(group, path, tp);
 	if (!raw && !is_part(part, len, "syscalls"))
 		return find_probe(part, len, path, tp);
 	len = take_part(&path, &part);
@@ -213,12 +211,7 @@ static enum place find_in_events(const char *path, struct tracepoint *tp)
 		return raw ? RAW_CALLS : CALLS;
 	if (!find_tracepoint(raw, part, len, tp))
 		return NOWHERE;
-	len = take_part(&path, &part);
-	if (!len)
-		return TRACEPOINT_DIR;
-	if (*path)
-		return NOWHERE;
-	return is_part(part, len, "format") ? FORMAT : is_part(part, len, "id") ? ID : NOWHERE;
+	return find_in_tracepoint(path);
 }
 
 static enum place find(const char *path, struct tracepoint *tp)
@@ -301,6 +294,8 @@ static int tracepoint_name(const struct tracepoint *tp, char *buf, size_t size)
 {
 	const char *prefix = trace_is_enter(tp->kind) ? "sys_enter" : "sys_exit";
 
+	if (tp->kind == TRACE_TASK)
+		return rt_snprintf(buf, size, "%s", task_tracepoint(tp->nr)->name);
 	return rt_snprintf(buf, size, tp->call ? "%s_%s" : "%s", prefix, tp->call);
 }
 
@@ -316,6 +311,8 @@ static size_t append_print(const struct tracepoint *tp, char *buf, size_t size, 
 	u32 first = 5; /* behind the common fields and the number */
 
 	at = rt_append(buf, size, at, "\nprint fmt: ");
+	if (tp->kind == TRACE_TASK)
+		return rt_append(buf, size, at, "%s\n", task_tracepoint(tp->nr)->print);
 	if (tp->kind == TRACE_RAW_ENTER)
 		return rt_append(buf, size, at,
 				 "\"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], "
@@ -360,15 +357,15 @@ long tracefs_read(const char *path, char *buf, size_t size)
 	case NOWHERE:
 		return -ENOENT;
 	case HEADER_EVENT:
-		return rt_snprintf(buf, size, "%s", header_event);
+		return rt_snprintf(buf, size, "%s", tracefs_header_event);
 	case HEADER_PAGE:
-		return rt_snprintf(buf, size, "%s", header_page);
+		return rt_snprintf(buf, size, "%s", tracefs_header_page);
 	case FORMAT:
 		return format(&tp, buf, size);
 	case ID:
 		return rt_snprintf(buf, size, "%u\n", id_of(&tp));
 	case README:
-		return rt_snprintf(buf, size, "%s", readme);
+		return rt_snprintf(buf, size, "%s", tracefs_readme);
 	case UPROBE_EVENTS:
 		return (long)probe_list(buf, size);
 	case UPROBE_PROFILE:
@@ -421,7 +418,9 @@ static enum pmu_node fixed_entry(enum place place, u32 *index, char *name)
 		{EVENTS, HEADER_PAGE, "header_page"},
 		{EVENTS, RAW_CALLS, "raw_syscalls"},
 		{EVENTS, SCHED, "sched"},
+		{EVENTS, SIGNAL, "signal"},
 		{EVENTS, CALLS, "syscalls"},
+		{EVENTS, TASK, "task"},
 		{RAW_CALLS, TRACEPOINT_DIR, "sys_enter"},
 		{RAW_CALLS, TRACEPOINT_DIR, "sys_exit"},
 		{TRACEPOINT_DIR, FORMAT, "format"},
@@ -432,12 +431,19 @@ static enum pmu_node fixed_entry(enum place place, u32 *index, char *name)
 		{PROBE_DIR, PROBE_FORMAT, "format"},
 		{PROBE_DIR, PROBE_ID_FILE, "id"},
 	};
+	int which;
 
 	for (u32 i = 0; i < ARRAY_SIZE(entries); i++) {
 		if (entries[i].in != place || (*index)--)
 			continue;
 		rt_snprintf(name, TRACEFS_NAME, "%s", entries[i].name);
 		return node_of(entries[i].what);
+	}
+	for (u32 i = 0; group_name(place) && (which = task_tracepoint_of(group_name(place), i)) >= 0; i++) {
+		if ((*index)--)
+			continue;
+		rt_snprintf(name, TRACEFS_NAME, "%s", task_tracepoint((u32)which)->name);
+		return PMU_NODE_DIR;
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(described); i++) {
 		if (described[i].in != place || (*index)--)

@@ -4,6 +4,7 @@
  *
  *   /sys/kernel/tracing/events/
  *     {syscalls,raw_syscalls}/NAME/{id,format}
+ *     {sched,signal,task}/NAME/{id,format}        what happens to tasks, see pmu/tracepoint_task.h
  *     sched/{sched_switch,sched_wakeup}/format    described only: they cannot be opened
  *     ftrace/function/format                      the same, and ftrace is not listed: perf record looks into it
  *     {header_page,header_event}

@@ -14,6 +14,7 @@
 #include "event/filter.h"
 #include "event/space.h"
 #include "pmu/probe_format.h"
+#include "pmu/tracepoint_task.h"
 #include "rt/arch.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
@@ -22,6 +23,8 @@
 /* Ids: the kernel's begin behind the types of its own trace records. */
 #define ID_RAW 16u
 #define ID_CALLS 32u
+#define ID_TASKS 1100u
+_Static_assert(ID_CALLS + 2 * TRACE_CALLS <= ID_TASKS && ID_TASKS + TASK_TRACES <= PROBE_ID, "ids overlap");
 #define NR_COMMON 4u
 
 struct row {
@@ -39,6 +42,8 @@ u32 tracepoint_id(enum tracepoint_kind kind, s64 nr)
 {
 	if (trace_is_raw(kind))
 		return ID_RAW + (kind == TRACE_RAW_EXIT);
+	if (kind == TRACE_TASK)
+		return ID_TASKS + (u32)nr;
 	if (nr < 0 || nr >= TRACE_CALLS || !rows[nr].name)
 		return 0;
 	return ID_CALLS + 2 * (u32)nr + (kind == TRACE_EXIT);
@@ -50,6 +55,10 @@ bool tracepoint_by_id(u64 id, struct tracepoint *out)
 
 	if (id == ID_RAW || id == ID_RAW + 1) {
 		*out = (struct tracepoint){.kind = id == ID_RAW ? TRACE_RAW_ENTER : TRACE_RAW_EXIT};
+		return true;
+	}
+	if (id >= ID_TASKS && id < ID_TASKS + TASK_TRACES) {
+		*out = (struct tracepoint){.kind = TRACE_TASK, .nr = (u32)id - ID_TASKS};
 		return true;
 	}
 	if (id < ID_CALLS || nr >= TRACE_CALLS || !rows[nr].name)
@@ -131,6 +140,8 @@ static struct tracepoint_field argument(const char *args, u32 index)
 
 static bool own_field(const struct tracepoint *tp, u32 index, struct tracepoint_field *out)
 {
+	const struct task_tracepoint *task;
+
 	switch (tp->kind) {
 	case TRACE_ENTER:
 		if (index > tp->nr_args)
@@ -140,6 +151,11 @@ static bool own_field(const struct tracepoint *tp, u32 index, struct tracepoint_
 	case TRACE_EXIT:
 		*out = index ? field("long", "ret", 16, 8, true) : field("int", "__syscall_nr", 8, 4, true);
 		return index < 2;
+	case TRACE_TASK:
+		task = task_tracepoint(tp->nr);
+		if (index < task->nr_fields)
+			*out = task->fields[index];
+		return index < task->nr_fields;
 	case TRACE_RAW_ENTER:
 		*out = index ? field("unsigned long", "args[6]", 16, 48, false) : field("long", "id", 8, 8, true);
 		return index < 2;
@@ -205,7 +221,7 @@ static int tp_event_init(const struct perf_attr *attr, struct event_source *out)
 		out->units = CPU_WANT_BREAK;
 	else if (!tracepoint_by_id(attr->config, &tp))
 		return refuse(EINVAL, "no tracepoint has this id: see events/ in the session's tracefs");
-	else if (!(attr->exclude_kernel && trace_is_raw(tp.kind)))
+	else if (!(attr->exclude_kernel && (trace_is_raw(tp.kind) || tp.kind == TRACE_TASK)))
 		out->units = EVENT_UNIT_TRACE << tp.kind;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
@@ -217,6 +233,10 @@ static enum filter_kind kind_of(const struct tracepoint_field *f)
 {
 	if (tracepoint_is_string(f))
 		return FILTER_POINTER;
+	if (has_type(f, "__data_loc char[]"))
+		return FILTER_STRING;
+	if (has_type(f, "char") && f->size == TRACE_COMM)
+		return FILTER_CHARS;
 	switch (f->size) {
 	case 1:
 		return f->is_signed ? FILTER_S8 : FILTER_U8;
@@ -243,8 +263,9 @@ static bool tp_field(u32 source, u32 index, struct filter_field *out)
 	else if (!tracepoint_by_id(source, &tp) || !tracepoint_field(&tp, index, &f))
 		return false;
 	*out = (struct filter_field){.name = f.name, .name_len = f.name_len, .offset = f.offset, .kind = kind_of(&f)};
-	if (f.size > 8)
-		out->name_len = 4; /* "args", without the bounds */
+	for (u32 i = 0; i < f.name_len; i++)
+		if (f.name[i] == '[') /* the name is without the bounds */
+			out->name_len = MIN(out->name_len, i);
 	return true;
 }
 

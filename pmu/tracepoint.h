@@ -1,8 +1,10 @@
 /*
- * Tracepoints: what happens at the session's system calls, under the names and in the records of Linux.
+ * Tracepoints: what happens at the session's system calls and to its tasks, under the names and in the records of
+ * Linux.
  *
  *   syscalls:sys_enter_NAME, syscalls:sys_exit_NAME       one system call
  *   raw_syscalls:sys_enter, raw_syscalls:sys_exit         all of them
+ *   sched:sched_process_fork and so on                    see pmu/tracepoint_task.h
  *
  * attr.config is the id that the virtual tracefs (pmu/tracefs.h) shows; ids are the same in every session. There are no
  * others: what happens inside the kernel cannot be seen.
@@ -12,14 +14,14 @@
 
 #include "abi/types.h"
 
-enum tracepoint_kind { TRACE_ENTER, TRACE_EXIT, TRACE_RAW_ENTER, TRACE_RAW_EXIT };
+enum tracepoint_kind { TRACE_ENTER, TRACE_EXIT, TRACE_RAW_ENTER, TRACE_RAW_EXIT, TRACE_TASK };
 
 #define TRACE_ARGS 6
 #define TRACE_CALLS 512 /* numbers of system calls are below */
 
 static inline bool trace_is_raw(enum tracepoint_kind kind)
 {
-	return kind >= TRACE_RAW_ENTER;
+	return kind == TRACE_RAW_ENTER || kind == TRACE_RAW_EXIT;
 }
 
 static inline bool trace_is_enter(enum tracepoint_kind kind)
@@ -27,12 +29,12 @@ static inline bool trace_is_enter(enum tracepoint_kind kind)
 	return kind == TRACE_ENTER || kind == TRACE_RAW_ENTER;
 }
 
-/* Its id: 0 if the system call has none. nr does not matter to the raw ones. */
+/* Its id: 0 if the system call has none. nr does not matter to the raw ones; TRACE_TASK: an enum task_trace. */
 u32 tracepoint_id(enum tracepoint_kind kind, s64 nr);
 
 struct tracepoint {
 	enum tracepoint_kind kind;
-	u32 nr;		  /* not of the raw ones */
+	u32 nr;		  /* of the system call, not of the raw ones; or an enum task_trace */
 	const char *call; /* name of the system call; NULL: all */
 	const char *args; /* "type name, type name" */
 	u32 nr_args;

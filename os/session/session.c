@@ -12,6 +12,7 @@
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
+#include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -175,8 +176,8 @@ void session_task_note(struct task *task)
 }
 
 /*
- * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. All under
- * the lock: others may be ending the same task, and the slot may be another's right after.
+ * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. Under the
+ * lock: others may be ending the same task, and the slot may be another's right after.
  */
 static bool is_task_of(const struct task *task, s32 pid)
 {
@@ -194,6 +195,7 @@ static void end_gone(u32 slot, s32 pid)
 		if (event_space->opened)
 			session_task_note(task);
 		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
+		perf_task_ends(slot);
 		event_task_exit(slot);
 		free_locked(task);
 	}
@@ -286,6 +288,7 @@ void session_reap(void)
 		/* Two may reap at once, and the slot may be another task's by now. */
 		session_lock();
 		if (task->generation == generation && task->state != TASK_FREE) {
+			perf_task_ends(slot);
 			event_task_exit(slot);
 			free_locked(task);
 		}
@@ -413,6 +416,7 @@ static bool end_task(struct task *task)
 		session_task_note(task);
 	if (!__atomic_compare_exchange_n(&task->state, &alive, TASK_DEAD, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
+	perf_task_ends(task_slot(task));
 	event_task_exit(task_slot(task));
 	return true;
 }

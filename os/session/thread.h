@@ -94,6 +94,10 @@ struct thread {
 	s32 pid, tid;		/* in its own pid namespace */
 	s32 host_pid, host_tid; /* in the launcher's, see os/session/pidns.h */
 	u64 clone_flags;      /* that it was made with */
+	struct {
+		u64 flags;    /* of the clone that made it, or that it makes */
+		gva sp;	      /* and its parent's stack pointer then */
+	} made;
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
 

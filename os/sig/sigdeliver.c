@@ -66,6 +66,11 @@ void signal_die(struct thread *t, int signo)
 		sys1(__NR_exit_group, 128 + signo);
 }
 
+static const struct ksiginfo *info_of(const struct taken_signal *sig)
+{
+	return (const struct ksiginfo *)sig->info;
+}
+
 /* Enters the handler, or raises the SIGSEGV of a frame that cannot be built. */
 static void enter_handler(struct thread *t, const struct ksigaction *act, const struct taken_signal *sig)
 {
@@ -77,8 +82,10 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 	if (act->flags & SA_RESETHAND)
 		sighand_reset_action(t->sighand, sig->signo);
 	if (sigframe_push(t, sig->signo, act, sig)) {
-		if (sig->signo == SIGSEGV)
+		if (sig->signo == SIGSEGV) {
+			perf_delivered(t, info_of(sig), ACTION_DFL, act->flags);
 			signal_die(t, SIGSEGV);
+		}
 		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, 0, 0);
 		return;
 	}
@@ -99,8 +106,11 @@ static void deliver_fault(struct thread *t, const struct taken_signal *sig)
 	struct ksigaction act;
 
 	sighand_get_action(t->sighand, sig->signo, &act);
-	if (act.handler <= ACTION_IGN || (mask_now(t) & SIG_BIT(sig->signo)))
+	if (act.handler <= ACTION_IGN || (mask_now(t) & SIG_BIT(sig->signo))) {
+		perf_delivered(t, info_of(sig), ACTION_DFL, act.flags);
 		signal_die(t, sig->signo);
+	}
+	perf_delivered(t, info_of(sig), act.handler, act.flags);
 	enter_handler(t, &act, sig);
 }
 
@@ -114,12 +124,15 @@ static void deliver_asynchronous(struct thread *t, struct taken_signal *sig)
 	if (!perf_signal_taken(t, sig))
 		return;
 	sighand_get_action(t->sighand, sig->signo, &act);
-	if (act.handler > ACTION_IGN)
+	if (act.handler > ACTION_IGN) {
+		perf_delivered(t, info_of(sig), act.handler, act.flags);
 		enter_handler(t, &act, sig);
-	else if (t->pid == 1) /* of its pid namespace: what it has no handler for does nothing */
+	} else if (t->pid == 1) { /* of its pid namespace: what it has no handler for does nothing */
 		return;
-	else if (act.handler == ACTION_DFL && signal_default(sig->signo) == SIGDEF_TERMINATE)
+	} else if (act.handler == ACTION_DFL && signal_default(sig->signo) == SIGDEF_TERMINATE) {
+		perf_delivered(t, info_of(sig), act.handler, act.flags);
 		signal_die(t, sig->signo);
+	}
 }
 
 /*

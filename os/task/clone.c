@@ -196,6 +196,7 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	child->cpu->calls = NULL;
 	begin_cpu(child->cpu, task, rq);
 	child->clone_flags = flags;
+	child->made = t->made;
 	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
@@ -226,7 +227,7 @@ void clone_child(struct thread *t)
 	pin_task_begins(t, t->pin.seed);
 	session_task_begin(t->task);
 	event_task_moved(t->cpu->slot);
-	perf_forked(t->cpu->slot, t->task->generation);
+	perf_forked(t, t->cpu->slot, t->task->generation);
 	perf_first_switch(t);
 	perf_call_made(t, t->nr);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
@@ -263,7 +264,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 see
 	thread_list_keep_only(t);
 	session_task_begin(task);
 	event_task_moved(t->cpu->slot);
-	perf_forked(t->cpu->slot, task->generation);
+	perf_forked(t, t->cpu->slot, task->generation);
 	perf_first_switch(t);
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
@@ -323,7 +324,7 @@ static void note_made(struct thread *t, struct task *task, u32 generation, s32 p
 	if (!event_space->opened || t->task->depth)
 		return;
 	session_task_made(task, generation, pid, tid);
-	perf_forked((u32)(task - arena()->tasks), generation);
+	perf_forked(t, (u32)(task - arena()->tasks), generation);
 }
 
 static long clone_any(struct thread *t, struct request *rq)
@@ -345,6 +346,8 @@ static long clone_any(struct thread *t, struct request *rq)
 		return SYSCALL_AGAIN;
 	}
 	rq->seed = pin_new_task(t);
+	t->made.flags = rq->args.flags;
+	t->made.sp = cpu_get_gpr(t->cpu, REG_SP);
 	if (!(rq->args.flags & CLONE_THREAD))
 		own_memory_shared();
 	task = make_task(t, rq, &ret);

@@ -12,16 +12,17 @@
 /* The name is kept for the session's records too. */
 static long set_name(struct thread *t, const u64 *a)
 {
-	char name[sizeof(t->task->comm)];
+	char name[sizeof(t->task->comm)], old[sizeof(t->task->comm)];
 	long len = guest_read_str(name, a[1], sizeof(name)), ret;
 
 	if (len == -EFAULT)
 		return -EFAULT;
 	name[sizeof(name) - 1] = 0;
+	memcpy(old, t->task->comm, sizeof(old));
 	memcpy(t->task->comm, name, sizeof(name));
 	ret = syscall_pass(t, a);
 	if (!ret)
-		perf_renamed(t);
+		perf_renamed(t, old);
 	return ret;
 }
 
