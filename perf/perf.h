@@ -90,7 +90,7 @@ void perf_tell_birth(struct thread *t, u32 parent, u32 child);
 void perf_tell_rename(struct thread *t, s32 tid, const char *old, const char *name);
 void perf_tell_exec(struct thread *t, const char *filename, s32 old_tid);
 
-/* By whoever ends a task, before event/ hears of it: with the session's lock, perhaps. */
+/* By all who end a task, before event/ hears of it and without the session's lock: the first one tells. */
 void perf_tell_end(u32 slot);
 static inline void perf_task_ends(u32 slot)
 {

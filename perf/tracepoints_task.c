@@ -176,7 +176,7 @@ static bool is_last(const struct task *self)
 
 void perf_tell_end(u32 slot)
 {
-	const struct task *task = arena_task(slot);
+	struct task *task = arena_task(slot);
 	struct trace_process_exit end = {
 		.pid = task->tid, .prio = prio_of(task->tid), .group_dead = is_last(task)};
 	struct thread *t = thread_current();
@@ -185,6 +185,8 @@ void perf_tell_end(u32 slot)
 	struct snapshot_regs regs;
 	struct record record;
 
+	if (__atomic_exchange_n(&task->end_told, 1, __ATOMIC_RELAXED))
+		return;
 	memcpy(end.comm, task->comm, sizeof(end.comm));
 	if (own)
 		perf_regs(t->cpu, &regs);

@@ -190,12 +190,12 @@ static void end_gone(u32 slot, s32 pid)
 
 	if (!is_task_of(task, pid))
 		return;
+	perf_task_ends(slot);
 	session_lock();
 	if (is_task_of(task, pid)) {
 		if (event_space->opened)
 			session_task_note(task);
 		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
-		perf_task_ends(slot);
 		event_task_exit(slot);
 		free_locked(task);
 	}
@@ -285,10 +285,10 @@ void session_reap(void)
 		generation = task->generation;
 		if (!is_abandoned(task))
 			continue;
+		perf_task_ends(slot);
 		/* Two may reap at once, and the slot may be another task's by now. */
 		session_lock();
 		if (task->generation == generation && task->state != TASK_FREE) {
-			perf_task_ends(slot);
 			event_task_exit(slot);
 			free_locked(task);
 		}
@@ -372,10 +372,8 @@ struct task *session_task_new(struct task *parent)
 	task->gid = parent->gid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
 	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
+	task->in_cache = task->threaded = task->fences = task->end_told = 0;
 	task->exec_tgid = 0;
-	task->in_cache = 0;
-	task->threaded = 0;
-	task->fences = 0;
 	task->cputime_at_exit = 0;
 	return task;
 }
