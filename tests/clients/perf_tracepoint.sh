@@ -41,7 +41,8 @@ pcl perf trace -o trace -e openat,getppid -- "$calls" 2> err || fail "trace: $(c
 # the view of the session
 "$PCL" perf list tracepoint 2> /dev/null > list
 grep -q 'syscalls:sys_enter_openat ' list && grep -q 'raw_syscalls:sys_exit ' list || fail "perf list"
-grep -q 'sched:' list && fail "perf list shows the host's"
+grep -q 'sched:sched_process_exec ' list || fail "perf list has no tasks'"
+grep -q 'sched:sched_switch ' list && fail "perf list shows the host's"
 "$PCL" sh -c "cat $events/syscalls/sys_enter_openat/format; ls $events; cat /sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id" > view 2>&1
 grep -q 'field:const char \* filename;	offset:24;	size:8;	signed:0;' view && grep -q '^16$' view ||
 	{ fail "tracefs"; cat view; }
