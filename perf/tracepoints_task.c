@@ -49,6 +49,12 @@ static void make_record(struct record *r, task_id task, enum task_trace which, v
 	r->size = ALIGN_UP(end + (u32)sizeof(r->size), 8u) - (u32)sizeof(r->size);
 }
 
+/* Nothing behind the name: what is there in the slot may be left of an older one. */
+static void copy_comm(char *to, const char *comm)
+{
+	memcpy(to, comm, strnlen(comm, TRACE_COMM - 1));
+}
+
 /* t tells of what happens to a task; regs: that task's, or none. */
 static void tell(struct thread *t, task_id task, enum task_trace which, const struct record *record,
 		 const struct snapshot_regs *regs, struct overflow_result *result)
@@ -115,9 +121,9 @@ void perf_tell_birth(struct thread *t, u32 parent, u32 child)
 	if (t->cpu->slot == child)
 		regs.gpr[REG_SP] = t->made.sp;
 	regs.gpr[REG_RESULT] = -(u64)ENOSYS;
-	memcpy(new.comm, from->comm, sizeof(new.comm));
-	memcpy(fork.parent_comm, from->comm, sizeof(fork.parent_comm));
-	memcpy(fork.child_comm, from->comm, sizeof(fork.child_comm));
+	copy_comm(new.comm, from->comm);
+	copy_comm(fork.parent_comm, from->comm);
+	copy_comm(fork.child_comm, from->comm);
 	make_record(&record, parent, TRACE_NEWTASK, &new, sizeof(new), NULL, NULL);
 	tell(t, parent, TRACE_NEWTASK, &record, &regs, &result);
 	make_record(&record, parent, TRACE_PROCESS_FORK, &fork, sizeof(fork), NULL, NULL);
@@ -132,8 +138,8 @@ void perf_tell_rename(struct thread *t, s32 tid, const char *old, const char *na
 {
 	struct trace_rename r = {.pid = tid, .oom_score_adj = oom_score_adj()};
 
-	memcpy(r.oldcomm, old, TRACE_COMM);
-	memcpy(r.newcomm, name, TRACE_COMM);
+	copy_comm(r.oldcomm, old);
+	copy_comm(r.newcomm, name);
 	tell_own(t, TRACE_RENAME, &r, sizeof(r), true);
 }
 
@@ -187,7 +193,7 @@ void perf_tell_end(u32 slot)
 
 	if (__atomic_exchange_n(&task->end_told, 1, __ATOMIC_RELAXED))
 		return;
-	memcpy(end.comm, task->comm, sizeof(end.comm));
+	copy_comm(end.comm, task->comm);
 	if (own)
 		perf_regs(t->cpu, &regs);
 	make_record(&record, slot, TRACE_PROCESS_EXIT, &end, sizeof(end), NULL, NULL);
@@ -202,7 +208,7 @@ void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handl
 		.sig = info->signo, .error = info->err, .code = info->code, .sa_handler = handler, .sa_flags = flags};
 
 	/* It would cause itself, again and again. */
-	if (d.sig == SIGTRAP && d.code == TRAP_PERF && (s32)*(const u32 *)info->rest == PERF_TYPE_TRACEPOINT)
+	if (d.sig == SIGTRAP && d.code == TRAP_PERF && *(const u32 *)info->rest == PERF_TYPE_TRACEPOINT)
 		return;
 	tell_own(t, TRACE_SIGNAL_DELIVER, &d, sizeof(d), false);
 }

@@ -80,8 +80,8 @@ for event in instructions rc0; do
 done
 [ -s rc0.ips ] && cmp -s instructions.ips rc0.ips || fail "samples of rc0 differ from those of instructions"
 
-# What perf list shows of hardware and of the cpu PMU can be counted. perf shows those events of its own tables that have
-# no description as the kernel's: it shall have no table of this processor.
+# What perf list shows of hardware and of the cpu PMU can be counted. perf shows events of its own tables that have no
+# description as the kernel's: it shall have no table of this processor.
 for processor in none zen5 skylake; do
 	as $processor nobody-0-0 perf list hw cache pmu 2>/dev/null >text
 	awk '/ardware (cache )?event\]/ { print $1 } match($0, " cpu/[^ ]*/") { print substr($0, RSTART + 1, RLENGTH - 1) }' text >names
