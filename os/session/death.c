@@ -64,7 +64,7 @@ static bool is_doomed(const struct task *task)
 {
 	struct proc_stat st;
 
-	return !proc_read_stat(task->pid, task->tid, &st) && st.doomed;
+	return !proc_read_stat(task->pid, task->tid, &st) && (st.doomed || proc_is_killed(task->pid, task->tid));
 }
 
 static bool holds_left(u32 slot, s32 own_pid)

@@ -9,6 +9,7 @@
 #include "rt/sys.h"
 
 #define PF_EXITING 4u /* include/linux/sched.h of the kernel */
+#define PF_SIGNALED 0x400u
 #define PENDING_KILL (1ul << 8) /* SIGKILL, which the kernel gives to each thread of a process that any signal kills */
 #define TICK_NS	  10000000ul /* USER_HZ is 100 on every Linux */
 
@@ -102,7 +103,7 @@ int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out)
 	out->cpu_time = (field[14] + field[15]) * TICK_NS;
 	out->start_time = field[22] * TICK_NS;
 	out->cpu = (u32)field[39];
-	out->doomed = field[9] & PF_EXITING || field[31] & PENDING_KILL;
+	out->doomed = field[9] & (PF_EXITING | PF_SIGNALED) || field[31] & PENDING_KILL;
 	return 0;
 }
 
@@ -145,6 +146,26 @@ int proc_read_cpu_time(s32 pid, s32 tid, u64 *out)
 	if (!ret)
 		*out = st.cpu_time;
 	return ret;
+}
+
+static u64 parse_hex(const char *s)
+{
+	u64 value = 0;
+
+	for (s = skip_blanks(s); (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'f'); s++)
+		value = value << 4 | (u64)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+	return value;
+}
+
+bool proc_is_killed(s32 pid, s32 tid)
+{
+	char buf[4096];
+	const char *line;
+
+	if (read_file(pid, tid, "status", buf, sizeof(buf)) < 0)
+		return false;
+	line = strstr(buf, "\nShdPnd:");
+	return line && parse_hex(line + strlen("\nShdPnd:")) & PENDING_KILL;
 }
 
 /* The sum of the numbers after each occurrence of `name` in the file. */

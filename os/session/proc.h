@@ -46,6 +46,11 @@ struct proc_stat {
 /* /proc/PID/task/TID/stat: 0, or -errno. */
 int proc_read_stat(s32 pid, s32 tid, struct proc_stat *out);
 /*
+ * kill() sent it SIGKILL, which stays pending for the process until it is waited for. A thread takes its own SIGKILL
+ * off the pending ones a moment before its flags say that it exits: between the two only this tells.
+ */
+bool proc_is_killed(s32 pid, s32 tid);
+/*
  * status: ids[0] are the process's and ids[1] the thread's, in the launcher's pid namespace and those below: how many,
  * or -errno.
  */
