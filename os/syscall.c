@@ -207,8 +207,8 @@ void syscall_dispatch(struct thread *t)
 	noted->ret = ret;
 	stat_inc(syscalls);
 	stat_add(refusals, ret < 0 && t->refusal.why);
-	if (unlikely(ret < 0 && t->refusal.why))
-		refusals_add(t, ret);
+	if (unlikely(ret < 0 && t->refusal.why) && refusals_add(t, ret))
+		signal_catch_fatal(t);
 	if (ret == SYSCALL_AGAIN) {
 		perf_call_exit(t, ret);
 		go_back(t);

@@ -93,7 +93,7 @@ static void note_kernel(const struct thread *t)
 		__atomic_store_n(&r->state, REFUSALS_KERNEL, __ATOMIC_RELAXED);
 }
 
-void refusals_add(struct thread *t, long ret)
+bool refusals_add(struct thread *t, long ret)
 {
 	struct refusals *all = &arena()->refusals;
 
@@ -105,6 +105,7 @@ void refusals_add(struct thread *t, long ret)
 		__atomic_fetch_add(&all->told, 1, __ATOMIC_RELAXED);
 	if (the_process.config.why)
 		add_row(t, ret);
+	return all->told && t->task->pid == all->first;
 }
 
 static bool is_its_standard_error(const struct refusals *all)

@@ -47,16 +47,19 @@ struct refusals {
 
 struct thread;
 
-/* Notes the refusal of the system call that t has just been served. */
-void refusals_add(struct thread *t, long ret);
+/*
+ * Notes the refusal of the system call that t has just been served. True if that is to be said should a signal end t's
+ * process.
+ */
+bool refusals_add(struct thread *t, long ret);
 
 /* t has opened an event with exclude_kernel. */
 void refusals_asked_again(const struct thread *t);
 
 /*
  * The process of t ends. If it is the session's first one, and its standard error is still the file that it was, says
- * in a line who asked for kernel mode only, and if the status is not 0, that there were refusals. Signals are blocked,
- * SIGPIPE too.
+ * in a line who asked for kernel mode only, and if the status is not 0, that there were refusals. status: as a shell
+ * has it. Signals are blocked, SIGPIPE too.
  */
 void refusals_last_word(const struct thread *t, s32 status);
 

@@ -5,6 +5,7 @@
 #include <asm/errno.h>
 #include "os/pin/pin.h"
 #include "os/session/process.h"
+#include "os/session/refusals.h"
 #include "os/session/session.h"
 #include "os/sig/rseq.h"
 #include "os/sig/signal.h"
@@ -41,6 +42,11 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 	t->attention = 1;
 }
 
+/* Those that say that the program failed; others are mostly sent by somebody who wants its end. */
+#define SIG_FAILURES                                                                                                   \
+	(SIG_BIT(SIGABRT) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGILL) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) |                   \
+	 SIG_BIT(SIGTRAP) | SIG_BIT(SIGSYS))
+
 void signal_die(struct thread *t, int signo)
 {
 	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
@@ -50,6 +56,7 @@ void signal_die(struct thread *t, int signo)
 		trap_raise(signo);
 	}
 	signal_end_begins(t);
+	refusals_last_word(t, SIG_FAILURES & SIG_BIT(signo) ? 128 + signo : 0);
 	group_quiesce(t);
 	pin_task_ends(t);
 	session_group_end(t->task);

@@ -51,6 +51,8 @@ script kernel 'assert not opens(INSTRUCTIONS, KERNEL)'
 script again 'assert not opens(INSTRUCTIONS, KERNEL) and opens(INSTRUCTIONS, USER)'
 script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
 script traces 'assert libc.ptrace(16, 1, 0, 0) < 0; sys.exit(7)'
+script aborts 'import os; assert libc.ptrace(16, 1, 0, 0) < 0; os.abort()'
+script is_ended 'import os; assert libc.ptrace(16, 1, 0, 0) < 0; os.kill(os.getpid(), 15)'
 script outside 'assert not opens(INSTRUCTIONS, USER, int(sys.argv[1]))'
 kernel='^pcl: python3 asked in vain to count kernel mode too, .*pcl --paranoid=1 grants it, by counts of user mode$'
 why='^pcl: perf_event_open or ptrace was refused, times: 1; pcl --why PROGRAM says why$'
@@ -70,6 +72,8 @@ try sh -c 'python3 again.py; exit 5'; says 5
 try python3 again_in_vain.py; says 0
 try sh -c 'python3 again_in_vain.py; exit 5'; says 5 "$why"
 try python3 traces.py; says 7 "$why"
+try python3 aborts.py; says 134 "$why"
+try python3 is_ended.py; says 143 # somebody wanted that
 try --why=file sh -c 'python3 traces.py'; says 7
 try sh -c 'exec 2>other; python3 kernel.py; python3 traces.py'; says 7 # another file has become standard error
 [ ! -s other ] || fail "another file: $(cat other)"
