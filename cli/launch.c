@@ -243,6 +243,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_approach = (u32)o->no_approach,
 		.no_polls = (u32)o->no_polls,
 		.one_word = o->one_word == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->one_word,
+		.loop = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + !o->landing,
 		.no_bias = (u32)o->no_bias,
 		.dump = (u32)o->dump,
 		.dump_at = (u32)o->dump_at,

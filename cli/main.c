@@ -14,6 +14,7 @@
 #include "cli/completion.h"
 #include "cli/find.h"
 #include "cli/flame.h"
+#include "cli/forms.h"
 #include "cli/help.h"
 #include "cli/launch.h"
 #include "cli/manual.h"
@@ -138,6 +139,8 @@ int main(int argc, char **argv)
 		return LAUNCH_FAILED;
 	if (options.help || options.version || options.manual || options.completion)
 		return help(&options);
+	if (options.probe)
+		return forms_print();
 	if (options.pin && !strcmp(options.pin, "help"))
 		return pin_help();
 	if (first == argc) {

@@ -215,6 +215,7 @@ int options_parse(int argc, char **argv, struct options *out)
 		.max_sample_rate = OPTIONS_NOT_GIVEN,
 		.counters = OPTIONS_NOT_GIVEN,
 		.one_word = OPTIONS_NOT_GIVEN,
+		.landing = OPTIONS_NOT_GIVEN,
 		.cpu = OPTIONS_NOT_GIVEN,
 		.cache_size = 512,
 	};

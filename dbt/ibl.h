@@ -21,8 +21,6 @@ struct landing {
 	u32 miss; /* cache address of the displacement of the mismatch jump */
 };
 
-bool ibl_loop_is_fast(void); /* asks the processor, which takes a virtual machine some microseconds */
-
 /* Where a lookup that finds nothing goes: to the dispatcher. */
 void ibl_emit_miss(struct emit *e);
 /* From the dispatcher to the landing at cpu->poll_back, of cpu->rip. */

@@ -27,7 +27,7 @@ struct dbt_options {
 	bool stop_at_tsc; /* rdtsc and rdtscp are the caller's to execute: DBT_RDTSC */
 	u32 always;	/* CPU_WANT_* that all threads' code has, whatever the drivers want */
 	bool one_insn;	/* one instruction per basic block */
-	bool loop_is_fast; /* the processor's `loop`; see dbt/x86_64/ibl.c */
+	bool loop_is_fast; /* landings verify by `loop`, else by jrcxz; see dbt/x86_64/ibl.c */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */
 };

@@ -181,6 +181,20 @@ static void look_around(void)
 	clock_look_around(&arena()->clock);
 }
 
+/* By what the processor does well. Later images of the session have the same. */
+static void choose_forms(struct session_config *c)
+{
+	struct processor_probe found;
+
+	if (c->loop && c->one_word)
+		return;
+	probe_processor(&found);
+	if (!c->loop)
+		c->loop = 1 + probe_loop_is_fast(&found);
+	if (!c->one_word)
+		c->one_word = 1 + probe_one_word_is_fast(&found);
+}
+
 static void start_translator(struct thread *t, const u64 *kernel_sp)
 {
 	const struct session_config *c = &the_process.config;
@@ -199,11 +213,8 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.one_insn = c->one_insn_blocks;
 	dbt_options.small_cache = c->small_cache;
 	dbt_options.dual_map = c->dual_map;
-	if (!c->loop)
-		the_process.config.loop = 1 + ibl_loop_is_fast();
+	choose_forms(&the_process.config);
 	dbt_options.loop_is_fast = c->loop == 2;
-	if (!c->one_word)
-		the_process.config.one_word = 1 + probe_one_word_is_fast();
 	cpu_one_word = c->one_word == 2;
 	ret = dbt_init();
 	if (ret)

@@ -4,15 +4,6 @@
 #include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
-/* `loop` is one fast operation on AMD's processors and slow microcode on Intel's; jrcxz is the other way round. */
-bool ibl_loop_is_fast(void)
-{
-	u32 a = 0, b, c, d;
-
-	__asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-	return b == 0x68747541 /* "Auth"enticAMD */ || b == 0x6f677948 /* "Hygo"nGenuine */;
-}
-
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
 {
 	u32 table = (u32)(uintptr_t)v->ibl;

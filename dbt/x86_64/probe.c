@@ -2,7 +2,7 @@
 #include "dbt/probe.h"
 #include "rt/arch.h"
 
-#define TRIES 5
+#define TRIES  5
 #define ROUNDS 300u
 
 static u64 ticks_of_adds(u64 *word)
@@ -17,7 +17,6 @@ static u64 ticks_of_adds(u64 *word)
 	return arch_ticks() - before;
 }
 
-/* Each takes three cycles. */
 static u64 ticks_of_products(u64 by)
 {
 	u64 before = arch_ticks();
@@ -27,13 +26,22 @@ static u64 ticks_of_products(u64 by)
 	return arch_ticks() - before;
 }
 
-bool probe_one_word_is_fast(void)
+static u64 ticks_of_loops(u64 n)
 {
-	u64 word = 0, adds = ~0ul, products = ~0ul;
+	u64 before = arch_ticks();
 
+	__asm__ volatile("1: loop 1b" : "+c"(n));
+	return arch_ticks() - before;
+}
+
+void probe_processor(struct processor_probe *p)
+{
+	u64 word = 0;
+
+	*p = (struct processor_probe){~0ul, ~0ul, ~0ul};
 	for (u32 i = 0; i < TRIES; i++) {
-		adds = MIN(adds, ticks_of_adds(&word));
-		products = MIN(products, ticks_of_products(3));
+		p->adds = MIN(p->adds, ticks_of_adds(&word));
+		p->products = MIN(p->products, ticks_of_products(3));
+		p->loops = MIN(p->loops, ticks_of_loops(ROUNDS * 4));
 	}
-	return adds < products;
 }

@@ -105,6 +105,7 @@ void warm_begin(int fd)
 		return;
 	take_build(key.build);
 	key.settings = the_process.config.warm_settings;
+	key.landing = the_process.config.loop;
 	wanted = true;
 }
 

@@ -1,0 +1,49 @@
+/* See forms.h. */
+#include <cpuid.h>
+#include <stdio.h>
+#include <string.h>
+#include "abi/types.h"
+#include "cli/forms.h"
+#include "cli/launch.h"
+#include "dbt/probe.h"
+
+#define BRAND_FIRST 0x80000002u
+#define BRAND_LAST  0x80000004u
+
+/* As in /proc/cpuinfo. */
+static void print_processor(void)
+{
+	u32 text[12 + 1] = {0}, a = 0, b, c, d, family, model;
+
+	for (u32 i = 0; i <= BRAND_LAST - BRAND_FIRST; i++)
+		if (!__get_cpuid(BRAND_FIRST + i, &text[4 * i], &text[4 * i + 1], &text[4 * i + 2], &text[4 * i + 3]))
+			strcpy((char *)text, "unknown");
+	__get_cpuid(1, &a, &b, &c, &d);
+	family = a >> 8 & 15;
+	model = a >> 4 & 15;
+	if (family == 6 || family == 15)
+		model |= a >> 12 & 0xf0;
+	if (family == 15)
+		family += a >> 20 & 255;
+	printf("%s, family %u model %u\n\n", (char *)text, family, model);
+}
+
+static double cycles(u64 ticks, const struct processor_probe *p)
+{
+	return (double)ticks * PROBE_PRODUCT_CYCLES / (double)p->products;
+}
+
+int forms_print(void)
+{
+	struct processor_probe p;
+
+	probe_processor(&p);
+	print_processor();
+	printf("%6s  %-42s %s\n", "cycles", "one after the other", "so pcl chooses");
+	printf("%6.1f  %-42s --one-word=%d\n", cycles(p.adds, &p), "additions to the same word in memory",
+	       probe_one_word_is_fast(&p));
+	printf("%6.1f  %-42s --landing=%s\n", cycles(p.loops, &p), "rounds of the instruction loop",
+	       probe_loop_is_fast(&p) ? "loop" : "jrcxz");
+	printf("\nLess than %d cycles, those of a product, are few. The options force a form.\n", PROBE_PRODUCT_CYCLES);
+	return fflush(stdout) ? LAUNCH_FAILED : 0;
+}
