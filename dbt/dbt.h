@@ -203,5 +203,10 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg);
  * them.
  */
 long dbt_host_apart(long (*fn)(void *arg), void *arg);
+/*
+ * Implemented by os/: the calling thread begins or ends work of the translator's own. They nest. Its page faults are
+ * not the guest's.
+ */
+void dbt_host_own_work(bool begins);
 
 #endif

@@ -2,6 +2,7 @@
 #include "dbt/guest_code.h"
 #include <linux/mman.h>
 #include <linux/signal.h>
+#include "dbt/dbt.h"
 #include "isa/insn.h"
 #include "rt/guest.h"
 #include "rt/log.h"
@@ -42,6 +43,16 @@ static bool protect_aliases(struct code_page *p)
 	return true;
 }
 
+/* The guest would have touched its code first: that is no work of ours. */
+static void touch(u64 page)
+{
+	u8 byte;
+
+	dbt_host_own_work(false);
+	guest_read(&byte, page, sizeof(byte));
+	dbt_host_own_work(true);
+}
+
 /* Whether the page may be executed; registers it. */
 static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 {
@@ -70,6 +81,8 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 		*fault = (struct dbt_fault){0};
 		return false;
 	}
+	if (!cache_page(page, false))
+		touch(page);
 	p = cache_page(page, true);
 	/*
 	 * What is mapped shared may be written by another process, or at more addresses than can be protected; what is

@@ -11,6 +11,7 @@
 #include "rt/sys.h"
 
 #define LARGE_ENTRIES 65536u
+#define MADV_POPULATE_READ_ 22 /* Linux 5.14 */
 
 u32 warm_frags;
 
@@ -113,6 +114,17 @@ static long read_part(u32 i, u64 size, int fd, u64 offset)
 		size -= (u64)n;
 	}
 	return 0;
+}
+
+void dbt_warm_populate(void)
+{
+	u64 max;
+
+	if (!warm_frags)
+		return;
+	sys3(__NR_madvise, (long)cache.warm, (long)header()->tables, MADV_POPULATE_READ_);
+	for (u32 i = 0; i < WARM_PARTS; i++)
+		sys3(__NR_madvise, (long)warm_part_at(i, &max), (long)header()->part[i], MADV_POPULATE_READ_);
 }
 
 /* The first n parts become empty memory again. */

@@ -92,6 +92,9 @@ const struct warm_header *dbt_warm_header(void);
 /* The guest has mapped region i of the header. With what guards its map, not with dbt_lock. */
 void dbt_warm_activate(u32 i);
 
+/* Nobody has page faults when he looks at it. */
+void dbt_warm_populate(void);
+
 /* Nothing of the image is used from now on, and none is made. */
 void dbt_warm_give_up(void);
 

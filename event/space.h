@@ -324,6 +324,7 @@ struct event_space {
 	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
+	u32 faults;	   /* [any] page faults were asked for: which are the guest's is to be known */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: every overflow counts against it */
 	u64 next_id;
 	struct elist free;	/* derived */

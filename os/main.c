@@ -20,6 +20,7 @@
 #include "os/pin/pin.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
+#include "os/session/own_faults.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
@@ -154,6 +155,7 @@ static void find_task(struct thread *t)
 		fail("cannot map the counters", ret);
 	t->cpu = thread_cpu(t);
 	t->cpu->slot = task_slot(t->task);
+	own_faults_image_begins(t);
 	cpu_take_bank(t->cpu);
 	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
@@ -266,5 +268,6 @@ void main_run(const u64 *kernel_sp)
 	if (handover.nr)
 		perf_call_made(t, handover.nr);
 	split_now(t);
+	own_faults_settle(t);
 	loop_run(t);
 }

@@ -58,6 +58,8 @@ static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->polled = !out->clock && out->source != SW_NEVER;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
+	if (out->source == SW_FAULTS || out->source == SW_FAULTS_MIN || out->source == SW_FAULTS_MAJ)
+		event_space->faults = 1;
 	return source_by_mode(attr, &out->source);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include "dbt/dbt.h"
 #include "os/mm/vma.h"
+#include "os/session/own_faults.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/session/scratch.h"
@@ -152,7 +153,9 @@ static void add_locked(const struct warm_region *region)
 	if (!m || vma_lookup(region->start, &vma))
 		return;
 	*m = (struct mapped){*region, vma.id};
+	own_faults_begin(thread_current());
 	activate_locked(region);
+	own_faults_end(thread_current());
 }
 
 void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *file)
@@ -302,9 +305,11 @@ void warm_save(void)
 
 	if (!s)
 		return;
+	own_faults_begin(thread_current());
 	save(s);
 	for (u32 i = 0; i < s->n; i++)
 		if (s->pages[i])
 			scratch_free(s->pages[i], pages_size(&s->region[i]));
 	scratch_free(s, sizeof(*s));
+	own_faults_end(thread_current());
 }

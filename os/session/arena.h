@@ -73,6 +73,12 @@ struct task {
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
 	u64 migrations_at_exit;			    /* [owner] */
+	/*
+	 * Page faults, minor and major: of pcl's own work, and of the guest's when the last such work began
+	 * (os/session/own_faults.h) [owner]
+	 */
+	u64 own_faults[2], guest_faults[2];
+	u32 own_work;	     /* rises when such work begins and ends [owner] */
 	/* the thread group that the new image will find itself in; 0: no execve under way [owner] */
 	s32 exec_tgid;
 	u32 images;	     /* programs that it has executed [owner] */

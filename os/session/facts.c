@@ -2,6 +2,7 @@
 #include "os/session/facts.h"
 
 #include <asm-generic/errno.h>
+#include "os/session/own_faults.h"
 #include "os/session/proc.h"
 #include "os/session/scratch.h"
 #include "os/session/session.h"
@@ -51,7 +52,7 @@ static int answer(u32 slot, enum fact what, u64 *out)
 	case FACT_MIGRATIONS:
 		return proc_read_migrations(task->pid, task->tid, out);
 	default:
-		ret = proc_read_stat(task->pid, task->tid, &st);
+		ret = own_faults_read_stat(task, &st);
 		*out = of_stat(&st, what);
 		return ret;
 	}
@@ -104,7 +105,7 @@ static void keep_stat(struct facts *f, const struct question *q)
 {
 	const struct task *task = session_task(q->slot);
 	struct proc_stat st = {0};
-	int ret = task ? proc_read_stat(task->pid, task->tid, &st) : -ESRCH;
+	int ret = task ? own_faults_read_stat(task, &st) : -ESRCH;
 
 	for (u32 what = 0; what < FACTS; what++)
 		if (is_in_stat(what))

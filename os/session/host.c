@@ -9,6 +9,8 @@
 #include "os/session/arena.h"
 #include "os/session/facts.h"
 #include "os/session/fence.h"
+#include "os/session/host.h"
+#include "os/session/own_faults.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
@@ -100,20 +102,31 @@ static const enum fact fact_of[HOST_COUNTS] = {
 	[HOST_MIGRATIONS] = FACT_MIGRATIONS,
 };
 
+bool host_own_faults(u64 *faults)
+{
+	struct krusage ru;
+
+	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
+		return false;
+	faults[0] = (u64)ru.minflt;
+	faults[1] = (u64)ru.majflt;
+	return true;
+}
+
 static u64 own_count(const struct task *task, enum host_count what)
 {
 	struct krusage ru;
-	u64 value = 0;
+	u64 value = 0, faults[2];
 
-	if (what == HOST_MIGRATIONS) {
+	switch (what) {
+	case HOST_MIGRATIONS:
 		facts_ask(task_slot(task), FACT_MIGRATIONS, &value);
 		return value;
+	case HOST_SWITCHES:
+		return sys2(__NR_getrusage, RUSAGE_THREAD_, &ru) ? 0 : (u64)(ru.nvcsw + ru.nivcsw);
+	default:
+		return own_faults_of_guest(thread_current(), faults) ? faults[what == HOST_FAULTS_MAJ] : 0;
 	}
-	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
-		return 0;
-	if (what == HOST_SWITCHES)
-		return (u64)(ru.nvcsw + ru.nivcsw);
-	return (u64)(what == HOST_FAULTS_MAJ ? ru.majflt : ru.minflt);
 }
 
 static u64 count_at_exit(const struct task *task, enum host_count what)

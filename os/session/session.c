@@ -374,7 +374,7 @@ struct task *session_task_new(struct task *parent)
 	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
 	task->in_cache = task->threaded = task->fences = task->end_told = 0;
 	task->exec_tgid = 0;
-	task->cputime_at_exit = 0;
+	task->cputime_at_exit = task->own_work = 0;
 	return task;
 }
 

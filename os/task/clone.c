@@ -20,6 +20,7 @@
 #include "os/mm/own_memory.h"
 #include "os/mm/vma.h"
 #include "os/pin/pin.h"
+#include "os/session/own_faults.h"
 #include "os/session/pidns.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -225,12 +226,14 @@ void clone_child(struct thread *t)
 	signal_thread_begin(t, t->clone_flags & CLONE_CLEAR_SIGHAND);
 	thread_use_slot(t, t->cpu->slot);
 	pin_task_begins(t, t->pin.seed);
+	own_faults_task_begins(t);
 	session_task_begin(t->task);
 	event_task_moved(t->cpu->slot);
 	perf_forked(t, t->cpu->slot, t->task->generation);
 	perf_first_switch(t);
 	perf_call_made(t, t->nr);
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	own_faults_settle(t);
 	loop_run(t);
 }
 
@@ -262,6 +265,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 see
 	t->sigtime.cause = 0;
 	perf_fork_child(t);
 	thread_list_keep_only(t);
+	own_faults_task_begins(t);
 	session_task_begin(task);
 	event_task_moved(t->cpu->slot);
 	perf_forked(t, t->cpu->slot, task->generation);
@@ -271,6 +275,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 see
 	t->clone_flags = flags;
 	pin_task_begins(t, seed);
 	split_now(t);
+	own_faults_settle(t);
 }
 
 /* In the child of a fork, first of all: as long as the parent's bank is mapped here, nothing may be counted. */

@@ -20,6 +20,7 @@
 #include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/handover.h"
+#include "os/session/own_faults.h"
 #include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -265,14 +266,12 @@ static void copy_path(char *dst, const char *src)
 /* Hands the program over to a new image of the runtime. Only returns if the kernel refuses. */
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
-	struct task *task = t->task;
 	struct handover h = {
-		.slot = t->cpu->slot,
-		.fd = (u32)x->fd + 1, .nr = (u32)t->nr,
-		.config = the_process.config,
+		.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr, .config = the_process.config,
 	};
 	long ret;
 
+	own_faults_begin(t);
 	pin_hand_over(t, &h.config);
 	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
 		warm_save();
@@ -280,12 +279,13 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	group_quiesce(t);
 	signal_exec_state(t, &h);
 	handover_make(x->handover, &h, x->name);
-	session_exec_begin(task);
+	session_exec_begin(t->task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
-	session_exec_failed(task);
+	session_exec_failed(t->task);
 	signal_exec_failed(t);
 	group_resume(t);
+	own_faults_end(t);
 	return ret;
 }
 

@@ -39,6 +39,10 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
 	return test(cpu, arg);
 }
 
+void dbt_host_own_work(bool begins)
+{
+}
+
 long dbt_host_apart(long (*fn)(void *arg), void *arg)
 {
 	return fn(arg);

@@ -1,0 +1,86 @@
+/* The entry for where a thread is: found, or translated. */
+#include "dbt/breaks.h"
+#include "dbt/cache.h"
+#include "dbt/dbt.h"
+#include "dbt/flush.h"
+#include "dbt/ibl.h"
+#include "dbt/polls.h"
+#include "dbt/run.h"
+#include "dbt/translate.h"
+#include "rt/log.h"
+#include "rt/stats.h"
+#include "rt/sys.h"
+
+/* For one more fragment of the cpu's variant, which it returns. With dbt_lock, which it may release for a while. */
+static u32 make_room(struct cpu *cpu)
+{
+	u32 variant;
+
+	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	while (!cache_has_room() || (variant = cache_variant_get(cpu->variant)) == NO_VARIANT)
+		if (!flush_all()) {
+			cache_unlock();
+			sys0(__NR_sched_yield);
+			lock_acquire(&dbt_lock);
+		} else if (!cache_has_room()) {
+			log_printf(0, "no memory for the code cache");
+			cache_end();
+		}
+	__atomic_store_n(&cpu->epoch, cache.epoch, __ATOMIC_SEQ_CST);
+	return variant;
+}
+
+static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+{
+	u32 variant, entry, made = 0;
+	struct variant *v;
+
+	lock_acquire(&dbt_lock);
+	if (run_hold_cache(cpu))
+		exit = 0;
+again:
+	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
+	if (variant == NO_VARIANT) {
+		variant = make_room(cpu);
+		exit = 0;
+	}
+	v = &cache.variant[variant];
+	entry = cache_find(v, cpu->rip);
+	if (!entry)
+		entry = made = translate(variant, cpu->rip, exit, indirect, fault);
+	if (entry && unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
+		goto again;
+	if (entry && exit && !dbt_options.no_links) {
+		struct exit *x = &cache.exit[exit];
+
+		/* Only within the half in use, from code that is not dead. */
+		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
+		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
+			cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));
+			if (made && x->linked == made)
+				translate_shorten(exit);
+			stat_inc(links);
+		}
+	}
+	if (entry && indirect && !dbt_options.no_ibl && !((v->want & CPU_WANT_BREAK) && breaks_at(cpu->rip)))
+		ibl_install(v, entry);
+	cache_unlock();
+	return entry;
+}
+
+u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+{
+	u32 variant = cache_variant(cpu->variant), entry = 0;
+
+	if (variant != NO_VARIANT && !exit && !indirect) {
+		entry = ibl_find(&cache.variant[variant], cpu->rip);
+		if (!entry)
+			entry = cache_find(&cache.variant[variant], cpu->rip);
+	}
+	if (entry)
+		return entry;
+	dbt_host_own_work(true);
+	entry = find_or_make(cpu, exit, indirect, fault);
+	dbt_host_own_work(false);
+	return entry;
+}
