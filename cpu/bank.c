@@ -40,9 +40,9 @@ static void sum_blocks(const struct bank *bank, u64 *insns, u64 *branches)
 
 #pragma GCC unroll 8
 	for (u32 n = N; n-- > 0;) {
-		u64 b1 = load(&bank->blocks[1][n]), b2 = load(&bank->blocks[2][n]), b3 = load(&bank->blocks[3][n]);
+		u64 b1 = load(&bank->blocks[0][n]), b2 = load(&bank->blocks[1][n]), b3 = load(&bank->blocks[2][n]);
 
-		longer += load(&bank->blocks[0][n]) + b1 + b2 + b3;
+		longer += load(&bank->blocks[3][n]) + b1 + b2 + b3;
 		sum += longer;
 		one += b1;
 		two += b2;
@@ -52,6 +52,16 @@ static void sum_blocks(const struct bank *bank, u64 *insns, u64 *branches)
 	*branches = one + 2 * two + 3 * three;
 }
 _Static_assert(CPU_SPAN_BRANCHES == 3, "sum_blocks()");
+
+/* What is counted of the cell by its own words: all of it, but for what blocks[][] stand for. */
+static u64 own_words(const struct bank *bank, enum cell c)
+{
+	u64 count = load(&bank->cell[c]) - load(&bank->bias[c]);
+
+	for (u32 i = 0; c == CELL_CYCLES && i < CPU_TURNS; i++)
+		count += load(&bank->cycles[i]);
+	return count;
+}
 
 u64 cpu_read_cell(const struct bank *bank, enum cell c)
 {
@@ -63,7 +73,7 @@ u64 cpu_read_cell(const struct bank *bank, enum cell c)
 		if (seq & 1) {
 			count = load(&bank->frozen[c]);
 		} else {
-			count = load(&bank->cell[c]) - load(&bank->bias[c]);
+			count = own_words(bank, c);
 			if (c <= CELL_BRANCHES) {
 				sum_blocks(bank, &insns, &branches);
 				count += c == CELL_BRANCHES ? branches : insns;
@@ -113,6 +123,8 @@ void cpu_take_bank(struct cpu *cpu)
 	for (u32 n = 0; n < N; n++)
 		for (u32 row = 0; row < ROWS; row++)
 			store(&bank->blocks[row][n], 0);
+	for (u32 i = 0; i < CPU_TURNS; i++)
+		store(&bank->cycles[i], 0);
 	forget_limits(cpu);
 	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&bank->seq, (bank->seq | 1) + 1, __ATOMIC_RELEASE); /* B */
@@ -135,13 +147,13 @@ static u64 add_up(struct cpu *cpu, enum cell c)
 	if (!cpu->limits.summed)
 		sum_blocks(cpu_bank(cpu), &cpu->limits.sum[CELL_INSTRUCTIONS], &cpu->limits.sum[CELL_BRANCHES]);
 	cpu->limits.summed = 1;
-	return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c] + cpu->limits.sum[c];
+	return own_words(cpu_bank(cpu), c) + cpu->limits.sum[c];
 }
 
 u64 cpu_own_count(struct cpu *cpu, enum cell c)
 {
 	if (c > CELL_BRANCHES)
-		return cpu_bank(cpu)->cell[c] - cpu_bank(cpu)->bias[c];
+		return own_words(cpu_bank(cpu), c);
 	if (counts_down(cpu, c))
 		return cpu->limits.at[c] + (u64)cpu->limits.countdown[c];
 	return add_up(cpu, c);

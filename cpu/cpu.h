@@ -86,11 +86,15 @@ static inline u32 cpu_want_bit(enum cell c)
 
 /*
  * Instructions and branches are counted together, by one increment per span, which is some basic blocks that follow
- * one another: blocks[b][n - 1] is how many spans of n instructions and b branches were run, less what was taken back.
- * Their sum is weighted when it is read. So both counts cost no more than one, and successive spans mostly increment
- * different words. cell[CELL_INSTRUCTIONS] and cell[CELL_BRANCHES] hold corrections for spans that were left inside a
- * block, and single steps. Counts are read by cpu_read_cell().
+ * one another: blocks[b][n - 1] is how many spans of n instructions and b branches were run, less what was taken back;
+ * the last row is that of no branches, which are rare. Their sum is weighted when it is read. So both counts cost no
+ * more than one, and successive spans mostly increment different words. cell[CELL_INSTRUCTIONS] and cell[CELL_BRANCHES]
+ * hold corrections for spans that were left inside a block, and single steps. Counts are read by cpu_read_cell().
+ *
+ * An increment waits for the one before it of the same word, 4 to 7 cycles on processors that do not rename memory. So
+ * code that does not stop at limits adds to the words of cycles[] in turns; CELL_CYCLES is their sum and its cell.
  */
+#define CPU_TURNS 4
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
 #define CPU_CALLS 65536 /* entries of the call stack, likewise with 16 bits */
@@ -123,7 +127,8 @@ struct rseq_cs; /* linux/rseq.h */
  */
 struct bank {
 	u64 cell[CELL_NR]; /* with those that follow: the counter bank */
-	u64 blocks[CPU_SPAN_BRANCHES + 1][CPU_BLOCK_INSNS];
+	u64 cycles[CPU_TURNS];
+	u64 blocks[CPU_SPAN_BRANCHES + 1][CPU_BLOCK_INSNS]; /* row b - 1 of b branches, the last of none */
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
@@ -252,10 +257,16 @@ static inline struct bank *cpu_bank(const struct cpu *cpu)
 	return (struct bank *)(cpu + 1);
 }
 
+/* The row of blocks[][] for spans of so many branches. */
+static inline u32 cpu_row(u32 branches)
+{
+	return branches ? branches - 1 : CPU_SPAN_BRANCHES;
+}
+
 /* Where spans of n instructions and that many branches are counted, for code generation. */
 static inline s32 cpu_blocks_at(u32 branches, u32 n)
 {
-	return BANK_AT(blocks) + (s32)((branches * CPU_BLOCK_INSNS + n - 1) * 8);
+	return BANK_AT(blocks) + (s32)((cpu_row(branches) * CPU_BLOCK_INSNS + n - 1) * 8);
 }
 
 static inline u64 cpu_get_gpr(const struct cpu *cpu, unsigned reg)

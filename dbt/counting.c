@@ -6,7 +6,7 @@
 
 void counting_begin(struct counting *c, u32 want)
 {
-	*c = (struct counting){.want = want};
+	*c = (struct counting){.want = want, .times = 1};
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (want & cpu_want_bit(i))
 			c->cells |= 1u << i;
@@ -187,6 +187,15 @@ static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, st
 	return true;
 }
 
+s32 counting_cycles_at(u32 want)
+{
+	static u32 turn;
+
+	if ((want & CPU_WANT_ONE) || ((want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE)))
+		return cpu_cell_at(CELL_CYCLES);
+	return BANK_AT(cycles) + (s32)(8 * (turn++ % CPU_TURNS));
+}
+
 bool counting_next(const struct counting *c, struct increment *out)
 {
 	if (next_countdown(c, CELL_INSTRUCTIONS, CPU_WANT_COUNTDOWN, out) ||
@@ -200,11 +209,12 @@ bool counting_next(const struct counting *c, struct increment *out)
 		if (cell == CELL_INSTRUCTIONS && c->polls)
 			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
-		out->disp = cpu_cell_at(cell);
+		out->disp = cell == CELL_CYCLES ? counting_cycles_at(c->want) : cpu_cell_at(cell);
 		out->tested = cell > CELL_BRANCHES;
 		if ((bit & BLOCK_CELLS) && !(c->want & (CPU_WANT_ONE | CPU_WANT_ONE_WORD))) {
-			*out = (struct increment){.cells = BLOCK_CELLS, .n = 1};
-			out->disp = cpu_blocks_at((u32)c->total[CELL_BRANCHES], (u32)c->total[CELL_INSTRUCTIONS]);
+			*out = (struct increment){.cells = BLOCK_CELLS, .n = (s32)c->times};
+			out->disp = cpu_blocks_at((u32)c->total[CELL_BRANCHES] / c->times,
+						  (u32)c->total[CELL_INSTRUCTIONS] / c->times);
 		}
 		return true;
 	}
@@ -230,5 +240,11 @@ void counting_ahead(struct counting *c, u32 more)
 	check_slow(counting_can_be_ahead(c));
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_CYCLES; cell++)
 		c->total[cell] *= (s32)(more + 1);
+	c->times = more + 1;
+}
+
+void counting_was_ahead(struct counting *c, u32 more)
+{
+	counting_ahead(c, more);
 	c->flushed |= AHEAD_CELLS & c->cells;
 }

@@ -15,6 +15,7 @@ struct counting {
 	u32 want;  /* CPU_WANT_* */
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
+	u32 times; /* so many copies of the block are counted at once: total[] is of all of them */
 	bool polls; /* the increment of instructions is the poll's: counting_poll() */
 	s32 total[CELL_NR];
 	s32 passed[CELL_NR];
@@ -64,11 +65,15 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 }
 
 /*
- * The block follows itself in the same code, and all its copies are counted in front of the first one's end: whether
- * the variant can do that, and for the block at hand and `more` copies behind it that this was done.
+ * The block follows itself in the same code, and all its copies are counted in the first one: whether the variant can
+ * do that; the block at hand is the first one, and `more` copies are behind it; it is another one.
  */
 bool counting_can_be_ahead(const struct counting *c);
 void counting_ahead(struct counting *c, u32 more);
+void counting_was_ahead(struct counting *c, u32 more);
+
+/* Where code of these CPU_WANT_* adds to CELL_CYCLES: another of its words each time. With dbt_lock. */
+s32 counting_cycles_at(u32 want);
 
 /* What is not passed yet of the blocks that are counted at once. */
 static inline s32 counting_rest(const struct counting *c, enum cell cell)

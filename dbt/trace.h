@@ -140,8 +140,8 @@ void emit_poll(u64 pc, u32 units, bool flags_dead);
 /* Where the word is that polls look at. */
 s32 poll_word(void);
 
-/* Counts the loop at hand so many times. */
-void emit_ahead(s32 times, bool flags_dead);
+/* Takes back that many copies of the loop at hand. */
+void emit_copies_back(s32 times, bool flags_dead);
 
 /* Takes back what is left of the span at hand. */
 void emit_rest(bool flags_dead);

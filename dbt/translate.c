@@ -76,7 +76,9 @@ static u64 emit_copy(u32 more)
 		begin_span();
 	ahead = counting_can_be_ahead(&tr.count) ? more : 0;
 	if (tr.copied && counting_can_be_ahead(&tr.count))
-		counting_ahead(&tr.count, more);
+		counting_was_ahead(&tr.count, more);
+	else if (ahead)
+		counting_ahead(&tr.count, ahead);
 	if (tr.b.polls || (counting_any(&tr.count) && !tr.b.joins))
 		place = find_here(&safe);
 	if (tr.b.polls && place == tr.b.n) {
@@ -94,10 +96,6 @@ static u64 emit_copy(u32 more)
 			emit_counting(gi->pc, safe);
 		if (k == place && tr.b.polls)
 			emit_poll(gi->pc, units, safe);
-		if (k == place && ahead && !tr.copied) {
-			emit_ahead((s32)ahead, safe);
-			counting_ahead(&tr.count, ahead);
-		}
 		emit_watch(gi);
 		if (tr.b.guarded && !k)
 			rseq_cs_emit_guard(gi);

@@ -152,14 +152,14 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 	cold_end(hot);
 }
 
-void emit_ahead(s32 times, bool flags_dead)
+void emit_copies_back(s32 times, bool flags_dead)
 {
 	if (tr.want & CPU_WANT_ONE_WORD)
-		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), times * (s32)tr.b.n, flags_dead);
+		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), -times * (s32)tr.b.n, flags_dead);
 	else
-		emit_add(cpu_blocks_at(1, tr.b.n), times, flags_dead);
+		emit_add(cpu_blocks_at(1, tr.b.n), -times, flags_dead);
 	if (tr.want & CPU_WANT_CYCLES)
-		emit_add(cpu_cell_at(CELL_CYCLES), times * (s32)tr.b.cycles, flags_dead);
+		emit_add(counting_cycles_at(tr.want), -times * (s32)tr.b.cycles, flags_dead);
 }
 
 static void take_back(s32 insns, s32 branches, s32 cycles, bool flags_dead)
@@ -169,7 +169,7 @@ static void take_back(s32 insns, s32 branches, s32 cycles, bool flags_dead)
 	else
 		emit_add(cpu_blocks_at((u32)branches, (u32)insns), -1, flags_dead);
 	if (tr.want & CPU_WANT_CYCLES)
-		emit_add(cpu_cell_at(CELL_CYCLES), -cycles, flags_dead);
+		emit_add(counting_cycles_at(tr.want), -cycles, flags_dead);
 }
 
 void emit_rest(bool flags_dead)

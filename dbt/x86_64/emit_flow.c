@@ -104,7 +104,7 @@ static void exit_ahead(u64 target, u64 behind, u8 *patch, u32 copies)
 	hot = cold_begin(patch);
 	cache.exit[id].stub = (u32)host_here();
 	if (copies)
-		emit_ahead(-(s32)copies, dead);
+		emit_copies_back((s32)copies, dead);
 	else
 		emit_rest(dead);
 	patch = emit_jmp_unlinked();

@@ -76,7 +76,7 @@ static bool run_sparse(struct cpu *cpu, u32 row, u32 n)
 		add(&cpu_bank(cpu)->cell[CELL_INSTRUCTIONS], n);
 		add(&cpu_bank(cpu)->cell[CELL_BRANCHES], row);
 	} else {
-		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+		add(&cpu_bank(cpu)->blocks[cpu_row(row)][n - 1], 1);
 	}
 	distance += n;
 	if (!polls)
@@ -122,7 +122,7 @@ static bool run_block(struct cpu *cpu, u32 row, u32 n)
 			cpu->limits.countdown[CELL_BRANCHES] -= row;
 			return false;
 		}
-		add(&cpu_bank(cpu)->blocks[row][n - 1], 1);
+		add(&cpu_bank(cpu)->blocks[cpu_row(row)][n - 1], 1);
 		return true;
 	}
 }
@@ -292,20 +292,22 @@ static void change_limits(struct cpu *cpu)
 static void test_reading_meanwhile(void)
 {
 	pthread_t thread;
-	u64 insns = 0, branches = 0, loads = 0;
+	u64 insns = 0, branches = 0, loads = 0, cycles = 0;
 
 	cpu_clear_bank(&shared->cpu);
 	pthread_create(&thread, NULL, read_on, NULL);
 	for (u32 i = 0; i < 200000 || !__atomic_load_n(&reads, __ATOMIC_RELAXED); i++) {
 		u32 row = random_below(CPU_SPAN_BRANCHES + 1), n = 1 + random_below(CPU_BLOCK_INSNS);
 
-		add(&shared->bank.blocks[row][n - 1], 1);
+		add(&shared->bank.blocks[cpu_row(row)][n - 1], 1);
 		add(&shared->bank.cell[CELL_LOADS], 3);
+		add(&shared->bank.cycles[i % CPU_TURNS], 5);
 		shared->cpu.limits.summed = 0;
 		shared->cpu.limits.stale = 1;
 		insns += n;
 		branches += row;
 		loads += 3;
+		cycles += 5;
 		if (i % 4 == 0)
 			change_limits(&shared->cpu);
 	}
@@ -315,6 +317,7 @@ static void test_reading_meanwhile(void)
 	expect_long(cpu_read_cell(&shared->bank, CELL_INSTRUCTIONS), insns);
 	expect_long(cpu_read_cell(&shared->bank, CELL_BRANCHES), branches);
 	expect_long(cpu_read_cell(&shared->bank, CELL_LOADS), loads);
+	expect_long(cpu_read_cell(&shared->bank, CELL_CYCLES), cycles);
 }
 
 /* What was counted ahead is taken back where a loop is left, and corrected where the code is. */
@@ -322,13 +325,13 @@ static void test_shown(void)
 {
 	cpu_clear_bank(&own.cpu);
 	own.bank.inside = 1;
-	add(&own.bank.blocks[1][3], 16);
+	add(&own.bank.blocks[cpu_row(1)][3], 16);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
-	add(&own.bank.blocks[1][3], -10ul);
+	add(&own.bank.blocks[cpu_row(1)][3], -10ul);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 64);
-	add(&own.bank.blocks[1][3], 11);
+	add(&own.bank.blocks[cpu_row(1)][3], 11);
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 68);
-	add(&own.bank.blocks[1][3], -12ul);
+	add(&own.bank.blocks[cpu_row(1)][3], -12ul);
 	own.bank.inside = 0;
 	expect_long(cpu_show_cell(&own.bank, CELL_INSTRUCTIONS), 20);
 	own.bank.inside = 1;
@@ -348,6 +351,8 @@ static void test_death(void)
 		cpu_clear_bank(&shared->cpu);
 		for (u32 n = 0; n < CPU_BLOCK_INSNS; n++)
 			shared->bank.blocks[n % (CPU_SPAN_BRANCHES + 1)][n] = random_below(1000);
+		for (u32 i = 0; i < CPU_TURNS; i++)
+			shared->bank.cycles[i] = random_below(1000);
 		for (enum cell c = 0; c < CELL_NR; c++) {
 			shared->bank.cell[c] += random_below(1000);
 			count[c] = cpu_read_cell(&shared->bank, c);

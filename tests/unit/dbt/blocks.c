@@ -229,7 +229,7 @@ static void test_places(void)
 
 		cpu_clear_bank(cpu);
 		if (r->d_insns < 0)
-			cpu_bank(cpu)->blocks[0][ARRAY_SIZE(at) - 1] = 1;
+			cpu_bank(cpu)->blocks[cpu_row(0)][ARRAY_SIZE(at) - 1] = 1;
 		host_context(greg, f->host + r->host);
 		dbt_leave(cpu, greg);
 		for (insns = 0; at[insns] < (u64)r->guest; insns++)
