@@ -302,9 +302,15 @@ u64 cpu_approach_left(struct cpu *cpu)
 	return left_of(cpu, CELL_INSTRUCTIONS);
 }
 
+static void set_words(struct cpu *cpu, u64 units)
+{
+	for (u32 i = 0; i < CPU_TURNS; i++)
+		cpu->poll[i] = -(s64)(units / CPU_TURNS);
+}
+
 /*
- * Sets cpu->poll, and with one_word the cell of instructions likewise, if sparse code may run. `unseen` is what can be
- * executed without a poll knowing of it: the way to the next poll, the part of that poll's block in front of it, and
+ * Sets cpu->poll[], and with one_word the cell of instructions likewise, if sparse code may run. `unseen` is what can
+ * be executed without a poll knowing of it: the way to the next poll, the part of that poll's block in front of it, and
  * with blocks == 2 the rest of a block that the thread is in the middle of.
  */
 static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
@@ -314,8 +320,8 @@ static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
 
 	if (units <= MAX(near, unseen) || unlikely(cpu_never_sparse && cpu->limits.on))
 		return false;
-	units = stress(STRESS_POLL) ? 1 : units - unseen;
-	cpu->poll = -(s64)units;
+	units = stress(STRESS_POLL) ? CPU_TURNS : units - unseen;
+	set_words(cpu, units);
 	if (one_word)
 		set_cell(cpu, CELL_INSTRUCTIONS, units);
 	return true;
@@ -324,7 +330,7 @@ static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
 /* While the limit is approached no poll stops. */
 static void poll_never(struct cpu *cpu)
 {
-	cpu->poll = -(s64)UNLIMITED;
+	set_words(cpu, UNLIMITED * CPU_TURNS);
 	set_cell(cpu, CELL_INSTRUCTIONS, UNLIMITED);
 }
 
@@ -381,7 +387,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
 		near |= CPU_WANT_RARE;
 	/* Sparse code polls, other code counts down. Where neither is done, a limit would be passed unseen. */
-	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->poll < 0);
+	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->poll[0] <= 0);
 	check_slow(!(near & CPU_WANT_SPARSE) || !(near & CPU_WANT_NEAR));
 	cpu->limits.want = near;
 	cpu->limits.stale = cpu->limits.renew = 0;

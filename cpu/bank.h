@@ -2,11 +2,12 @@
  * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a
  * CPU_WANT_LIMITS variant stops.
  *
- * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to cpu->poll how many units (an
- * instruction, or two quarter cycles) there may have been since the last poll, its own block included, and stops if the
- * word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way the code goes.
- * The word begins with what is left of the nearest limit, less what can be executed between two polls: so no limit is
- * passed. Polls may add more than there was, so at a stop what is left is added up again.
+ * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to a word of cpu->poll[] how
+ * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own block included,
+ * and stops if the word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way
+ * the code goes. The words begin with what is left of the nearest limit, less what can be executed between two polls,
+ * in equal parts: so no limit is passed. Polls may add more than there was, and one word may be used up before the
+ * others are, so at a stop what is left is added up again.
  *
  * In CPU_WANT_ONE_WORD code that word is the cell of instructions, with a bias: each block adds to it, so a poll adds
  * nothing of its own and is exact.
@@ -87,10 +88,16 @@ void cpu_approach_give_up(struct cpu *cpu);
  */
 bool cpu_poll_on(struct cpu *cpu);
 
-/* The word that its polls look at is used up. */
+/* A word that its polls look at is used up. */
 static inline bool cpu_poll_stops(const struct cpu *cpu)
 {
-	return (cpu->limits.want & CPU_WANT_ONE_WORD ? (s64)cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] : cpu->poll) >= 0;
+	s64 all = -1;
+
+	if (cpu->limits.want & CPU_WANT_ONE_WORD)
+		return (s64)cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] >= 0;
+	for (u32 i = 0; i < CPU_TURNS; i++)
+		all &= cpu->poll[i];
+	return all >= 0;
 }
 
 /* Its code may count instructions, which have the only limit, and no branches. */
@@ -104,7 +111,8 @@ static inline bool cpu_may_have_one_word(const struct cpu *cpu)
 /* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
 static inline void cpu_poll_outside(struct cpu *cpu)
 {
-	cpu->poll += CPU_POLL_UNITS;
+	for (u32 i = 0; i < CPU_TURNS; i++)
+		cpu->poll[i] += CPU_POLL_UNITS / CPU_TURNS;
 	cpu->limits.stale |= cpu_poll_stops(cpu);
 	cpu->limits.stale |= cpu_may_have_one_word(cpu) != !!(cpu->limits.want & CPU_WANT_ONE_WORD);
 }
@@ -113,8 +121,8 @@ static inline void cpu_poll_outside(struct cpu *cpu)
 bool cpu_limit_is_next(const struct cpu *cpu);
 
 /*
- * By dbt/, outside translated code, when cpu->limits has `renew` or `stale` set: sets cpu->poll, countdown[] and `want`
- * for what is left.
+ * By dbt/, outside translated code, when cpu->limits has `renew` or `stale` set: sets cpu->poll[], countdown[] and
+ * `want` for what is left.
  */
 void cpu_renew_limits(struct cpu *cpu);
 

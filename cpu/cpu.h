@@ -93,6 +93,7 @@ static inline u32 cpu_want_bit(enum cell c)
  *
  * An increment waits for the one before it of the same word, 4 to 7 cycles on processors that do not rename memory. So
  * code that does not stop at limits adds to the words of cycles[] in turns; CELL_CYCLES is their sum and its cell.
+ * So do polls, to those of poll[].
  */
 #define CPU_TURNS 4
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
@@ -235,12 +236,12 @@ struct cpu {
 	 * The last 56 bytes, and the first 200 of the bank behind them, are reached by translated code with 8-bit
 	 * displacements.
 	 */
-	u64 not_used[2] __attribute__((aligned(64)));
-	/* each poll adds the units since the last one, and stops if it is not negative then; see cpu/bank.h */
-	s64 poll;
+	u64 not_used __attribute__((aligned(64)));
+	/* each poll adds the units since the last one to one, and stops if that is not negative then; see cpu/bank.h */
+	s64 poll[CPU_TURNS];
 	/* the guest's value of the stolen register, always */
 	u64 stolen;
-	u64 spill[4];			/* scratch of one translated instruction or of one indirect branch */
+	u64 spill[2];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
 #define CPU_BASE ((s32)sizeof(struct cpu) + 72)

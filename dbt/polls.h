@@ -3,7 +3,7 @@
  * way the code goes.
  *
  * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front
- * of its block and the block's own units to cpu->poll, or looks at the count (CPU_WANT_ONE_WORD), so behind the block
+ * of its block and the block's own units to cpu->poll[], or looks at the count (CPU_WANT_ONE_WORD), so behind the block
  * the distance is 0. Each entry has a distance:
  *
  *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of

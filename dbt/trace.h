@@ -57,6 +57,7 @@ struct trace {
 	bool copied;  /* it is a loop, and not the first copy */
 	bool dead_behind; /* no flags are live behind the loop */
 	u32 distance; /* CPU_WANT_SPARSE: from the last poll; see dbt/polls.h */
+	u32 turn; /* which of cpu->poll[] the block at hand adds to, in turns */
 
 	/* What it is made of: all of it is known before any code is emitted. */
 	struct block block[TRACE_BLOCKS_MAX];
@@ -137,7 +138,7 @@ void emit_counting(u64 pc, bool flags_dead);
 /* The block's poll, at pc, for so many units; with CPU_WANT_ONE_WORD it counts the block's instructions. */
 void emit_poll(u64 pc, u32 units, bool flags_dead);
 
-/* Where the word is that polls look at. */
+/* Where the word is that the poll of the block at hand looks at. */
 s32 poll_word(void);
 
 /* Takes back that many copies of the loop at hand. */

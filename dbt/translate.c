@@ -139,6 +139,7 @@ static u64 emit_block(void)
 	if (tr.checked)
 		emit_check();
 	tr.copied = false;
+	tr.turn += tr.b.polls;
 	left = copies();
 	tr.dead_behind = left > 1 && flags_dead_at(tr.b.insn[tr.b.n - 1].pc + tr.b.insn[tr.b.n - 1].in.len);
 	for (; left; left--) {
@@ -182,6 +183,7 @@ static void begin(u32 variant, u64 pc)
 	tr.spans = counts_by_span();
 	tr.insns = tr.nblock = 0;
 	tr.distance = 0;
+	tr.turn = cache.nfrag;
 	tr.checked = tr.first = tr.learned = false;
 	tr.base = pc;
 	tr.frag = cache.nfrag;

@@ -114,7 +114,9 @@ static u8 *emit_add_and_test(s32 disp, s32 n)
 
 s32 poll_word(void)
 {
-	return tr.want & CPU_WANT_ONE_WORD ? cpu_cell_at(CELL_INSTRUCTIONS) : CPU_AT(poll);
+	if (tr.want & CPU_WANT_ONE_WORD)
+		return cpu_cell_at(CELL_INSTRUCTIONS);
+	return CPU_AT(poll) + (s32)(8 * (tr.turn % CPU_TURNS));
 }
 
 void emit_poll(u64 pc, u32 units, bool flags_dead)
