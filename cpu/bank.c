@@ -1,5 +1,6 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
+#include "cpu/ends.h"
 #include "rt/log.h"
 #include "rt/stress.h"
 #include "rt/string.h"
@@ -60,7 +61,7 @@ static u64 own_words(const struct bank *bank, enum cell c)
 
 	for (u32 i = 0; c == CELL_CYCLES && i < CPU_TURNS; i++)
 		count += load(&bank->cycles[i]);
-	return count;
+	return count + cpu_sum_ends(bank, c);
 }
 
 u64 cpu_read_cell(const struct bank *bank, enum cell c)
@@ -125,6 +126,7 @@ void cpu_take_bank(struct cpu *cpu)
 			store(&bank->blocks[row][n], 0);
 	for (u32 i = 0; i < CPU_TURNS; i++)
 		store(&bank->cycles[i], 0);
+	cpu_clear_ends(bank);
 	forget_limits(cpu);
 	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&bank->seq, (bank->seq | 1) + 1, __ATOMIC_RELEASE); /* B */

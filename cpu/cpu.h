@@ -81,6 +81,18 @@ static inline u32 cpu_want_bit(enum cell c)
 	return c == CELL_INSTRUCTIONS ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
 }
 
+/* Code of these CPU_WANT_* stops in front of limits. */
+static inline bool cpu_stops_at_limits(u32 want)
+{
+	return (want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE);
+}
+
+/* It counts kinds by how blocks end. */
+static inline bool cpu_counts_by_ends(u32 want)
+{
+	return (want & CPU_WANT_KINDS) && !(want & CPU_WANT_ONE) && !cpu_stops_at_limits(want);
+}
+
 #define CPU_SPAN_BRANCHES 3 /* in a span (dbt/plan.c), of no more than CPU_BLOCK_INSNS instructions, at most */
 #define CPU_BLOCK_INSNS 32 /* instructions in a basic block, at most */
 
@@ -96,6 +108,25 @@ static inline u32 cpu_want_bit(enum cell c)
  * So do polls, to those of poll[].
  */
 #define CPU_TURNS 4
+/*
+ * Code that counts kinds (CPU_WANT_KINDS) and does not stop at limits counts a block by two increments, in the place of
+ * one for each cell: ends[e][n - 1] is how many blocks of n instructions ended so, accesses[l][s] how many had l loads
+ * and s stores. A conditional branch counts as taken there; where it is not, the code behind it adds to one of
+ * not_taken[] in turns. See cpu/ends.h.
+ */
+enum cpu_end {
+	CPU_END_OTHER, /* by no branch, nor system call */
+	CPU_END_SYSCALL,
+	CPU_END_COND,
+	CPU_END_JMP,
+	CPU_END_CALL,
+	CPU_END_CALL_IND,
+	CPU_END_JMP_IND,
+	CPU_END_RET,
+	CPU_ENDS
+};
+#define CPU_ACCESSES 8 /* blocks with more loads or stores are added to their cells */
+
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
 #define CPU_CALLS 65536 /* entries of the call stack, likewise with 16 bits */
@@ -133,6 +164,10 @@ struct bank {
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
+	u32 by_ends;	   /* what follows has been used */
+	u64 ends[CPU_ENDS][CPU_BLOCK_INSNS];
+	u64 accesses[CPU_ACCESSES][CPU_ACCESSES];
+	u64 not_taken[CPU_TURNS];
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */

@@ -10,8 +10,16 @@ void counting_begin(struct counting *c, u32 want)
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (want & cpu_want_bit(i))
 			c->cells |= 1u << i;
+	if (cpu_counts_by_ends(want)) /* whether they are wanted or not */
+		c->cells |= 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES;
 	if (want & CPU_WANT_ONE_WORD)
 		c->cells &= ~(1u << CELL_BRANCHES);
+}
+
+/* Conditional branches count as taken until they are not. */
+static bool expects_taken(u32 want)
+{
+	return (want & CPU_WANT_EXPECT_TAKEN) || cpu_counts_by_ends(want);
 }
 
 /*
@@ -29,7 +37,7 @@ static void earn(s32 *v, const struct insn *in, u32 want)
 	case ISA_LOOP:
 		v[CELL_BRANCHES]++;
 		v[CELL_COND]++;
-		v[CELL_TAKEN] += !!(want & CPU_WANT_EXPECT_TAKEN);
+		v[CELL_TAKEN] += expects_taken(want);
 		break;
 	case ISA_CALL_IND:
 		v[CELL_INDIRECT]++;
@@ -70,10 +78,23 @@ void dbt_count_emulated(struct cpu *cpu, const struct insn *in)
 			cpu_count_besides(cpu, c, v[c]);
 }
 
+static enum cpu_end end_of(u32 kind)
+{
+	static const u8 ends[] = {
+		[ISA_JCC] = CPU_END_COND, [ISA_LOOP] = CPU_END_COND, [ISA_JMP] = CPU_END_JMP,
+		[ISA_CALL] = CPU_END_CALL, [ISA_CALL_IND] = CPU_END_CALL_IND, [ISA_JMP_IND] = CPU_END_JMP_IND,
+		[ISA_RET] = CPU_END_RET, [ISA_SYSCALL] = CPU_END_SYSCALL,
+	};
+
+	return kind < ARRAY_SIZE(ends) ? ends[kind] : CPU_END_OTHER;
+}
+
 void counting_total(struct counting *c, const struct insn *in)
 {
-	if (c->cells)
-		earn(c->total, in, c->want);
+	if (!c->cells)
+		return;
+	earn(c->total, in, c->want);
+	c->end = end_of(in->kind);
 }
 
 void counting_passed(struct counting *c, const struct insn *in)
@@ -84,7 +105,7 @@ void counting_passed(struct counting *c, const struct insn *in)
 
 void counting_not_taken(struct counting *c)
 {
-	if (c->want & CPU_WANT_EXPECT_TAKEN)
+	if (expects_taken(c->want))
 		c->passed[CELL_TAKEN]--;
 }
 
@@ -191,15 +212,43 @@ s32 counting_cycles_at(u32 want)
 {
 	static u32 turn;
 
-	if ((want & CPU_WANT_ONE) || ((want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE)))
+	if ((want & CPU_WANT_ONE) || cpu_stops_at_limits(want))
 		return cpu_cell_at(CELL_CYCLES);
 	return BANK_AT(cycles) + (s32)(8 * (turn++ % CPU_TURNS));
+}
+
+#define ACCESS_CELLS (1u << CELL_LOADS | 1u << CELL_STORES)
+/* Those that ends[][] stand for. */
+#define END_CELLS (((1u << CELL_NR) - 1) & ~(ACCESS_CELLS | 1u << CELL_CYCLES))
+
+/* See cpu/ends.h. False: the next one is of a cell's own word. */
+static bool next_by_ends(const struct counting *c, struct increment *out)
+{
+	u32 loads = (u32)c->total[CELL_LOADS], stores = (u32)c->total[CELL_STORES];
+	u32 n = (u32)c->total[CELL_INSTRUCTIONS];
+
+	if (!cpu_counts_by_ends(c->want))
+		return false;
+	*out = (struct increment){.n = 1};
+	if (n && !(c->flushed & 1u << CELL_INSTRUCTIONS)) {
+		out->cells = END_CELLS;
+		out->disp = BANK_AT(ends) + (s32)((c->end * CPU_BLOCK_INSNS + n - 1) * 8);
+		return true;
+	}
+	if ((loads || stores) && loads < CPU_ACCESSES && stores < CPU_ACCESSES && !(c->flushed & ACCESS_CELLS)) {
+		out->cells = ACCESS_CELLS;
+		out->disp = BANK_AT(accesses) + (s32)((loads * CPU_ACCESSES + stores) * 8);
+		return true;
+	}
+	return false;
 }
 
 bool counting_next(const struct counting *c, struct increment *out)
 {
 	if (next_countdown(c, CELL_INSTRUCTIONS, CPU_WANT_COUNTDOWN, out) ||
 	    next_countdown(c, CELL_BRANCHES, CPU_WANT_COUNTDOWN_BRANCHES, out))
+		return true;
+	if (next_by_ends(c, out))
 		return true;
 	for (enum cell cell = 0; cell < CELL_NR; cell++) {
 		u32 bit = 1u << cell;

@@ -16,6 +16,7 @@ struct counting {
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
 	u32 times; /* so many copies of the block are counted at once: total[] is of all of them */
+	enum cpu_end end; /* how the block ends: cpu_counts_by_ends() */
 	bool polls; /* the increment of instructions is the poll's: counting_poll() */
 	s32 total[CELL_NR];
 	s32 passed[CELL_NR];

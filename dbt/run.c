@@ -184,6 +184,8 @@ void run_set_variant(struct cpu *cpu, u32 want)
 	stat_inc(variant_switches);
 	if (want & ~cpu->variant & CPU_WANT_LBR)
 		lbr_clear(cpu);
+	if (cpu_counts_by_ends(want))
+		__atomic_store_n(&cpu_bank(cpu)->by_ends, 1, __ATOMIC_RELAXED);
 	cpu->variant = want;
 	cpu->here.frag = 0; /* in another one's */
 }

@@ -91,7 +91,7 @@ static void fine_exit(u8 *patch, u64 pc, bool spilled)
 
 bool stops_at_limits(void)
 {
-	return (tr.want & CPU_WANT_LIMITS) && !(tr.want & CPU_WANT_SPARSE);
+	return cpu_stops_at_limits(tr.want);
 }
 
 static void emit_add(s32 disp, s32 n, bool flags_dead)
@@ -225,9 +225,16 @@ void emit_counting(u64 pc, bool flags_dead)
 
 void emit_not_taken(const struct guest_insn *gi)
 {
-	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) || (gi->in.kind != ISA_JCC && gi->in.kind != ISA_LOOP))
+	u64 next = gi->pc + gi->in.len;
+
+	if (gi->in.kind != ISA_JCC && gi->in.kind != ISA_LOOP)
+		return;
+	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) && !cpu_counts_by_ends(tr.want))
 		return;
 	counting_not_taken(&tr.count);
-	rec_add(gi->pc + gi->in.len);
-	emit_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), -1);
+	rec_add(next);
+	if (tr.want & CPU_WANT_EXPECT_TAKEN)
+		emit_add_keeping_flags(&tr.e, cpu_cell_at(CELL_TAKEN), -1);
+	else
+		emit_add(BANK_AT(not_taken) + (s32)(8 * (tr.turn++ % CPU_TURNS)), 1, flags_dead_at(next));
 }

@@ -40,7 +40,7 @@ static u8 *emit_jmp_unlinked(void)
  */
 static void conditional_exit(u64 from, u64 target, u8 *patch)
 {
-	bool counted = (tr.want & CPU_WANT_KINDS) && !(tr.want & CPU_WANT_EXPECT_TAKEN);
+	bool counted = (tr.want & CPU_WANT_KINDS) && !(tr.want & CPU_WANT_EXPECT_TAKEN) && !cpu_counts_by_ends(tr.want);
 	struct emit hot;
 	u8 *used_up = NULL;
 
