@@ -59,8 +59,9 @@ enum cell {
 #define CPU_WANT_LBR_IND_JMP 4096u
 #define CPU_WANT_LBR_IND_CALL 8192u
 #define CPU_WANT_LBR 0x3f00u
+#define CPU_WANT_TOUCH 0x4000u /* data accesses to pages that are not in cpu_touched() stop as for CPU_WANT_WATCH */
 /* All of these, which others may ask for. */
-#define CPU_WANT_BY_DRIVERS 0x3f7fu
+#define CPU_WANT_BY_DRIVERS 0x7f7fu
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
 #define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
 #define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
@@ -136,6 +137,17 @@ struct cpu_call {
 	u64 ret, sp; /* return address, and where it lies */
 	u64 to : 56; /* what was called */
 	u64 len : 8; /* of the call instruction in front of ret; 0: a signal */
+};
+
+/*
+ * For CPU_WANT_TOUCH: pages that the thread need not stop at, because no page fault is to be expected there. A page's
+ * place is its number modulo CPU_TOUCHED; what is there is its number without the lowest 3 bits, 0: none (nobody has
+ * memory that low). Those of the second table may be written to, too.
+ */
+#define CPU_TOUCHED 8192u /* a power of 2 */
+#define CPU_TOUCHED_TAG 3
+struct cpu_touched {
+	u32 tag[2][CPU_TOUCHED];
 };
 
 /*
@@ -265,6 +277,8 @@ struct cpu {
 	struct cpu_call *calls;
 	u16 calls_pos;			/* the innermost call's place */
 	u8 lbr_pos;			/* the next place in lbr_from and lbr_to to be written */
+	u8 touching;			/* cpu_touched() has been written to */
+	u64 touch_flags;		/* rax of a check with CPU_WANT_TOUCH, with the flags in it */
 	struct cpu_guard guard;
 
 	/*
@@ -282,6 +296,7 @@ struct cpu {
 #define CPU_BASE ((s32)sizeof(struct cpu) + 72)
 _Static_assert(offsetof(struct cpu, poll) >= CPU_BASE - 128, "an 8-bit displacement");
 _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
+_Static_assert(sizeof(struct bank) <= PAGE_SIZE, "one page");
 
 /* Where a field lies, from where the stolen register points to: for code generation. */
 #define CPU_AT(field) ((s32)offsetof(struct cpu, field) - CPU_BASE)
@@ -291,6 +306,17 @@ _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one
 static inline struct bank *cpu_bank(const struct cpu *cpu)
 {
 	return (struct bank *)(cpu + 1);
+}
+
+/* Private, on the pages behind the bank's; others of the process may remove entries. */
+static inline struct cpu_touched *cpu_touched(const struct cpu *cpu)
+{
+	return (struct cpu_touched *)((u64)cpu_bank(cpu) + PAGE_SIZE);
+}
+
+static inline s32 cpu_touched_at(bool write)
+{
+	return (s32)(sizeof(struct cpu) + PAGE_SIZE + write * sizeof(u32) * CPU_TOUCHED) - CPU_BASE;
 }
 
 /* The row of blocks[][] for spans of so many branches. */

@@ -26,7 +26,11 @@ enum dbt_stop {
 	DBT_LIMIT,     /* CPU_WANT_LIMITS: the instruction at cpu->rip reaches a limit, or may (not executed) */
 	DBT_BREAK,     /* CPU_WANT_BREAK: the instruction at cpu->rip has a breakpoint (not executed) */
 	DBT_RSEQ_CS,   /* the instruction at cpu->rip is in a critical section (not executed); see dbt_in_rseq_cs() */
-	DBT_WATCHED,   /* CPU_WANT_WATCH: the instruction at cpu->rip may access watched memory (not executed) */
+	/*
+	 * the instruction at cpu->rip may access (not executed) watched memory, with CPU_WANT_WATCH; pages that are not
+	 * in cpu_touched(), with CPU_WANT_TOUCH
+	 */
+	DBT_WATCHED,
 	/* CPU_WANT_LIMITS: a limit that is to be approached is near; or from dbt_approach(): not from here */
 	DBT_NEAR,
 	DBT_STEPPED,   /* dbt_step(): one instruction was executed and counted; dbt_approach(): at least one */

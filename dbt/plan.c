@@ -151,7 +151,9 @@ static bool is_copied(u64 next)
 /* A conditional branch's own not-taken side, a jump and a call may go on in the same trace. */
 static bool trace_goes_on(u64 next)
 {
-	u32 limit = dbt_options.no_traces || dbt_options.one_insn || tr.checked ? 1 : TRACE_BLOCKS;
+	/* The checks of CPU_WANT_TOUCH are long: a fragment with them is one block. */
+	bool alone = dbt_options.no_traces || dbt_options.one_insn || tr.checked || (tr.want & CPU_WANT_TOUCH);
+	u32 limit = alone ? 1 : TRACE_BLOCKS;
 	s64 distance = (s64)(next - tr.base);
 
 	if ((tr.want & CPU_WANT_ONE) || rseq_cs_at(next))

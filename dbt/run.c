@@ -384,7 +384,7 @@ static enum dbt_stop step(struct cpu *cpu, u32 want, struct dbt_fault *fault)
 	enum dbt_stop stop;
 
 	cpu->arrived = CPU_ARRIVED;
-	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
+	want = (want & ~(CPU_WANT_LIMITS | CPU_WANT_WATCH | CPU_WANT_TOUCH | CPU_WANT_BREAK)) | CPU_WANT_ONE;
 	for (;;) {
 		switch (rseq_cs_at(cpu->rip) ? rseq_cs_enter(cpu, want, fault) : enter(cpu, want, 0, false, fault)) {
 		case -1:

@@ -56,7 +56,7 @@ static u64 emit_break(void)
 static u32 copies(void)
 {
 	if (dbt_options.no_unroll || tr.checked || !is_loop() || stops_at_limits() ||
-	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE)))
+	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE | CPU_WANT_TOUCH)))
 		return 1;
 	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.b.units));
 }

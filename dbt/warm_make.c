@@ -10,7 +10,7 @@
 
 #define SLOTS_MIN 64u
 /* Code of these depends on more than on the guest's bytes. */
-#define WANT_OTHER (CPU_WANT_WATCH | CPU_WANT_BREAK | CPU_WANT_ONE | CPU_WANT_RSEQ_CS)
+#define WANT_OTHER (CPU_WANT_WATCH | CPU_WANT_TOUCH | CPU_WANT_BREAK | CPU_WANT_ONE | CPU_WANT_RSEQ_CS)
 
 static struct code_page *pages; /* as the image is to have them */
 

@@ -6,6 +6,7 @@
 #include "os/session/scratch.h"
 #include "perf/breakpoints.h"
 #include "perf/perf.h"
+#include "perf/rounds.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
 #include "perf/uprobes.h"
@@ -263,7 +264,7 @@ static u64 next_hit(const struct breakpoint_step *s, const struct breakpoint *b,
 static void hit_data(struct thread *t, const struct breakpoint_step *s, const struct snapshot_regs *after)
 {
 	const struct breakpoints *list = t->breakpoints;
-	u64 done = breakpoints_rounds(s, after), at = 0, next;
+	u64 done = rounds_done(s->access, &s->before, after), at = 0, next;
 	struct snapshot_regs regs;
 
 	for (; at < done; at++) {

@@ -43,8 +43,6 @@ static inline void breakpoints_end(struct thread *t, const struct breakpoint_ste
 		breakpoints_end_slowly(t, s, stop);
 }
 
-/* How many rounds of the instruction were done, by its registers; 1 of one that has no rounds, 0: it was not done. */
-u64 breakpoints_rounds(const struct breakpoint_step *s, const struct snapshot_regs *after);
 /* The registers after the i-th of `done` rounds. */
 void breakpoints_regs_between(const struct breakpoint_step *s, const struct snapshot_regs *after, u64 i, u64 done,
 			      struct snapshot_regs *out);

@@ -18,6 +18,7 @@
  *   perf/snapshot.c         what a sample shows of the guest; perf/x86_64/callchain.c, perf/cgroup.c
  *   perf/timer.c            limits of clocks
  *   perf/breakpoints.c      breakpoints and watched data
+ *   perf/faults.c           page faults, perf/touched.c: the pages of an access
  *   perf/uprobe*.c          probes at places of files, see perf/uprobes.h
  *   perf/tracepoints.c      tracepoints at system calls
  *   perf/tracepoints_task.c tracepoints of what happens to tasks
@@ -225,12 +226,15 @@ void perf_load_breakpoints(struct thread *t);
 bool perf_must_step(const struct thread *t);
 
 /*
- * Before the thread runs code that keeps the exact call stack: the memory for it. Without memory there are no such
- * stacks.
+ * Before the thread runs code that keeps the exact call stack, or looks at touched pages: the memory for it. Without
+ * memory there are no such stacks.
  */
 void perf_prepare_slowly(struct thread *t);
+void perf_touching(struct thread *t);
 static inline void perf_prepare(struct thread *t, u32 want)
 {
+	if (unlikely((want & CPU_WANT_TOUCH) && !t->cpu->touching))
+		perf_touching(t);
 	if (unlikely((want & CPU_WANT_CALLS) && !t->cpu->calls))
 		perf_prepare_slowly(t);
 }
@@ -269,6 +273,18 @@ static inline void perf_poll_sources(struct thread *t, bool kernel)
 }
 
 /* ---- memory ---- */
+
+/*
+ * Pages of [start, end) may have gone, or fault when they are written to next: what threads know of them is forgotten
+ * (perf/faults.h). vma_lock() may be held.
+ */
+extern u32 perf_pages_watched; /* by any thread of this process */
+void perf_pages_changed_slowly(gva start, gva end);
+static inline void perf_pages_changed(gva start, gva end)
+{
+	if (unlikely(__atomic_load_n(&perf_pages_watched, __ATOMIC_RELAXED)))
+		perf_pages_changed_slowly(start, end);
+}
 
 /* The same address: there may be probes of its file. uprobes_wanted: of any. */
 extern u32 uprobes_wanted;

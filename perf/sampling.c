@@ -8,6 +8,7 @@
 #include "os/sig/signal.h"
 #include "os/sig/sigtime.h"
 #include "perf/breakpoints.h"
+#include "perf/faults.h"
 #include "perf/perf.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
@@ -85,13 +86,19 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 {
 	struct breakpoint_step watched;
 	struct snapshot_regs before;
+	struct fault_step faults;
 	enum dbt_stop stop;
 
 	*sampled = false;
 	if (!breakpoints_begin(t, &watched))
 		return DBT_STEPPED;
+	if (!faults_begin(t, &faults)) {
+		breakpoints_end(t, &watched, DBT_INTERRUPT);
+		return DBT_STEPPED;
+	}
 	perf_regs(t->cpu, &before);
 	stop = dbt_step(t->cpu, fault);
+	faults_end(t, &faults);
 	breakpoints_end(t, &watched, stop);
 	*sampled = cpu_limit_reached(t->cpu);
 	if (*sampled)

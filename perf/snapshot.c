@@ -6,6 +6,7 @@
 #include "os/session/scratch.h"
 #include "perf/callchain.h"
 #include "perf/cgroup.h"
+#include "perf/faults.h"
 #include "perf/perf.h"
 #include "perf/snapshot.h"
 
@@ -73,6 +74,8 @@ void perf_free_buffers(struct thread *t)
 	if (t->sampler)
 		scratch_free(t->sampler, sizeof(*t->sampler));
 	t->sampler = NULL;
+	if (t->cpu)
+		faults_forget(t->cpu);
 	facts_end(&t->facts);
 }
 

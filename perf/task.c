@@ -1,5 +1,6 @@
 /* A task's beginning and end, of all of perf/. See perf.h. */
 #include "perf/breakpoints.h"
+#include "perf/faults.h"
 #include "perf/mmap.h"
 #include "perf/perf.h"
 #include "perf/timer.h"
@@ -15,12 +16,14 @@ void perf_after_fork(void)
 {
 	uprobe_returns_after_fork();
 	uprobes_after_fork();
+	perf_pages_changed(0, ~0ul);
 }
 
 void perf_fork_child(struct thread *t)
 {
 	timer_after_fork(t);
 	breakpoints_forked(t);
+	faults_forget(t->cpu);
 	uprobes_forked(t);
 	perf_mmap_after_fork();
 }

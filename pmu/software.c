@@ -41,6 +41,29 @@ static bool counts_nothing(const struct perf_attr *attr)
 	       (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES && attr->exclude_kernel);
 }
 
+/*
+ * A sample of a page fault is taken when it happens (CPU_WANT_TOUCH). Without those of the kernel, they are all that
+ * counts; else there are others that are only found later.
+ */
+static void sample_faults(const struct perf_attr *attr, struct event_source *out)
+{
+	event_space->faults = 1;
+	if (!attr->sample_period || attr->exclude_user)
+		return;
+	out->sampling_units |= CPU_WANT_TOUCH;
+	if (!attr->exclude_kernel)
+		return;
+	out->units = CPU_WANT_TOUCH;
+	out->source |= SW_SEEN;
+	out->hits = 1;
+	out->polled = 0;
+}
+
+static bool is_of_faults(u32 source)
+{
+	return source == SW_FAULTS || source == SW_FAULTS_MIN || source == SW_FAULTS_MAJ;
+}
+
 static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	const struct pmu_event *row = pmu_event_find(PERF_TYPE_SOFTWARE, attr->config);
@@ -58,8 +81,8 @@ static int sw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->polled = !out->clock && out->source != SW_NEVER;
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
-	if (out->source == SW_FAULTS || out->source == SW_FAULTS_MIN || out->source == SW_FAULTS_MAJ)
-		event_space->faults = 1;
+	if (is_of_faults(out->source))
+		sample_faults(attr, out);
 	return source_by_mode(attr, &out->source);
 }
 

@@ -17,6 +17,9 @@ int guest_write(gva dst, const void *src, size_t n);
  */
 int guest_exchange(gva dst, u64 old, u64 now) __attribute__((visibility("hidden")));
 
+/* Reads the byte there, or writes it as it is, in one atomic access. */
+int guest_touch(gva at, bool write) __attribute__((visibility("hidden")));
+
 /* Copies a string of at most size - 1 bytes and terminates it. Returns its length, -14, or -36 (ENAMETOOLONG). */
 long guest_read_str(char *dst, gva src, size_t size);
 

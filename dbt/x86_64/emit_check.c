@@ -1,6 +1,7 @@
-/* What comes in front of checked code and of watched accesses: see dbt/trace.h. */
+/* What comes in front of checked code and of data accesses: see dbt/trace.h. */
 #include "dbt/trace.h"
 #include "dbt/x86_64/emit.h"
+#include "dbt/x86_64/touch.h"
 #include "dbt/x86_64/watch.h"
 #include "rt/log.h"
 
@@ -61,15 +62,12 @@ void emit_check(void)
 	emit_load_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 }
 
-void emit_watch(const struct guest_insn *gi)
+static void emit_watched(const struct guest_insn *gi)
 {
 	struct watch_check c;
 	struct emit hot;
-	u32 rec;
+	u32 rec = cache.nrec;
 
-	if (!(tr.want & CPU_WANT_WATCH) || !watch_wanted(&gi->in))
-		return;
-	rec = cache.nrec;
 	rec_add(gi->pc)->spills = RAX | RCX << 4;
 	c = watch_emit(&tr.e, &gi->in, gi->pc);
 	check(c.n && c.n <= ARRAY_SIZE(c.patch));
@@ -81,4 +79,31 @@ void emit_watch(const struct guest_insn *gi)
 		emit_stop(EXIT_WATCHED, gi->pc, rec);
 		cold_end(hot);
 	}
+}
+
+static void emit_touched(const struct guest_insn *gi)
+{
+	struct touch_check c;
+	struct emit hot;
+	u32 rec = cache.nrec;
+
+	rec_add(gi->pc)->spills = RAX | RCX << 4;
+	c = touch_emit(&tr.e, &gi->in, gi->pc);
+	check(c.n && c.n <= ARRAY_SIZE(c.patch));
+	hot = cold_begin(c.patch[0]);
+	for (u32 i = 1; i < c.n; i++)
+		emit_patch(c.patch[i], tr.e.p);
+	touch_emit_undo(&tr.e, &c);
+	emit_stop(EXIT_WATCHED, gi->pc, rec);
+	cold_end(hot);
+}
+
+void emit_watch(const struct guest_insn *gi)
+{
+	if (!(tr.want & (CPU_WANT_WATCH | CPU_WANT_TOUCH)) || !data_address_wanted(&gi->in))
+		return;
+	if (tr.want & CPU_WANT_WATCH)
+		emit_watched(gi);
+	if (tr.want & CPU_WANT_TOUCH)
+		emit_touched(gi);
 }

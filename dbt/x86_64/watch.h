@@ -8,8 +8,7 @@
 #ifndef DBT_X86_64_WATCH_H
 #define DBT_X86_64_WATCH_H
 
-#include "dbt/emit.h"
-#include "isa/insn.h"
+#include "dbt/x86_64/data_address.h"
 
 /* Where a check leads to the stop: displacements to be patched. */
 struct watch_check {
@@ -17,8 +16,6 @@ struct watch_check {
 	u32 n;
 	bool flags_saved; /* there; false: the stop is certain */
 };
-
-bool watch_wanted(const struct insn *in);
 
 /*
  * Emits the check. Spills rax and rcx to cpu->spill[0] and [1] and takes them back. The flags are always kept: the

@@ -325,8 +325,11 @@ long sys_madvise(struct thread *t, const u64 *a)
 
 	if (ret)
 		return ret;
-	if (end < start || !advice_changes_contents((int)a[2]))
-		return syscall_pass(t, a);
+	if (end < start || !advice_changes_contents((int)a[2])) {
+		ret = syscall_pass(t, a);
+		perf_pages_changed(start, end);
+		return ret;
+	}
 	vma_lock();
 	had_code = vma_exec_locked(start, end);
 	forbidden = pcl_memory_locked(start, end);
@@ -334,6 +337,7 @@ long sys_madvise(struct thread *t, const u64 *a)
 	if (forbidden)
 		return refuse(ENOMEM, "madvise of pcl's own memory");
 	ret = syscall_pass(t, a);
+	perf_pages_changed(start, end);
 	if (had_code) {
 		dbt_invalidate(start, end);
 		vma_lock();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include "os/mm/vma_chunks.h"
 #include "os/session/clock.h"
+#include "perf/perf.h"
 #include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/string.h"
@@ -388,6 +389,7 @@ void vma_insert_locked(const struct vma *vma)
 	insert_entry(vma_above(vma->start), vma);
 	merge(vma->start, vma->end);
 	write_end();
+	perf_pages_changed(vma->start, vma->end);
 }
 
 void vma_remove_locked(gva start, gva end)
@@ -397,6 +399,7 @@ void vma_remove_locked(gva start, gva end)
 	write_begin();
 	cut_out(start, end);
 	write_end();
+	perf_pages_changed(start, end);
 	/* What has become free may be larger than the hint says, up to the next mapping. */
 	after = vma_next_locked(end - 1);
 	vma_map.hint.end = MAX(vma_map.hint.end, MIN(vma_map.top, after ? after->start : vma_map.top));
@@ -412,6 +415,7 @@ void vma_protect_locked(gva start, gva end, u32 prot)
 			vma_entry_at(p)->prot = prot;
 	merge(start, end);
 	write_end();
+	perf_pages_changed(start, end);
 }
 
 void vma_seal_locked(gva start, gva end)

@@ -67,7 +67,7 @@ static struct thread *new_area(struct process *p)
 	area = LAYOUT_THREADS + p->areas++ * THREAD_AREA;
 	lock_release(&p->threads_lock);
 	if (area + THREAD_AREA > PAGES_START || !map_at(area + THREAD_RT_STACK, THREAD_RT_TOP - THREAD_RT_STACK) ||
-	    !map_at(area + THREAD_ALT_STACK, THREAD_BANK - THREAD_ALT_STACK))
+	    !map_at(area + THREAD_ALT_STACK, THREAD_END - THREAD_ALT_STACK))
 		return NULL;
 	return (struct thread *)(area + THREAD_STRUCT);
 }

@@ -3,7 +3,7 @@
  * THREAD_AREA.
  *
  *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct
- *          cpu][bank]
+ *          cpu][bank][touched pages]
  *
  * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
  * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
@@ -34,6 +34,7 @@
 #define THREAD_STRUCT 0x3f000ul
 /* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
 #define THREAD_BANK 0x43000ul
+#define THREAD_END (THREAD_BANK + PAGE_SIZE + sizeof(struct cpu_touched))
 
 struct sighand; /* os/sig/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/session/process.h: what threads with the same memory share */
@@ -183,6 +184,7 @@ struct thread {
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 	struct pin_thread pin; /* see os/pin/pin.h */
+	u64 faults_seen;      /* page faults at the last one that perf/faults.c has told */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
 

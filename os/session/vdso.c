@@ -156,7 +156,7 @@ enum vdso_served vdso_serve(struct thread *t)
 	if (likely(offset != ENTRY_AT(i)) || !clock_vdso_is_at(base) || !at[i])
 		return VDSO_NOT;
 	/* Of one that the guest has moved the runtime can execute nothing. */
-	if (base != the_process.vdso || (cpu->variant & CPU_WANT_WATCH) ||
+	if (base != the_process.vdso || (cpu->variant & (CPU_WANT_WATCH | CPU_WANT_TOUCH)) ||
 	    !call(cpu, (vdso_function *)(base + at[i]), i)) {
 		cpu->rip = base + at[i];
 		return VDSO_GOES_ON;

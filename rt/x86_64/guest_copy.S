@@ -1,8 +1,9 @@
-/* See rt/guest.h: copies that may fault, and a compare-and-exchange. */
+/* See rt/guest.h: copies that may fault, a compare-and-exchange, and an access without effect. */
 	.section .text.guest_copy, "ax", @progbits
 	.p2align 5
 	.globl guest_copy, guest_copy_begin, guest_copy_end, guest_copy_fault, guest_exchange
-	.hidden guest_copy, guest_copy_begin, guest_copy_end, guest_copy_fault, guest_exchange
+	.globl guest_touch
+	.hidden guest_copy, guest_copy_begin, guest_copy_end, guest_copy_fault, guest_exchange, guest_touch
 	.type guest_copy, @function
 guest_copy:
 guest_copy_begin:
@@ -42,6 +43,14 @@ guest_exchange:
 	cmpxchgq %rdx, (%rdi)
 	movl $0, %eax
 	setne %al
+	ret
+guest_touch:
+	xorl %eax, %eax
+	testb %sil, %sil
+	jnz 1f
+	movb (%rdi), %cl
+	ret
+1:	lock orb $0, (%rdi)
 	ret
 guest_copy_end:
 guest_copy_fault:

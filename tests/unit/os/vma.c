@@ -10,6 +10,16 @@
 #define FIRST  0x700000000000ul
 #define ROUNDS 20000
 
+/* What threads know of pages is forgotten where they change. */
+u32 perf_pages_watched = 1;
+static gva told_start, told_end;
+
+void perf_pages_changed_slowly(gva start, gva end)
+{
+	told_start = start;
+	told_end = end;
+}
+
 struct page {
 	bool mapped;
 	u32 prot, flags, kind;
@@ -133,6 +143,7 @@ static void change(unsigned from, unsigned to)
 			if (model[i].kind != VMA_HOST)
 				model[i].prot = model[i].mapped ? v.prot : 0;
 	}
+	expect(told_start == v.start && told_end == v.end);
 }
 
 static void test_random(void)
