@@ -58,8 +58,6 @@ static const struct {
 	{"iTLB-", NO_TLB},
 	{"stalled-cycles-", "pcl's cycles come from a model without stalls"},
 	{"idle-cycles-", "pcl's cycles come from a model without stalls"},
-	{"bus-cycles", "pcl has no bus"},
-	{"ref-cycles", "pcl's cycles come from a model that has no other clock; task-clock is time"},
 	{"cgroup-switches", "pcl cannot see the switches of a CPU"},
 	{"bpf-output", "pcl has no BPF"},
 	{"duration_time", "the elapsed time is always shown"},

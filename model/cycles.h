@@ -8,5 +8,6 @@
 #define MODEL_CYCLES_H
 
 #define MODEL_CYCLE_SHIFT 2 /* weights and CELL_CYCLES are in quarter cycles */
+#define MODEL_BUS_SHIFT (MODEL_CYCLE_SHIFT + 5) /* 32 cycles are one of the bus: as 3.2 GHz and 100 MHz */
 
 #endif

@@ -7,6 +7,9 @@
 
 enum pmu_class { EXACT, MODELLED, MEASURED };
 
+/* What the hardware PMU counts besides the cells: CELL_CYCLES, in cycles of the bus. */
+enum { HW_BUS_CYCLES = CELL_NR + 1 };
+
 /*
  * Sources of the software PMU. Those of page faults that are seen one by one (perf/faults.h) are for event_trace(),
  * where no tracepoint and no probe has their numbers.

@@ -33,6 +33,7 @@ static int refuse_cache(u64 config)
 	return refuse(ENOENT, "there is no cache model");
 }
 
+/* The cell, or HW_BUS_CYCLES. */
 static int find_cell(const struct perf_attr *attr, u32 *cell)
 {
 	const struct pmu_event *row;
@@ -100,6 +101,11 @@ static u32 sampling_units(const struct perf_attr *attr)
 	return units;
 }
 
+static u8 shift_of(u32 cell)
+{
+	return cell == HW_BUS_CYCLES ? MODEL_BUS_SHIFT : cell == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
+}
+
 static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	u32 cell;
@@ -123,11 +129,13 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
 	if (out->per_cpu)
 		return 0;
+	out->shift = shift_of(cell);
+	if (cell == HW_BUS_CYCLES)
+		cell = CELL_CYCLES;
 	check(cell < CELL_NR);
 	out->source = cell;
 	out->rdpmc = 1 + cell;
 	out->units = cpu_want_bit((enum cell)cell);
-	out->shift = cell == CELL_CYCLES ? MODEL_CYCLE_SHIFT : 0;
 	out->sampling_units = sampling_units(attr);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #define WHY_TLBS       " needs the model of TLBs"
 #define WHY_PREDICTION " needs the model of branch prediction"
 #define WHY_PIPELINE   " needs a model of micro-operations and of the pipeline"
-#define WHY_CLOCK      " needs a rate of reference cycles, which the model of cycles does not have"
+#define WHY_CLOCK      " needs a model of what stops the clock"
 #define WHY_COUNTER    " is not counted: translated code has no counter of this"
 #define WHY_KERNEL     " counts entries to the kernel, which pcl does not see all"
 

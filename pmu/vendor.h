@@ -37,7 +37,7 @@ struct vendor_event {
 	u16 event, umask;
 	const char *name, *why; /* why it is refused; NULL: it is counted, */
 	enum pmu_class class;
-	enum cell cell;
+	u32 cell; /* enum cell, or HW_BUS_CYCLES */
 	const char *differs; /* from the vendor's definition; "": in nothing */
 };
 
@@ -50,8 +50,10 @@ bool vendor_is_intel(u32 processor);
 /* A row's config, as the vendor's `format` has it. */
 u64 vendor_config(const struct vendor_event *e);
 
-/* The cell that a raw config counts on a processor. 0, or -ENOENT, with the reason. A processor that there is not is
- * PROCESSOR_NONE. */
+/*
+ * The cell (or HW_BUS_CYCLES) that a raw config counts on a processor. 0, or -ENOENT, with the reason. A processor that
+ * there is not is PROCESSOR_NONE.
+ */
 int vendor_find(u32 processor, u64 config, u32 *cell);
 
 /* The processor's number for a cell that the kernel's driver for it has a name for (instructions, branches, cycles). 0:

@@ -41,7 +41,10 @@ static void test_numbers(void)
 		{PROCESSOR_SKYLAKE, 0x20c4, CELL_TAKEN},   {PROCESSOR_SKYLAKE, 0x81d0, CELL_LOADS},
 		{PROCESSOR_ICELAKE, 0x82d0, CELL_STORES},  {PROCESSOR_SANDYBRIDGE, 0x81d0, -ENOENT},
 		{PROCESSOR_ATOM, 0x7ec4, CELL_COND},	   {PROCESSOR_ATOM, 0x82d0, -ENOENT},
-		{PROCESSOR_INTEL, 0x76, -ENOENT},	   {PROCESSOR_INTEL, 0x1000000c0, -ENOENT},
+		{PROCESSOR_INTEL, 0x300, CELL_CYCLES},
+		{PROCESSOR_INTEL, 0x13c, HW_BUS_CYCLES},   {PROCESSOR_ZEN4, 0x100000120, CELL_CYCLES},
+		{PROCESSOR_ZEN4, 0x100000020, -ENOENT},	   {PROCESSOR_INTEL, 0x76, -ENOENT},
+		{PROCESSOR_INTEL, 0x1000000c0, -ENOENT},
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(known); i++)
@@ -75,8 +78,8 @@ static void test_reasons(void)
 	expect_str(reason(PROCESSOR_ZEN3, 0x729),
 		   "the processor's ls_dispatch needs a model of micro-operations and of the pipeline");
 	expect_str(reason(PROCESSOR_SKYLAKE, 0x412e), "the processor's longest_lat_cache needs the model of caches");
-	expect_str(reason(PROCESSOR_SKYLAKE, 0x300), "the processor's cpu_clk_unhalted.ref_tsc needs a rate of "
-						     "reference cycles, which the model of cycles does not have");
+	expect_str(reason(PROCESSOR_SKYLAKE, 0x23c),
+		   "the processor's cpu_clk_unhalted (of one kind) needs a model of what stops the clock");
 	expect_str(reason(PROCESSOR_ZEN5, 0xfd),
 		   "neither in pcl's table of this processor's events nor one of pcl's own: see pcl list");
 	expect_str(reason(PROCESSOR_NONE, 0xc2), "not a raw event of pcl's cpu PMU: see pcl list");
@@ -105,7 +108,7 @@ static void test_tables(void)
 		const struct vendor_event *a = &vendor_events[i];
 
 		expect(a->processors && !(a->processors >> PROCESSOR_NR) && !(a->processors & 1u << PROCESSOR_NONE));
-		expect(a->why ? a->cell == CELL_NR : a->umask < 256 && a->cell < CELL_NR);
+		expect(a->why ? a->cell == CELL_NR : a->umask < 256 && (a->cell < CELL_NR || a->cell == HW_BUS_CYCLES));
 		expect(a->event < (a->processors & INTELS ? 0x100 : 0x1000));
 		for (u32 j = 0; j < i; j++) {
 			const struct vendor_event *b = &vendor_events[j];
