@@ -31,6 +31,8 @@
 bool tracefs_has(const char *path);
 
 enum pmu_node tracefs_find(const char *path);
+/* Of a path that is not there: why not, if it is a file of a tracepoint that Linux has; else NULL. */
+const char *tracefs_missing(const char *path);
 /* The same of what is always there. */
 bool tracefs_is_fixed(const char *path);
 /* The permission bits of a file. */

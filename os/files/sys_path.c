@@ -55,11 +55,19 @@ find(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long 
 	return unlikely(*ret == -ENOTDIR) && lookup_below(t, dirfd, path, v);
 }
 
+/* Who looks for a tracepoint is told why it is not there. */
+static long open_absent(const struct vfile *v)
+{
+	const char *why = tracefs_missing(v->path);
+
+	return why ? refuse(ENOENT, why) : -ENOENT;
+}
+
 static long open_virtual(struct thread *t, const struct vfile *v, u64 flags, u64 mode)
 {
 	switch (v->kind) {
 	case VFILE_ABSENT:
-		return -ENOENT;
+		return open_absent(v);
 	case VFILE_EXE:
 		if ((flags & O_NOFOLLOW) && !(flags & O_PATH))
 			return -ELOOP;

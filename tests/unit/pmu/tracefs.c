@@ -32,6 +32,10 @@ static void test_paths(void)
 		expect_str(text_of(nothing[i]), "(nothing)");
 	}
 	expect(tracefs_has("/sys/kernel/tracing/trace"));
+	expect_str(tracefs_missing("/sys/kernel/debug/tracing/events/signal/signal_generate/id"),
+		   "signal:signal_generate happens inside the kernel, where pcl does not see it");
+	expect(!tracefs_missing("/sys/kernel/tracing/events/signal/signal_generated/id"));
+	expect(!tracefs_missing("/sys/kernel/events/signal/signal_generate/id"));
 	expect(tracefs_has("/sys/kernel/debug/tracing"));
 	expect(!tracefs_has("/sys/kernel/tracingx"));
 	expect(!tracefs_has("/sys/kernel/debug"));
