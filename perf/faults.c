@@ -99,28 +99,16 @@ void faults_forget(struct cpu *cpu)
 /* ---- faults ---- */
 
 /* So many, and which kind the last was; the count goes on. */
-static u64 happened(struct thread *t, struct fault_step *s, u32 *kind)
+static u64 happened(const struct thread *t, u64 *count, enum pmu_sw_source *kind)
 {
 	u64 now[2], n;
 
 	if (!own_faults_of_guest(t, now))
 		return 0;
-	n = now[0] + now[1] - s->count[0] - s->count[1];
-	*kind = now[1] != s->count[1] ? SW_FAULTS_MAJ_SEEN : SW_FAULTS_MIN_SEEN;
-	memcpy(s->count, now, sizeof(now));
-	t->faults_seen = now[0] + now[1];
+	n = now[0] + now[1] - count[0] - count[1];
+	*kind = now[1] != count[1] ? SW_FAULTS_MAJ : SW_FAULTS_MIN;
+	memcpy(count, now, sizeof(now));
 	return n;
-}
-
-/* False: nobody tells, or a filter of the guest's may take the question for a reason to kill. */
-static bool ask_first(struct thread *t, struct fault_step *s)
-{
-	if (t->strict || __atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) ||
-	    !own_faults_of_guest(t, s->count))
-		return false;
-	if (s->count[0] + s->count[1] != t->faults_seen) /* others, of earlier */
-		perf_poll_sources(t, false);
-	return true;
 }
 
 static void trace(struct thread *t, u32 source, const struct snapshot *snap)
@@ -128,28 +116,57 @@ static void trace(struct thread *t, u32 source, const struct snapshot *snap)
 	struct overflow_result result = {0};
 
 	event_trace(t->cpu->slot, source, snap, &result);
-	sampling_result(t, &result, false);
+	sampling_result(t, &result, snap->kernel);
 }
 
-/*
- * Events that exclude the kernel are hit, others find it in the host's count. kind: besides SW_FAULTS_SEEN, which kind
- * it is; SW_NEVER: of none, it ends in a signal.
- */
-static void tell(struct thread *t, const struct fault_step *s, const struct touch *p, u32 kind)
+/* SW_NEVER: it is of no kind. */
+static void trace_kinds(struct thread *t, u32 seen, enum pmu_sw_source kind, const struct snapshot *snap)
 {
-	struct overflow_result result = {0};
+	trace(t, seen | SW_FAULTS, snap);
+	if (kind != SW_NEVER)
+		trace(t, seen | kind, snap);
+}
+
+static void tell(struct thread *t, const struct fault_step *s, const struct touch *p, enum pmu_sw_source kind)
+{
 	struct snapshot_regs regs = s->before;
 	struct snapshot snap;
 
 	rounds_advance(&s->in, s->access, p->round, &regs);
 	snapshot_take(t, &regs, &snap);
 	snapshot_set_address(t, p->addr, &snap);
-	trace(t, SW_FAULTS_SEEN, &snap);
-	if (kind == SW_NEVER)
+	trace_kinds(t, SW_SEEN, kind, &snap);
+	trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+}
+
+/* A filter of the guest's may take the question for a reason to kill. */
+static bool can_ask(const struct thread *t)
+{
+	return !t->strict && !__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED);
+}
+
+void faults_call_begins_slowly(struct thread *t)
+{
+	t->faults.counting = can_ask(t) && own_faults_of_guest(t, t->faults.count);
+}
+
+void faults_call_ends_slowly(struct thread *t)
+{
+	enum pmu_sw_source kind = SW_FAULTS_MIN;
+	struct snapshot_regs regs;
+	struct snapshot snap;
+	u64 n;
+
+	t->faults.counting = 0;
+	n = can_ask(t) ? happened(t, t->faults.count, &kind) : 0;
+	if (!n)
 		return;
-	trace(t, kind, &snap);
-	event_poll(t->cpu->slot, &snap, &result);
-	sampling_result(t, &result, false);
+	perf_regs(t->cpu, &regs);
+	snapshot_take(t, &regs, &snap);
+	snapshot_set_address(t, 0, &snap);
+	snap.kernel = true;
+	while (n--)
+		trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
 }
 
 static bool next_unknown(const struct cpu *cpu, struct touches *w, struct touch *out)
@@ -192,7 +209,7 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 {
 	struct touches w = touches_of(s->access, s->accesses, ~0ul);
 	struct touch p;
-	u32 kind;
+	enum pmu_sw_source kind;
 
 	while (!t->attention && next_unknown(t->cpu, &w, &p)) {
 		if (guest_touch(p.addr, p.write)) {
@@ -200,7 +217,7 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 				tell(t, s, &p, SW_NEVER);
 			return true;
 		}
-		if (happened(t, s, &kind))
+		if (happened(t, s->count, &kind))
 			tell(t, s, &p, kind);
 		mark(t->cpu, &p, s->changes);
 	}
@@ -230,7 +247,8 @@ bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 	s->changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
 	find_accesses(s);
 	w = touches_of(s->access, s->accesses, ~0ul);
-	if ((s->accesses >= 0 && !next_unknown(t->cpu, &w, &p)) || !ask_first(t, s))
+	if ((s->accesses >= 0 && !next_unknown(t->cpu, &w, &p)) || !can_ask(t) ||
+	    !own_faults_of_guest(t, s->count))
 		return true;
 	s->on = !s->whole || !can_touch_all(t->cpu, s);
 	return s->on || touch_all(t, s);
@@ -242,8 +260,8 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 	struct snapshot_regs after;
 	struct touch p = {0};
 	struct touches w;
-	u32 kind = SW_NEVER;
-	u64 n = happened(t, s, &kind);
+	enum pmu_sw_source kind = SW_NEVER;
+	u64 n = happened(t, s->count, &kind);
 
 	perf_regs(t->cpu, &after);
 	w = touches_of(s->access, s->accesses, s->accesses > 0 ? rounds_done(s->access, &s->before, &after) : 0);

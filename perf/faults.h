@@ -8,6 +8,9 @@
  * first. Where that could do what the instruction does not (masks, cmps and scas, mappings of devices) the question is
  * asked around the instruction.
  *
+ * Other faults in user mode are pcl's own, or not known from those: nobody is told. Those of a system call are told at
+ * its end, to events that do not exclude the kernel.
+ *
  * What was touched is forgotten where it may fault again: perf_pages_changed(). Pages that the kernel takes away by
  * itself are not noticed.
  *
@@ -35,6 +38,20 @@ struct fault_step {
 
 bool faults_begin_slowly(struct thread *t, struct fault_step *s);
 void faults_end_slowly(struct thread *t, struct fault_step *s);
+
+/* Around a system call: faults in it are the kernel's. */
+void faults_call_begins_slowly(struct thread *t);
+void faults_call_ends_slowly(struct thread *t);
+static inline void faults_call_begins(struct thread *t)
+{
+	if (cpu_bank(t->cpu)->want & CPU_WANT_TOUCH)
+		faults_call_begins_slowly(t);
+}
+static inline void faults_call_ends(struct thread *t)
+{
+	if (t->faults.counting)
+		faults_call_ends_slowly(t);
+}
 
 /* In front of the instruction. False: it must not be executed yet, a signal comes first. */
 static inline bool faults_begin(struct thread *t, struct fault_step *s)

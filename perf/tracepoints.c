@@ -5,6 +5,7 @@
 #include <asm/errno.h>
 #include <asm/unistd.h>
 #include "event/overflow.h"
+#include "perf/faults.h"
 #include "perf/perf.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
@@ -71,6 +72,7 @@ void perf_call_enter_slowly(struct thread *t)
 {
 	struct snapshot_regs regs;
 
+	faults_call_begins(t);
 	perf_regs(t->cpu, &regs);
 	if (t->put_off.rip == regs.rip && t->put_off.rsp == regs.gpr[REG_SP]) {
 		t->put_off.rip = 0;
@@ -97,6 +99,7 @@ static void tell_exit(struct thread *t, s64 nr, u64 ret)
  */
 void perf_call_exit_slowly(struct thread *t, long ret)
 {
+	faults_call_ends(t);
 	if (ret == SYSCALL_AGAIN && !t->again_entered) {
 		t->put_off.rip = t->cpu->rip;
 		t->put_off.rsp = cpu_get_gpr(t->cpu, REG_SP);

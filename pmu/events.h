@@ -11,12 +11,11 @@ enum pmu_class { EXACT, MODELLED, MEASURED };
 enum { HW_BUS_CYCLES = CELL_NR + 1 };
 
 /*
- * Sources of the software PMU. Those of page faults that are seen one by one (perf/faults.h) are for event_trace(),
- * where no tracepoint and no probe has their numbers.
+ * Sources of the software PMU. Those of page faults that are seen one by one (perf/faults.h) have one of SW_SEEN*
+ * added; they are for event_trace(), where no tracepoint and no probe has such a number.
  */
 enum pmu_sw_source { SW_CLOCK, SW_FAULTS, SW_FAULTS_MIN, SW_FAULTS_MAJ, SW_SWITCHES, SW_MIGRATIONS, SW_NEVER };
-enum { SW_SEEN = 0xf0000000u, SW_FAULTS_SEEN = SW_SEEN | SW_FAULTS, SW_FAULTS_MIN_SEEN = SW_SEEN | SW_FAULTS_MIN,
-       SW_FAULTS_MAJ_SEEN = SW_SEEN | SW_FAULTS_MAJ };
+enum { SW_SEEN = 0xf0000000u, SW_SEEN_KERNEL = 0xf8000000u }; /* the kernel's besides */
 
 struct pmu_event {
 	const char *name, *alias; /* alias may be NULL */

@@ -41,20 +41,14 @@ static bool counts_nothing(const struct perf_attr *attr)
 	       (attr->config == PERF_COUNT_SW_CGROUP_SWITCHES && attr->exclude_kernel);
 }
 
-/*
- * A sample of a page fault is taken when it happens (CPU_WANT_TOUCH). Without those of the kernel, they are all that
- * counts; else there are others that are only found later.
- */
+/* A sample of a page fault is taken when it happens (CPU_WANT_TOUCH), and what counts is what is sampled. */
 static void sample_faults(const struct perf_attr *attr, struct event_source *out)
 {
 	event_space->faults = 1;
 	if (!attr->sample_period || attr->exclude_user)
 		return;
-	out->sampling_units |= CPU_WANT_TOUCH;
-	if (!attr->exclude_kernel)
-		return;
 	out->units = CPU_WANT_TOUCH;
-	out->source |= SW_SEEN;
+	out->source |= attr->exclude_kernel ? SW_SEEN : SW_SEEN_KERNEL;
 	out->hits = 1;
 	out->polled = 0;
 }

@@ -184,7 +184,10 @@ struct thread {
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
 	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
 	struct pin_thread pin; /* see os/pin/pin.h */
-	u64 faults_seen;      /* page faults at the last one that perf/faults.c has told */
+	struct {
+		u32 counting;
+		u64 count[2]; /* page faults, minor and major, when the system call began */
+	} faults;	      /* see perf/faults.h */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
 
