@@ -89,11 +89,12 @@ void perf_touching(struct thread *t)
 	__atomic_store_n(&perf_pages_watched, 1, __ATOMIC_RELAXED);
 }
 
-void faults_forget(struct cpu *cpu)
+void faults_forget(struct thread *t)
 {
-	if (cpu->touching)
-		memset(cpu_touched(cpu), 0, sizeof(struct cpu_touched));
-	cpu->touching = 0;
+	if (t->cpu->touching)
+		memset(cpu_touched(t->cpu), 0, sizeof(struct cpu_touched));
+	t->cpu->touching = 0;
+	t->faults.counting = 0;
 }
 
 /* ---- faults ---- */
@@ -132,11 +133,13 @@ static void tell(struct thread *t, const struct fault_step *s, const struct touc
 	struct snapshot_regs regs = s->before;
 	struct snapshot snap;
 
+	own_faults_begin(t); /* of the ring's pages, and others */
 	rounds_advance(&s->in, s->access, p->round, &regs);
 	snapshot_take(t, &regs, &snap);
 	snapshot_set_address(t, p->addr, &snap);
 	trace_kinds(t, SW_SEEN, kind, &snap);
 	trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+	own_faults_end(t);
 }
 
 /* A filter of the guest's may take the question for a reason to kill. */

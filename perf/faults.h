@@ -67,7 +67,7 @@ static inline void faults_end(struct thread *t, struct fault_step *s)
 		faults_end_slowly(t, s);
 }
 
-/* What the thread knows is nothing from here on: it ends, or is the child of a fork. */
-void faults_forget(struct cpu *cpu);
+/* The thread knows nothing of pages and counts from here on: it ends, or is the child of a fork. */
+void faults_forget(struct thread *t);
 
 #endif

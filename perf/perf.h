@@ -172,7 +172,7 @@ static inline bool perf_is_event(const struct thread *t, u64 fd)
 	return event_files_lookup(t->cpu->slot, (u32)fd) && genuine_is((u32)fd);
 }
 
-/* By tracepoints, or by page faults that are told one by one, see perf/faults.h: those in system calls are the kernel's. */
+/* By tracepoints; or by page faults that are told one by one (perf/faults.h): those in a call are the kernel's. */
 static inline bool perf_calls_wanted(const struct thread *t)
 {
 	return unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->units, __ATOMIC_RELAXED) &

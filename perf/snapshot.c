@@ -75,7 +75,7 @@ void perf_free_buffers(struct thread *t)
 		scratch_free(t->sampler, sizeof(*t->sampler));
 	t->sampler = NULL;
 	if (t->cpu)
-		faults_forget(t->cpu);
+		faults_forget(t);
 	facts_end(&t->facts);
 }
 

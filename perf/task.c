@@ -23,7 +23,7 @@ void perf_fork_child(struct thread *t)
 {
 	timer_after_fork(t);
 	breakpoints_forked(t);
-	faults_forget(t->cpu);
+	faults_forget(t);
 	uprobes_forked(t);
 	perf_mmap_after_fork();
 }

@@ -2,6 +2,12 @@
 #include <time.h>
 #include "tests/abi/sampling.h"
 
+/* Page faults of pcl's own, which are not told from the program's where faults are only counted. */
+static long also_counted(void)
+{
+	return have_pmu() ? 20 : 0;
+}
+
 /* Leader and sibling of one kind, with different periods, and a plain counter between them. */
 static void test_members(struct perf_attr a, u64 period)
 {
@@ -22,7 +28,8 @@ static void test_members(struct perf_attr a, u64 period)
 	perf_ioctl(leader.fd, PERF_EVENT_IOC_DISABLE, 0);
 	expect(sampler_take(&leader), perf_value(leader.fd) / (long)a.sample_period);
 	expect(sampler_take(&sibling), perf_value(sibling.fd) / (long)period);
-	expect(perf_value(counter), perf_value(leader.fd));
+	expect(perf_value(counter) >= perf_value(leader.fd), 1);
+	expect(perf_value(counter) <= perf_value(leader.fd) + (a.type == PERF_TYPE_SOFTWARE ? also_counted() : 0), 1);
 	expect(perf_value(sibling.fd), perf_value(leader.fd));
 	fault(50);
 	expect(sampler_take(&sibling), 0);
