@@ -19,6 +19,12 @@ static void group_put(struct thread *t)
 		process_page_free(t->proc, t->group);
 }
 
+/* Of a sample of the thread's end, which looks at its stack. */
+static u64 of_guest_memory(const struct thread *t)
+{
+	return perf_traces_wanted(t->cpu->slot) ? SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) : 0;
+}
+
 /* From strict mode it goes as if it were killed: those who wait for it find it gone, with its counts. */
 long sys_exit(struct thread *t, const u64 *a)
 {
@@ -26,7 +32,7 @@ long sys_exit(struct thread *t, const u64 *a)
 
 	if (unlikely(t->strict))
 		thread_leave(status);
-	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS)));
+	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS) | of_guest_memory(t)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	pin_task_ends(t);
 	if (event_task_measured(t->cpu->slot))

@@ -374,6 +374,31 @@ static void filters(void)
 	close((int)fd);
 }
 
+static void *without_frames(void *memory)
+{
+	munmap(memory, 4096);
+	/* exit(0), with a frame pointer to nowhere */
+	__asm__ volatile("mov %0, %%rbp; xor %%edi, %%edi; mov $60, %%eax; syscall" : : "r"(memory) : "memory");
+	return NULL;
+}
+
+/* The stack that a thread's end is sampled with may not be there. */
+static void end_without_stack(void)
+{
+	void *memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct perf_attr a = trace_attr("sched/sched_process_exit");
+	pthread_t thread;
+	long fd;
+
+	a.inherit = 1;
+	a.sample_period = 1;
+	a.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	fd = trace_open(a, 0);
+	expect(pthread_create(&thread, NULL, without_frames, memory), 0);
+	expect(pthread_join(thread, NULL), 0);
+	expect(trace_count(fd), 1);
+}
+
 int main(void)
 {
 	trace_skip_without();
@@ -383,6 +408,7 @@ int main(void)
 	own_program();
 	names();
 	ends();
+	end_without_stack();
 	signals();
 	filters();
 	return perf_result();
