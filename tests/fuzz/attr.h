@@ -12,11 +12,30 @@
 /* at least between two samples of a clock: several that signal leave no time for anything else */
 #define CLOCK_NS 1000000
 
+/* Or switches, which are as frequent as the kernel makes them. */
+static int is_clock(const struct perf_event_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config != PERF_COUNT_SW_PAGE_FAULTS &&
+	       a->config != PERF_COUNT_SW_PAGE_FAULTS_MIN && a->config != PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+}
+
 /* Its overflows come faster than a handler of their signal ends: the program would not get on. */
 static int signals_without_end(const struct perf_event_attr *a)
 {
-	return a->type != PERF_TYPE_SOFTWARE && a->type != PERF_TYPE_BREAKPOINT && !a->freq &&
-	       a->sample_period < SIGNALS_APART;
+	return a->type != PERF_TYPE_BREAKPOINT && !a->freq && a->sample_period < SIGNALS_APART && !is_clock(a);
+}
+
+/* Page faults; or tracepoints of system calls and tasks, whose ids are the kernel's own. */
+static void fault_attr(struct perf_event_attr *a, uint32_t what, int portable)
+{
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = what % 3 == 0 ? PERF_COUNT_SW_PAGE_FAULTS :
+		    what % 3 == 1 ? PERF_COUNT_SW_PAGE_FAULTS_MIN :
+				    PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+	if (portable || what / 3 % 2 || !tracepoint_ids[what / 6 % TRACEPOINTS])
+		return;
+	a->type = PERF_TYPE_TRACEPOINT;
+	a->config = tracepoint_ids[what / 6 % TRACEPOINTS];
 }
 
 /* portable: as every kernel allows it. */
@@ -31,7 +50,8 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 		PERF_SAMPLE_WEIGHT, PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_TRANSACTION, PERF_SAMPLE_REGS_INTR, 1u << 21,
 		1u << 22, 1u << 23};
 	static const uint64_t counts[] = {
-		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES};
+		PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES,
+		PERF_COUNT_HW_REF_CPU_CYCLES, PERF_COUNT_HW_BUS_CYCLES};
 
 	memset(a, 0, sizeof(*a));
 	a->size = sizeof(*a);
@@ -39,16 +59,18 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	case 0:
 	case 1:
 		a->type = PERF_TYPE_HARDWARE;
-		a->config = counts[what / 6 % 3];
+		a->config = counts[what / 6 % 5];
 		break;
 	case 2:
 		a->type = PERF_TYPE_RAW;
 		a->config = 1 + what / 6 % 9;
 		break;
 	case 3:
-	case 4:
 		a->type = PERF_TYPE_SOFTWARE;
 		a->config = what / 6 % 10;
+		break;
+	case 4:
+		fault_attr(a, what / 6, portable);
 		break;
 	default:
 		place_attr(a, what / 6);
@@ -70,7 +92,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	a->exclusive = (how >> 21 & 7) == 7;
 	a->watermark = bits >> 19 & 1;
 	a->wakeup_events = bits >> 20 & 7;
-	a->precise_ip = a->type == PERF_TYPE_SOFTWARE || a->type == PERF_TYPE_BREAKPOINT ? 0 : bits >> 23 & 3;
+	a->precise_ip = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_RAW ? bits >> 23 & 3 : 0;
 	a->remove_on_exec = (bits >> 21 & 7) == 7 && !a->enable_on_exec;
 	a->sigtrap = (bits >> 25 & 7) == 7 && a->remove_on_exec;
 	a->exclude_callchain_kernel = 1;
@@ -93,7 +115,7 @@ static void fill_attr(struct perf_event_attr *a, uint32_t what, uint32_t bits, u
 	a->sample_stack_user = 8u << how % 8;
 	if ((how >> 28) % 8 == 7)
 		a->sample_period = 0;
-	if (a->sample_period && !a->freq && a->sample_period < CLOCK_NS && a->type == PERF_TYPE_SOFTWARE)
+	if (a->sample_period && !a->freq && a->sample_period < CLOCK_NS && is_clock(a))
 		a->sample_period = CLOCK_NS;
 	a->sigtrap &= !signals_without_end(a);
 }

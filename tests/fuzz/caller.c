@@ -140,6 +140,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	probe_find();
+	tracepoints_find();
+	cgroup_open();
 	before = room_now();
 	broken = getenv("FUZZ_BROKEN") != NULL;
 	if (getenv("FUZZ_RESULTS"))

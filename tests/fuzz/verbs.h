@@ -108,6 +108,18 @@ static uint32_t portable_kind(uint32_t a)
 	return a % FDS < 2 ? a / FDS / 6 * 6 + 5 : a / FDS / 6 * 6 + 3;
 }
 
+/* The cgroup that all are in: the root of the second version, or of the first one's perf_event. -1: there is none. */
+static int cgroup_open(void)
+{
+	static int fd;
+
+	if (!fd)
+		fd = open("/sys/fs/cgroup/perf_event", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd ? fd : -1;
+}
+
 static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	struct slot *s = &slot[a % FDS];
@@ -115,11 +127,17 @@ static void do_open(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	int cpu = pid == -1 ? (int)(d >> 6) % 2 : (d >> 6) % 8 == 7 ? (int)(d >> 9) % 3 : -1;
 	struct slot *leader = &slot[(d >> 12) % FDS];
 	int group = (d >> 20) % 4 == 3 && leader->fd ? leader->fd : -1;
+	unsigned long flags = d >> 24 & 8;
 
+	if (d >> 28 == 15 && !results && cgroup_open() > 0) {
+		pid = cgroup_open();
+		cpu = (int)(d >> 9) % 2;
+		flags |= PERF_FLAG_PID_CGROUP;
+	}
 	forget(s);
 	fill_attr(&s->attr, results ? portable_kind(a) : a / FDS, b, c, results != NULL);
 	s->attr.sigtrap &= !pid; /* a program that a child has executed would die of it */
-	s->fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, d >> 24 & 8);
+	s->fd = (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, flags);
 	answered("open", s->fd);
 	s->hasty = signals_without_end(&s->attr);
 	if (s->fd < 0) {
