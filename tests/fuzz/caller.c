@@ -29,8 +29,8 @@ static const char *random_verb(void)
 {
 	static const char *const verbs[] = {
 		"open", "open", "open", "ioctl", "ioctl", "ioctl", "read", "read", "mmap", "mmap", "drain", "drain",
-		"drain", "poll", "signal", "fork", "kill", "kill", "thread", "close", "enable", "work", "work", "work",
-		"work", "work"};
+		"drain", "poll", "signal", "fork", "kill", "kill", "thread", "close", "enable", "history", "work",
+		"work", "work", "work", "work"};
 
 	return verbs[pick() % (sizeof(verbs) / sizeof(*verbs))];
 }

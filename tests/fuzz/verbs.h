@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "tests/fuzz/attr.h"
+#include "tests/fuzz/of_2009.h"
 #include "tests/fuzz/records.h"
 #include "tests/fuzz/work.h"
 
@@ -391,6 +392,14 @@ static void do_prctl(uint32_t a)
 			wrong("broken on purpose", 0, 0);
 }
 
+static void do_history(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	const char *why = results ? NULL : life_of_2009(a, b, c, d);
+
+	if (why)
+		wrong(why, a, b);
+}
+
 static void step(const char *verb, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	steps_done++;
@@ -408,6 +417,7 @@ static void step(const char *verb, uint32_t a, uint32_t b, uint32_t c, uint32_t 
 	case 'c': do_close(a, b); break;
 	case 'e': do_prctl(a); break;
 	case 'w': work(a, b); break;
+	case 'h': do_history(a, b, c, d); break;
 	}
 }
 
