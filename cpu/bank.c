@@ -101,6 +101,8 @@ static void forget_limits(struct cpu *cpu)
 {
 	for (enum cell c = 0; c < CELL_NR; c++)
 		cpu->limits.at[c] = CPU_NO_LIMIT;
+	cpu->limits.asked = CPU_NO_LIMIT;
+	cpu->limits.turn = 0;
 	cpu->limits.want = cpu->limits.summed = cpu->limits.on = cpu->limits.running_up = cpu->limits.fine = 0;
 	cpu->limits.rare = cpu->limits.far_apart = cpu->limits.approaching = cpu->limits.given_up = 0;
 	cpu->limits.stale = 1;
@@ -186,9 +188,26 @@ static void set_limit(struct cpu *cpu, enum cell c, u64 left)
 		cpu->limits.countdown[c] = -(s64)left;
 }
 
+/* The limit of instructions is the nearer one of what was asked for and the turn's. */
+static void limit_turn(struct cpu *cpu)
+{
+	u64 count = cpu_own_count(cpu, CELL_INSTRUCTIONS), at = cpu->limits.asked;
+
+	if (cpu->limits.turn)
+		at = MIN(at, cpu->limits.turn);
+
+	if (at == CPU_NO_LIMIT) {
+		clear_limit(cpu, CELL_INSTRUCTIONS);
+		cpu->limits.on &= ~(1u << CELL_INSTRUCTIONS);
+		return;
+	}
+	set_limit(cpu, CELL_INSTRUCTIONS, at > count ? at - count : 1);
+	cpu->limits.on |= 1u << CELL_INSTRUCTIONS;
+}
+
 void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR])
 {
-	u64 apart = limited ? CPU_NO_LIMIT : 0;
+	u64 apart = limited || cpu->limits.turn ? CPU_NO_LIMIT : 0;
 
 	check(!(limited >> CELL_NR));
 	for (u32 gone = cpu->limits.on & ~limited; gone; gone &= gone - 1)
@@ -200,10 +219,28 @@ void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[
 		apart = MIN(apart, left[c]);
 	}
 	cpu->limits.on = limited;
+	cpu->limits.asked = cpu->limits.at[CELL_INSTRUCTIONS];
+	if (unlikely(cpu->limits.turn))
+		limit_turn(cpu);
 	cpu->limits.rare = apart >= RARE;
 	cpu->limits.far_apart = adaptive || cpu->limits.rare;
 	cpu->limits.given_up = 0;
 	cpu->limits.renew = 1;
+}
+
+void cpu_set_turn(struct cpu *cpu, u64 left)
+{
+	cpu->limits.turn = left ? cpu_own_count(cpu, CELL_INSTRUCTIONS) + left : 0;
+	limit_turn(cpu);
+	if (cpu->limits.on == 1u << CELL_INSTRUCTIONS && cpu->limits.asked == CPU_NO_LIMIT)
+		cpu->limits.rare = cpu->limits.far_apart = 1;
+	cpu->limits.given_up = 0;
+	cpu->limits.renew = 1;
+}
+
+bool cpu_turn_is_over(struct cpu *cpu)
+{
+	return cpu->limits.turn && cpu_own_count(cpu, CELL_INSTRUCTIONS) >= cpu->limits.turn;
 }
 
 bool cpu_limit_reached(struct cpu *cpu)
@@ -211,7 +248,7 @@ bool cpu_limit_reached(struct cpu *cpu)
 	for (u32 todo = cpu->limits.on; todo; todo &= todo - 1) {
 		enum cell c = (enum cell)__builtin_ctz(todo);
 
-		if (cpu_own_count(cpu, c) >= cpu->limits.at[c])
+		if (cpu_own_count(cpu, c) >= (c == CELL_INSTRUCTIONS ? cpu->limits.asked : cpu->limits.at[c]))
 			return true;
 	}
 	return false;

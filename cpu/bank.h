@@ -66,6 +66,13 @@ u64 cpu_show_cell(struct bank *bank, enum cell c);
  */
 void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR]);
 
+/*
+ * The same of the thread's turn: it is over when so many instructions more are executed; 0: it has no end. Code stops
+ * there as at a limit, if CPU_WANT_LIMITS is wanted; cpu_limit_reached() does not know of it.
+ */
+void cpu_set_turn(struct cpu *cpu, u64 left);
+bool cpu_turn_is_over(struct cpu *cpu);
+
 /* The same by the owner, outside translated code: as a rule without adding up anything. */
 u64 cpu_own_count(struct cpu *cpu, enum cell c);
 

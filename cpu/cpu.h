@@ -203,6 +203,8 @@ struct cpu_limits {
 	u64 sum[2];	   /* instructions and branches */
 	s64 countdown[2];  /* of instructions and of branches, up to 0. In force, they are the counts - at[] */
 	u64 at[CELL_NR];   /* counts at which the limits are reached; ~0: none */
+	u64 asked;	   /* the one of instructions that cpu_set_limits() has asked for, */
+	u64 turn;	   /* and the count at which a turn ends, 0: none */
 };
 
 /* Where in translated code the thread is; good as long as the generation is the code cache's. */

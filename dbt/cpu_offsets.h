@@ -10,6 +10,6 @@
 #define CPU_AT_TARGET -2088
 #define CPU_AT_RT_RSP -2080
 #define CPU_AT_PENDING -2040
-#define CPU_AT_ABORTED -176
+#define CPU_AT_ABORTED -160
 
 #endif

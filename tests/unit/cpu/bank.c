@@ -217,6 +217,33 @@ static void test_limits(void)
 	expect(approach(mixture_of(20, 10), CPU_NO_LIMIT, 100000, 10) <= 150);
 }
 
+/* The end of a turn stops as a limit does, in front of the block that has it, and is none to who asks for limits. */
+static void test_turn(void)
+{
+	u64 left[CELL_NR] = {[CELL_INSTRUCTIONS] = 10000}, done = 0;
+
+	cpu_clear_bank(&own.cpu);
+	own.bank.want = CPU_WANT_BLOCKS;
+	cpu_set_limits(&own.cpu, 1u << CELL_INSTRUCTIONS, false, left);
+	cpu_set_turn(&own.cpu, 3000);
+	for (; run_block(&own.cpu, 0, 7); own.cpu.limits.summed = 0)
+		done += 7;
+	expect(done < 3000 && done + 7 >= 3000);
+	expect(!cpu_turn_is_over(&own.cpu));
+	cpu_count_besides(&own.cpu, CELL_INSTRUCTIONS, 7);
+	expect(cpu_turn_is_over(&own.cpu) && !cpu_limit_reached(&own.cpu));
+	cpu_set_turn(&own.cpu, 0);
+	expect(!cpu_turn_is_over(&own.cpu));
+	expect_long(own.cpu.limits.at[CELL_INSTRUCTIONS], 10000);
+	cpu_set_turn(&own.cpu, 50000);
+	expect_long(own.cpu.limits.at[CELL_INSTRUCTIONS], 10000);
+	cpu_set_limits(&own.cpu, 0, false, left);
+	expect_long(own.cpu.limits.at[CELL_INSTRUCTIONS], done + 7 + 50000);
+	expect_long(own.cpu.limits.on, 1u << CELL_INSTRUCTIONS);
+	cpu_set_turn(&own.cpu, 0);
+	expect_long(own.cpu.limits.on, 0);
+}
+
 /* How far sparse code runs: as long as no limit can be reached before the next stop, by whatever cell. */
 static void test_sparse_until(void)
 {
@@ -389,6 +416,7 @@ int main(void)
 	if (shared == MAP_FAILED)
 		return 1;
 	test_limits();
+	test_turn();
 	test_sparse_until();
 	test_units();
 	test_outside();
