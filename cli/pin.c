@@ -18,6 +18,7 @@ enum {
 };
 
 #define ALL	      ((1u << ITEMS) - 1)
+#define BY_ITSELF     (ALL & ~(1u << PIN_SCHEDULE)) /* what --pin is without words */
 #define DEFAULT_CPU   2 /* of the words of --cpu */
 #define WORD_LEN      31
 #define LEVEL_OF(cpu) ((u32)(cpu) + 1)
@@ -89,31 +90,43 @@ static int complain_item(const char *word, size_t len)
 	return -1;
 }
 
-/* ITEM,... or [all,]-ITEM,...: 0, or -1 after a message. */
+/* What has been taken from a whole. */
+static int check_clock(u32 chosen)
+{
+	if (!(chosen >> PIN_SCHEDULE & 1) || chosen >> PIN_CLOCK & 1)
+		return 0;
+	fprintf(stderr, "pcl: --pin's item schedule needs clock, since threads wait by virtual time\n");
+	return -1;
+}
+
+/* ITEM,... or [all,]-ITEM,+ITEM,...: 0, or -1 after a message. */
 static int parse(const char *text, u32 *out)
 {
 	size_t len = strcspn(text, ",");
-	bool all = !*text || (len == 3 && !memcmp(text, "all", 3)), less = all || *text == '-';
+	bool all = len == 3 && !memcmp(text, "all", 3), changes = all || strchr("-+", *text);
 
-	*out = less ? ALL : 0;
-	if (all && !text[len])
+	*out = all ? ALL : changes ? BY_ITSELF : 0;
+	if (!*text || (all && !text[len]))
 		return 0;
 	for (text += all ? len + 1 : 0;; text += len + 1) {
-		const char *word = text + (*text == '-');
+		char sign = *text == '-' || *text == '+' ? *text : 0;
+		const char *word = text + !!sign;
 		int item;
 
 		len = strcspn(text, ",");
 		item = find_item(word, len - (size_t)(word - text));
 		if (item == ITEMS)
 			return complain_item(word, len - (size_t)(word - text));
-		if ((*text == '-') != less) {
-			fprintf(stderr, "pcl: --pin takes items, or all,-ITEM,...: not both (see pcl --pin=help)\n");
+		if (!sign == changes) {
+			fprintf(stderr, "pcl: --pin takes items, or [all,]-ITEM,+ITEM,...: not both (see pcl "
+					"--pin=help)\n");
 			return -1;
 		}
-		*out = less ? *out & ~(1u << item) : *out | 1u << item;
+		*out = sign == '-' ? *out & ~(1u << item) : *out | 1u << item;
 		if (!text[len])
-			return 0;
+			break;
 	}
+	return changes ? check_clock(*out) : 0;
 }
 
 /* ---- the processor ---- */
@@ -167,6 +180,8 @@ int pin_choose(const struct options *o)
 {
 	if (o->pin && parse(o->pin, &choice.items))
 		return -1;
+	if (choice.items >> PIN_SCHEDULE & 1)
+		choice.items |= 1u << PIN_CLOCK;
 	if (o->pin && o->aslr) {
 		fprintf(stderr, "pcl: --pin and --aslr: addresses are the same each time, or they are not\n");
 		return -1;
@@ -183,16 +198,17 @@ int pin_choose(const struct options *o)
 
 int pin_help(void)
 {
-	printf("usage: pcl --pin[=ITEM,...] ...     all of these, or only the items that are named\n"
-	       "       pcl --pin=-ITEM,... ...      all but those\n\n");
+	printf("usage: pcl --pin ...                all of these but schedule\n"
+	       "       pcl --pin=ITEM,... ...       only the items that are named\n"
+	       "       pcl --pin=-ITEM,+ITEM,...    as --pin, but without some and with others\n"
+	       "       pcl --pin=all[,-ITEM,...]    all, or all but some\n\n");
 	for (int i = 0; i < ITEMS; i++)
 		printf("  %-9s %s\n", items[i].name, items[i].text);
 	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
-	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew); the "
-	       "order\n"
-	       "of threads, and of processes that run at once; network, files and their times, the order of "
-	       "directories;\n"
-	       "the kernel's version, the host's name, the amount of memory; /proc but for cpuinfo.\n");
+	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew);\n"
+	       "the order of processes that run at once, and without schedule of threads; network, files and their\n"
+	       "times, the order of directories; the kernel's version, the host's name, the amount of memory; /proc\n"
+	       "but for cpuinfo.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }
 

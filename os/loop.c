@@ -4,6 +4,7 @@
 #include "event/task.h"
 #include "os/emulate.h"
 #include "os/loop.h"
+#include "os/pin/turn.h"
 #include "os/session/process.h"
 #include "os/sig/rseq.h"
 #include "os/sig/signal.h"
@@ -36,7 +37,7 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 		return DBT_STEPPED;
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
-	while (stop == DBT_STEPPED && !t->attention) {
+	while (stop == DBT_STEPPED && !t->attention && !t->turn.over) {
 		if (trap_flag_is_set(t)) {
 			stop = trap_flag_step(t, fault);
 			continue;
@@ -90,6 +91,8 @@ void loop_run(struct thread *t)
 	for (;;) {
 		__atomic_store_n(&t->cpu->pending, 0, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (unlikely(t->turn.on))
+			turn_look(t);
 		if (unlikely(t->clock_fired | (t->clock_state == CLOCK_PAUSED)))
 			perf_clock(t);
 		if (unlikely(t->attention))

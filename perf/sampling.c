@@ -82,6 +82,19 @@ static void overflow_exact(struct thread *t, const struct snapshot_regs *regs, e
 	overflow(t, &snap, stop == DBT_SYSCALL);
 }
 
+/*
+ * The instruction that was executed last has reached a limit of the events. If it has reached the end of the thread's
+ * turn, that is noted.
+ */
+static bool reached(struct thread *t)
+{
+	if (unlikely(t->turn.on) && cpu_turn_is_over(t->cpu)) {
+		cpu_set_turn(t->cpu, 0);
+		t->turn.over = 1;
+	}
+	return cpu_limit_reached(t->cpu);
+}
+
 static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampled)
 {
 	struct breakpoint_step watched;
@@ -100,7 +113,7 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 	stop = dbt_step(t->cpu, fault);
 	faults_end(t, &faults);
 	breakpoints_end(t, &watched, stop);
-	*sampled = cpu_limit_reached(t->cpu);
+	*sampled = reached(t);
 	if (*sampled)
 		overflow_exact(t, &before, stop);
 	return stop;
@@ -152,7 +165,7 @@ enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
 
 	do
 		stop = step(t, fault, &sampled);
-	while (stop == DBT_STEPPED && !t->attention && goes_on(t->cpu, sampled));
+	while (stop == DBT_STEPPED && !t->attention && !t->turn.over && goes_on(t->cpu, sampled));
 	return stop;
 }
 
@@ -161,7 +174,6 @@ enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
 	u64 left = cpu_approach_left(cpu), pieces = APPROACH_PIECES + left / APPROACH_INSNS;
-	bool sampled = false;
 	enum dbt_stop stop;
 
 	do {
@@ -175,11 +187,12 @@ enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 			return DBT_STEPPED;
 		}
 		if (left <= 1 && !cpu_approach_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
-			overflow_exact(t, &before, stop);
-			sampled = true;
+			if (reached(t))
+				overflow_exact(t, &before, stop);
+			break;
 		}
 		left = cpu_approach_left(cpu);
-	} while (stop == DBT_STEPPED && !t->attention && !sampled);
+	} while (stop == DBT_STEPPED && !t->attention);
 	return stop;
 }
 

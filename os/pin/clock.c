@@ -45,6 +45,18 @@ void pin_clock_reach(u64 to)
 		;
 }
 
+bool pin_clock_has_come(u64 to)
+{
+	return __atomic_load_n(&clock.now, __ATOMIC_RELAXED) >= to;
+}
+
+u64 pin_clock_until(u64 to)
+{
+	u64 now = __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
+
+	return to > now ? to - now : 0;
+}
+
 /* A child of vfork uses the clock of its parent's memory. */
 static bool is_vforked(const struct thread *t)
 {

@@ -24,6 +24,10 @@
 u64 pin_clock_now(struct thread *t);
 u64 pin_clock_own(struct thread *t);
 
+/* Whether it has come that far, without the host's clock; and how many ns it has still to go. */
+bool pin_clock_has_come(u64 to);
+u64 pin_clock_until(u64 to);
+
 /* It is at least that. */
 void pin_clock_reach(u64 to);
 

@@ -6,6 +6,7 @@
 #include "isa/level.h"
 #include "os/pin/clock.h"
 #include "os/pin/random.h"
+#include "os/pin/turn.h"
 #include "os/pin/wait.h"
 #include "os/session/arena.h"
 #include "rt/fmt.h"
@@ -109,26 +110,45 @@ static const struct row rows[] = {
 };
 
 /* The translator may have made the guest's memory read-only, which only the kernel's own EFAULT is looked at for. */
-static long serve(struct thread *t, pin_handler *handler, syscall_handler *host)
+static long serve(struct thread *t, const u64 *a, pin_handler *handler, syscall_handler *host)
 {
 	struct pin_thread before = t->pin;
-	long ret = handler(t, t->args, host);
+	long ret = handler(t, a, host);
 
 	if (likely(ret != -EFAULT) || !dbt_unprotect_all())
 		return ret;
 	t->pin = before;
-	return handler(t, t->args, host);
+	return handler(t, a, host);
+}
+
+static long pinned(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	const struct row *row = t->nr < ARRAY_SIZE(rows) ? &rows[t->nr] : NULL;
+
+	if (row && row->serve && (row->item == PIN_ITEMS || held_still(row->item)))
+		return serve(t, a, row->serve, host);
+	return host(t, a);
+}
+
+/* For a process that has turns. */
+static long pinned_in_turn(struct thread *t, const u64 *a)
+{
+	return pinned(t, a, t->turn.host);
+}
+
+static long call_in_turn(struct thread *t, syscall_handler *host)
+{
+	turn_note_call(t, t->args);
+	if (!t->turn.on)
+		return pinned(t, t->args, host);
+	t->turn.host = host;
+	return turn_call(t, t->args, pinned_in_turn, host);
 }
 
 long pin_call(struct thread *t, syscall_handler *host)
 {
-	const struct row *row = t->nr < ARRAY_SIZE(rows) ? &rows[t->nr] : NULL;
-	long ret;
+	long ret = held_still(PIN_SCHEDULE) ? call_in_turn(t, host) : pinned(t, t->args, host);
 
-	if (row && row->serve && (row->item == PIN_ITEMS || held_still(row->item)))
-		ret = serve(t, row->serve, host);
-	else
-		ret = host(t, t->args);
 	if (ret != SYSCALL_AGAIN)
 		t->pin.late += PIN_CALL_NS;
 	return ret;

@@ -86,6 +86,20 @@ long pin_wait(struct thread *t, const u64 *a, syscall_handler *host)
 	return ret;
 }
 
+bool pin_wait_limit(u64 nr, const u64 *a, struct pin_limit *out, u64 *ns)
+{
+	const struct wait *w = find(nr);
+	bool in_ms = w->form == MILLISECONDS;
+
+	*out = (struct pin_limit){.arg = w->arg, .in_ms = in_ms, .passed = w->passed};
+	*ns = ~0ul;
+	if (in_ms ? (s32)a[w->arg] < 0 : !a[w->arg])
+		return true;
+	if (in_ms)
+		*ns = (u64)(s32)a[w->arg] * NS_PER_MS;
+	return in_ms || read_time(a[w->arg], w->form, ns);
+}
+
 /* ---- absolute times ---- */
 
 static bool read_until(s32 clock, gva at, struct until *out)
@@ -171,6 +185,41 @@ static long futex_until(struct thread *t, const u64 *a, u32 arg, s32 clock, sysc
 	struct until until;
 
 	return read_until(clock, a[arg], &until) ? wait_until(t, a, arg, &until, host, -ETIMEDOUT) : host(t, a);
+}
+
+/* In virtual time; a time before its begin is over. */
+static u64 in_virtual_time(const struct until *u)
+{
+	return u->ns > u->clock_zero ? u->ns - u->clock_zero : 0;
+}
+
+bool pin_futex_until(struct thread *t, const u64 *a, u64 *out)
+{
+	bool relative = ((s32)a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
+	struct until until;
+
+	if (relative) {
+		if (!read_time(a[3], TIMESPEC, out))
+			return false;
+		*out += pin_clock_own(t);
+		return true;
+	}
+	if (!read_until(futex_clock(a[1]), a[3], &until))
+		return false;
+	*out = in_virtual_time(&until);
+	return true;
+}
+
+bool pin_sleep_until(struct thread *t, const u64 *a, u64 *out)
+{
+	bool by_clock = t->nr == __NR_clock_nanosleep;
+	s32 clock = by_clock ? (s32)a[0] : CLOCK_MONOTONIC;
+	struct until until;
+
+	if (!read_until(clock, a[by_clock ? 2 : 0], &until) || (by_clock && a[1] & ~(u64)TIMER_ABSTIME))
+		return false;
+	*out = by_clock && a[1] ? in_virtual_time(&until) : pin_clock_own(t) + until.ns;
+	return true;
 }
 
 /* futex, futex_waitv, futex_wait, mq_timedsend, mq_timedreceive. */

@@ -40,6 +40,36 @@ struct pin_thread {
 	u64 argument[4];
 };
 
+enum turn_state {
+	TURN_READY,   /* wants the turn */
+	TURN_RUNS,    /* has it */
+	TURN_CALLS,   /* has it, and makes a system call of the host's */
+	TURN_WAITS,   /* for something that others see: below */
+	TURN_TAKEN,   /* the turn is being taken away from it, for a moment */
+	TURN_OUTSIDE, /* in a system call of the host's, without the turn */
+};
+
+/* A thread's part in the schedule: --pin=schedule, os/pin/turn.h. By who has the turn, but `on` to `over`. */
+struct turn {
+	u32 on;	    /* it takes part: its process has several threads */
+	u32 has;    /* the turn is its own; a futex */
+	u32 state;  /* enum turn_state */
+	u32 over;   /* so many instructions were executed */
+	struct thread *next;
+	long (*host)(struct thread *t, const u64 *a); /* what does its call if nothing is pinned */
+	gva clear_tid; /* of set_tid_address(2) */
+	/* while it waits: */
+	u64 until;  /* virtual time, ~0: no limit */
+	u32 woken;  /* by another thread */
+	u32 tries;  /* something may have become of its call, */
+	u64 tried;  /* that it has tried when turns.progress was that */
+	struct {
+		gva at; /* 0: in none */
+		u64 ticket;
+		u32 value, bits, shared;
+	} futex;
+};
+
 /* In the arena, by process number in the launcher's pid namespace: what who waits for it takes over. */
 struct pin_end {
 	u64 now, cpu;

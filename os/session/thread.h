@@ -188,6 +188,7 @@ struct thread {
 		u32 counting;
 		u64 count[2]; /* page faults, minor and major, when the system call began */
 	} faults;	      /* see perf/faults.h */
+	struct turn turn;      /* see os/pin/turn.h */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
 
@@ -223,6 +224,13 @@ static inline struct cpu *thread_cpu(const struct thread *t)
  * first (pass it on). Memory that the translator protects does not give EFAULT.
  */
 long thread_syscall(struct thread *t, long nr, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5);
+
+/*
+ * By os/sig/: a call that a signal has interrupted is begun again after its handler; and a signal with that number,
+ * sent to the thread or its process, would interrupt the thread or end it.
+ */
+bool thread_signal_restarts(struct thread *t);
+bool thread_signal_arrives(const struct thread *t, s32 signo);
 
 /*
  * Makes all other threads of the group leave translated code at a boundary and wait, for at most about 50 ms, so that

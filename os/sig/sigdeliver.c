@@ -157,6 +157,35 @@ static void give_back(struct thread *t, struct taken_signal *sig)
 	curious(ret == 0 || ret == -EAGAIN);
 }
 
+static s32 next_number(const struct thread *t)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(t->held); i++)
+		if (t->held[i].signo && !(mask_now(t) & SIG_BIT(t->held[i].signo)))
+			return t->held[i].signo;
+	return t->pending.signo;
+}
+
+bool thread_signal_restarts(struct thread *t)
+{
+	s32 signo = next_number(t);
+	struct ksigaction act;
+
+	if (!signo)
+		return true;
+	sighand_get_action(t->sighand, signo, &act);
+	return act.handler <= ACTION_IGN || (act.flags & SA_RESTART);
+}
+
+bool thread_signal_arrives(const struct thread *t, s32 signo)
+{
+	struct ksigaction act;
+
+	if (signo <= 0 || signo > SIG_NUMBERS || (mask_now(t) & SIG_BIT(signo)))
+		return false;
+	sighand_get_action(t->sighand, signo, &act);
+	return act.handler > ACTION_IGN || (act.handler == ACTION_DFL && signal_default(signo) == SIGDEF_TERMINATE);
+}
+
 /* The next thing to deliver, moved into *out; false if there is none. */
 static bool next_signal(struct thread *t, struct taken_signal *out, bool *fault)
 {

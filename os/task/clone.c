@@ -20,6 +20,7 @@
 #include "os/mm/own_memory.h"
 #include "os/mm/vma.h"
 #include "os/pin/pin.h"
+#include "os/pin/turn.h"
 #include "os/session/own_faults.h"
 #include "os/session/pidns.h"
 #include "os/session/process.h"
@@ -175,6 +176,12 @@ static void finish_vfork(struct thread *t, struct thread *child)
 	thread_list_retire(child, 0);
 }
 
+/* Where the kernel clears the child's number when it ends, 0: nowhere. */
+static gva clear_tid(const struct request *rq)
+{
+	return rq->args.flags & CLONE_CHILD_CLEARTID ? rq->args.child_tid : 0;
+}
+
 static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 {
 	struct thread *child = thread_alloc(t->proc);
@@ -201,8 +208,11 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
+	if (flags & CLONE_THREAD)
+		turn_clone(t, child, clear_tid(rq));
 	ret = call_clone_vm(child, rq);
 	if (ret < 0) {
+		turn_clone_failed(child);
 		share_undo(t, child, flags);
 		thread_list_retire(child, 0);
 	} else if ((flags & CLONE_VFORK) && !(flags & CLONE_THREAD)) {
@@ -315,8 +325,10 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	vma_after_fork();
 	lock_release(&t->sighand->lock);
 	perf_after_fork();
-	if (ret == 0)
+	if (ret == 0) {
+		turn_forked(t, clear_tid(rq));
 		begin_forked(t, task, flags, rq->seed);
+	}
 	return ret;
 }
 

@@ -4,6 +4,7 @@
 #include "event/task.h"
 #include "os/mm/warm.h"
 #include "os/pin/pin.h"
+#include "os/pin/turn.h"
 #include "os/session/apart.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
@@ -43,6 +44,7 @@ long sys_exit(struct thread *t, const u64 *a)
 	sighand_put(t, t->sighand);
 	group_put(t);
 	thread_list_retire(t, t->tid);
+	turn_ends(t);
 	thread_leave(status);
 }
 

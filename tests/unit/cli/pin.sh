@@ -14,7 +14,7 @@ refused()
 	[ "$got" = "pcl: $message" ] || fail "pcl $*: says $got"
 }
 
-both="--pin takes items, or all,-ITEM,...: not both (see pcl --pin=help)"
+both="--pin takes items, or [all,]-ITEM,+ITEM,...: not both (see pcl --pin=help)"
 refused --pin=clok "--pin has no item clok; is clock meant? (see pcl --pin=help)"
 refused --pin=random,xyzzy "--pin has no item xyzzy (see pcl --pin=help)"
 refused --pin=random, "--pin has no item without a name (see pcl --pin=help)"
@@ -23,6 +23,11 @@ refused --pin=-none "--pin has no item none (see pcl --pin=help)"
 refused --pin=all,clock "$both"
 refused --pin=clock,-cpu "$both"
 refused --pin=-cpu,clock "$both"
+refused --pin=clock,+schedule "$both"
+refused --pin=+none "--pin has no item none (see pcl --pin=help)"
+clock="--pin's item schedule needs clock, since threads wait by virtual time"
+refused --pin=all,-clock "$clock"
+refused --pin=+schedule,-clock "$clock"
 refused --pin=clock,all "--pin has no item all (see pcl --pin=help)"
 refused --pin= "wrong option --pin=: the form is --pin[=ITEMS]"
 refused --cpu=x86-64-v9 "wrong option --cpu=x86-64-v9: the form is --cpu=host|x86-64-v2|x86-64-v3|x86-64-v4"
@@ -31,7 +36,8 @@ alone="--keep-env needs --pin with its item env: without that the whole environm
 refused --keep-env=A "$alone"
 refused --pin=-env --keep-env=A "$alone"
 
-for good in --pin --pin=all --pin=all,-clock --pin=-clock,-env --pin=random,cpus; do
+for good in --pin --pin=all --pin=all,-schedule,-clock --pin=-clock,-env --pin=random,cpus --pin=schedule \
+	--pin=+schedule,-cpu; do
 	[ "$("$PCL" $good echo was run 2>&1)" = "was run" ] || fail "pcl $good"
 done
 [ "$("$PCL" --pin=-clock date +%Y)" = "$(date +%Y)" ] || fail "--pin=-clock: another year"
