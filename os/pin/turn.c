@@ -7,7 +7,9 @@
 #include "cpu/bank.h"
 #include "dbt/translate.h"
 #include "event/host.h"
+#include "event/space.h"
 #include "os/pin/clock.h"
+#include "os/session/session.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
 #include "rt/sys.h"
@@ -15,6 +17,7 @@
 #define SLICE_MIN_NS	20000u
 #define SLICE_MAX_NS	4000000u /* while calls are tried again, */
 #define SLICE_ALONE_NS	50000000u /* and while none is */
+#define LOOK_EACH	16u /* slices: whether members have died, whose events are waited for */
 #define SIGNAL_STEP_NS	20000u
 #define SIGNAL_STEPS	5000u
 
@@ -66,6 +69,11 @@ bool turn_is_due(u64 until)
 	return until != TURN_NEVER && pin_clock_has_come(until);
 }
 
+struct thread *turn_first(void)
+{
+	return turns.first;
+}
+
 u64 turn_ticket(void)
 {
 	return ++turns.tickets;
@@ -80,14 +88,6 @@ void turn_progress(void)
 
 /* ---- who is next ---- */
 
-static bool has_other_value(const struct thread *t)
-{
-	u32 value;
-
-	return t->turn.futex.at && !guest_read(&value, t->turn.futex.at, sizeof(value)) &&
-	       value != t->turn.futex.value;
-}
-
 static bool is_interrupted(const struct thread *t)
 {
 	return __atomic_load_n(&t->attention, __ATOMIC_ACQUIRE);
@@ -101,7 +101,7 @@ static bool can_go_on(const struct thread *t)
 	case TURN_WAITS:
 		return t->turn.woken || is_interrupted(t) || turn_is_due(t->turn.until) ||
 		       (t->turn.tries && t->turn.tried != turns.progress) ||
-		       (t->turn.futex.shared && has_other_value(t));
+		       (t->turn.futex.shared && turn_futex_has_other_value(t));
 	case TURN_OUTSIDE:
 		return is_interrupted(t); /* it is on its way back */
 	}
@@ -120,24 +120,6 @@ static struct thread *next_of(const struct thread *t, struct thread *behind)
 		if (can_go_on(x))
 			return x;
 	return NULL;
-}
-
-struct thread *turn_first_waiter(gva at, u32 bits)
-{
-	struct thread *first = NULL;
-
-	for (struct thread *x = turns.first; x; x = x->turn.next)
-		if (x->turn.futex.at == at && !x->turn.woken && x->turn.futex.bits & bits &&
-		    (!first || x->turn.futex.ticket < first->turn.futex.ticket))
-			first = x;
-	return first;
-}
-
-void turn_futex_changed(void)
-{
-	for (struct thread *x = turns.first; x; x = x->turn.next)
-		if (has_other_value(x))
-			x->turn.woken = 1;
 }
 
 /* ---- giving and taking ---- */
@@ -268,6 +250,8 @@ static void idle(void)
 	turns.slice = MIN(2 * turns.slice, (u64)SLICE_MAX_NS);
 	futex_wait_ns(&turns.bell, bell, MIN(slice, left - (now - turns.idle_since)), FUTEX_WAIT_PRIVATE);
 	turns.progress++;
+	if (others && event_space->opened && !(turns.progress % LOOK_EACH))
+		session_reap();
 }
 
 void turn_wait(struct thread *t)

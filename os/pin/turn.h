@@ -72,8 +72,9 @@ long turn_outside(struct thread *t, const u64 *a, syscall_handler *host);
 /* A signal was sent to the thread with that number, 0: the process. Returns when it has arrived. */
 void turn_signal_sent(s32 tid, s32 signo);
 
-/* Of the threads that wait for a futex the one that has waited longest, NULL: none does. bits: that it waits for. */
-struct thread *turn_first_waiter(gva at, u32 bits);
+/* The threads, in the order of their making: by turn.next. */
+struct thread *turn_first(void);
+
 u64 turn_ticket(void);
 
 /* To be tried again at one of the thread's next turns: returns at that, as turn_wait(). */
@@ -86,6 +87,8 @@ void turn_note_call(struct thread *t, const u64 *a);
 
 /* The futex calls: os/pin/turn_futex.c. */
 long turn_futex(struct thread *t, const u64 *a, syscall_handler *host);
+/* The word that the thread waits for is not what it was. */
+bool turn_futex_has_other_value(const struct thread *t);
 /* A word was written by the kernel: who waits for it to have another value. */
 void turn_futex_changed(void);
 

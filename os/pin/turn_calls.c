@@ -12,6 +12,7 @@
 #include <linux/wait.h>
 #include "os/pin/clock.h"
 #include "os/pin/wait.h"
+#include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -20,7 +21,7 @@
 #define LOCK_NB	       4
 #define PIPE_ATOMIC    4096u /* PIPE_BUF: so much fits into a pipe that poll(2) says can be written to */
 #define EPOLL_PWAIT2   441
-#define OPEN_FLAGS_ARG 1
+#define SETS_WORDS     64 /* of a set of descriptors, for 4096 */
 
 /* How a call is done. */
 enum kind {
@@ -173,11 +174,47 @@ static bool has_mask(u64 nr, const u64 *a)
 	return (nr == __NR_epoll_pwait || nr == EPOLL_PWAIT2) && a[4];
 }
 
-static long try_until(struct thread *t, const u64 *a, const struct pin_limit *limit, u64 until, syscall_handler *host)
+/* What select is asked for: it says in the same memory what there is. */
+struct sets {
+	u64 size, bits[3][SETS_WORDS];
+};
+
+static bool is_select(u64 nr)
 {
+	return nr == __NR_select || nr == __NR_pselect6;
+}
+
+/* False: there are too many, or they cannot be read. */
+static bool read_sets(struct thread *t, const u64 *a, struct sets *sets)
+{
+	sets->size = 0;
+	if (!is_select(t->nr) || (s32)a[0] <= 0)
+		return true;
+	sets->size = ((u64)(u32)a[0] + 63) / 64 * sizeof(u64);
+	if (sets->size > sizeof(sets->bits[0]))
+		return false;
+	for (u32 i = 0; i < 3; i++)
+		if (a[1 + i] && guest_read(sets->bits[i], a[1 + i], sets->size))
+			return false;
+	return true;
+}
+
+static void write_sets(const u64 *a, const struct sets *sets)
+{
+	for (u32 i = 0; i < 3 && sets->size; i++)
+		if (a[1 + i])
+			guest_write(a[1 + i], sets->bits[i], sets->size);
+}
+
+static long try_until(struct thread *t, const u64 *a, const struct pin_limit *limit, u64 until, syscall_handler *pinned,
+		      syscall_handler *host)
+{
+	struct sets sets;
 	u64 args[6];
 	long ret;
 
+	if (!read_sets(t, a, &sets))
+		return turn_outside(t, a, pinned);
 	for (;;) {
 		for (u32 i = 0; i < ARRAY_SIZE(args); i++)
 			args[i] = a[i];
@@ -188,8 +225,10 @@ static long try_until(struct thread *t, const u64 *a, const struct pin_limit *li
 			break;
 		if (interrupted(t)) {
 			ret = turn_interrupted(t, false);
+			write_sets(a, &sets);
 			break;
 		}
+		write_sets(a, &sets);
 		turn_try_later(t, until);
 	}
 	turn_progress();
@@ -207,7 +246,7 @@ static long limited(struct thread *t, const u64 *a, syscall_handler *pinned, sys
 		return turn_outside(t, a, pinned);
 	if (!pin_wait_limit(t->nr, a, &limit, &ns) || !ns)
 		return turn_host(t, a, pinned);
-	return try_until(t, a, &limit, ns == TURN_NEVER ? TURN_NEVER : pin_clock_own(t) + ns, host);
+	return try_until(t, a, &limit, ns == TURN_NEVER ? TURN_NEVER : pin_clock_own(t) + ns, pinned, host);
 }
 
 /* ---- descriptors ---- */
@@ -219,21 +258,24 @@ static bool is_ready(s32 fd, s16 events)
 	return sys3(__NR_poll, &p, 1, 0) != 0; /* or it cannot be asked */
 }
 
-static bool never_waits(u64 nr, const u64 *a)
+/* An event's descriptor is a socket to the host. */
+static bool never_waits(const struct thread *t, const u64 *a)
 {
+	u64 nr = t->nr;
 	u32 flags = 0;
 
 	if (nr == __NR_recvfrom || nr == __NR_sendto)
 		flags = (u32)a[3];
 	else if (nr == __NR_recvmsg || nr == __NR_sendmsg)
 		flags = (u32)a[2];
-	return (flags & MSG_DONTWAIT) || (sys3(__NR_fcntl, (s32)a[0], F_GETFL, 0) & O_NONBLOCK);
+	return (flags & MSG_DONTWAIT) || perf_is_event(t, a[0]) ||
+	       (sys3(__NR_fcntl, (s32)a[0], F_GETFL, 0) & O_NONBLOCK);
 }
 
 /* 0, or what the call returns instead. */
 static long wait_for(struct thread *t, const u64 *a, s16 events)
 {
-	if (is_ready((s32)a[0], events) || never_waits(t->nr, a))
+	if (is_ready((s32)a[0], events) || never_waits(t, a))
 		return 0;
 	while (!is_ready((s32)a[0], events)) {
 		if (interrupted(t))
@@ -274,7 +316,7 @@ static long transfer(struct thread *t, const u64 *a, s16 events, syscall_handler
 {
 	long ret;
 
-	if (t->nr == __NR_write && a[2] > PIPE_ATOMIC && is_pipe((s32)a[0]) && !never_waits(t->nr, a))
+	if (t->nr == __NR_write && a[2] > PIPE_ATOMIC && is_pipe((s32)a[0]) && !never_waits(t, a))
 		return write_pieces(t, a, pinned);
 	ret = wait_for(t, a, events);
 	return ret ? ret : turn_host(t, a, pinned);

@@ -24,6 +24,33 @@
 #endif
 #define ALL_BITS FUTEX_BITSET_MATCH_ANY
 
+bool turn_futex_has_other_value(const struct thread *t)
+{
+	u32 value;
+
+	return t->turn.futex.at && !guest_read(&value, t->turn.futex.at, sizeof(value)) &&
+	       value != t->turn.futex.value;
+}
+
+/* Of the threads that wait for it the one that has waited longest, NULL: none does. bits: that it waits for. */
+static struct thread *first_waiter(gva at, u32 bits)
+{
+	struct thread *first = NULL;
+
+	for (struct thread *x = turn_first(); x; x = x->turn.next)
+		if (x->turn.futex.at == at && !x->turn.woken && x->turn.futex.bits & bits &&
+		    (!first || x->turn.futex.ticket < first->turn.futex.ticket))
+			first = x;
+	return first;
+}
+
+void turn_futex_changed(void)
+{
+	for (struct thread *x = turn_first(); x; x = x->turn.next)
+		if (turn_futex_has_other_value(x))
+			x->turn.woken = 1;
+}
+
 static long wait(struct thread *t, const u64 *a, u32 bits, u64 until)
 {
 	u32 value;
@@ -56,7 +83,7 @@ static long wake(const u64 *a, gva at, s32 n, u32 bits)
 	struct thread *x;
 	long woken = 0, outside;
 
-	for (; woken < n && (x = turn_first_waiter(at, bits)); woken++)
+	for (; woken < n && (x = first_waiter(at, bits)); woken++)
 		x->turn.woken = 1;
 	if (woken && woken >= n)
 		return woken;
@@ -79,7 +106,7 @@ static long requeue(const u64 *a, bool compares)
 	if (compares && (guest_read(&value, a[0], sizeof(value)) || value != (u32)a[5]))
 		return -EAGAIN;
 	woken = n ? wake(a, a[0], n, ALL_BITS) : 0;
-	for (; woken >= 0 && moved < (s32)a[3] && (x = turn_first_waiter(a[0], ALL_BITS)); moved++) {
+	for (; woken >= 0 && moved < (s32)a[3] && (x = first_waiter(a[0], ALL_BITS)); moved++) {
 		x->turn.futex.at = a[4];
 		x->turn.futex.ticket = turn_ticket();
 		x->turn.futex.shared = 0; /* it waits for no value of that word */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +109,18 @@ static void *poll_event(void *arg)
 	return (void *)(unsigned long)timeouts;
 }
 
+static void *select_event(void *arg)
+{
+	struct timeval limit = {60, 0};
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(event_fd, &set);
+	if (select(event_fd + 1, &set, NULL, NULL, &limit) != 1 || !FD_ISSET(event_fd, &set))
+		fail("select");
+	return NULL;
+}
+
 static void *sleep_and_wait(void *arg)
 {
 	for (int i = 0; i < 5; i++)
@@ -181,7 +194,7 @@ static void have_child(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t worker[WORKERS], spinner, reader, poller, sleeper;
+	pthread_t worker[WORKERS], spinner, reader, poller, selecter, sleeper;
 	void *n, *timeouts;
 
 	signal(SIGUSR1, on_signal);
@@ -193,6 +206,7 @@ int main(int argc, char **argv)
 	pthread_create(&spinner, NULL, spin, NULL);
 	pthread_create(&reader, NULL, read_all, NULL);
 	pthread_create(&poller, NULL, poll_event, NULL);
+	pthread_create(&selecter, NULL, select_event, NULL);
 	pthread_create(&sleeper, NULL, sleep_and_wait, NULL);
 	put_all();
 	write_much();
@@ -208,6 +222,7 @@ int main(int argc, char **argv)
 	pthread_join(spinner, NULL);
 	pthread_join(reader, &n);
 	pthread_join(poller, &timeouts);
+	pthread_join(selecter, NULL);
 	pthread_join(sleeper, NULL);
 	if (signals != 1)
 		fail("the signal was lost");
