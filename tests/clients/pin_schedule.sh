@@ -71,6 +71,16 @@ done
 # Without it the order is the host's. A process that has threads and a child, too, ends.
 timeout -k 1 60 "$PCL" --pin=+schedule "$turns" child > out || fail "a child: $(cat out)"
 
+# What is rarer works as natively.
+"$BUILD/tests/clients/turns_rare" > native || fail "turns_rare, natively: $(cat native)"
+timeout -k 1 60 "$PCL" --pin=+schedule "$BUILD/tests/clients/turns_rare" | cmp - native || fail "turns_rare"
+
+# Images of translations change no count.
+for way in --cache-dir=images --cache-dir=images --no-cache; do
+	"$PCL" $way --pin=+schedule count --csv -e instructions -- "$turns" 2>&1 > /dev/null | grep '^instructions'
+done | cut -d, -f5 | sort -u > counts
+[ "$(wc -l < counts)" = 1 ] || fail "other counts with images: $(cat counts)"
+
 # Whoever waits for a turn can be ended, and the program executed anew.
 for signo in TERM KILL; do
 	timeout -k 5 -s $signo 1 "$PCL" --pin=+schedule /usr/bin/python3 -c '
