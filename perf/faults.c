@@ -2,6 +2,7 @@
 #include "event/overflow.h"
 #include "os/guest_insn.h"
 #include "os/mm/vma.h"
+#include "os/session/host.h"
 #include "os/session/own_faults.h"
 #include "os/session/process.h"
 #include "perf/faults.h"
@@ -99,16 +100,28 @@ void faults_forget(struct thread *t)
 
 /* ---- faults ---- */
 
-/* So many, and which kind the last was; the count goes on. */
-static u64 happened(const struct thread *t, u64 *count, enum pmu_sw_source *kind)
+static bool count_faults(const struct thread *t, struct fault_count *out)
 {
-	u64 now[2], n;
+	u64 host[2];
 
-	if (!own_faults_of_guest(t, now))
+	if (!host_own_faults(host) || !own_faults_of_guest(t, out->guest))
+		return false;
+	out->host = host[0] + host[1];
+	return true;
+}
+
+/* So many, and which kind the last was; the count goes on. Not more than the host has had. */
+static u64 happened(const struct thread *t, struct fault_count *count, enum pmu_sw_source *kind)
+{
+	struct fault_count now;
+	u64 n;
+
+	if (!count_faults(t, &now))
 		return 0;
-	n = now[0] + now[1] - count[0] - count[1];
-	*kind = now[1] != count[1] ? SW_FAULTS_MAJ : SW_FAULTS_MIN;
-	memcpy(count, now, sizeof(now));
+	n = now.guest[0] + now.guest[1] - count->guest[0] - count->guest[1];
+	n = MIN(n, now.host - count->host);
+	*kind = now.guest[1] != count->guest[1] ? SW_FAULTS_MAJ : SW_FAULTS_MIN;
+	*count = now;
 	return n;
 }
 
@@ -150,7 +163,7 @@ static bool can_ask(const struct thread *t)
 
 void faults_call_begins_slowly(struct thread *t)
 {
-	t->faults.counting = can_ask(t) && own_faults_of_guest(t, t->faults.count);
+	t->faults.counting = can_ask(t) && count_faults(t, &t->faults.count);
 }
 
 void faults_call_ends_slowly(struct thread *t)
@@ -161,7 +174,7 @@ void faults_call_ends_slowly(struct thread *t)
 	u64 n;
 
 	t->faults.counting = 0;
-	n = can_ask(t) ? happened(t, t->faults.count, &kind) : 0;
+	n = can_ask(t) ? happened(t, &t->faults.count, &kind) : 0;
 	if (!n)
 		return;
 	perf_regs(t->cpu, &regs);
@@ -220,7 +233,7 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 				tell(t, s, &p, SW_NEVER);
 			return true;
 		}
-		if (happened(t, s->count, &kind))
+		if (happened(t, &s->count, &kind))
 			tell(t, s, &p, kind);
 		mark(t->cpu, &p, s->changes);
 	}
@@ -251,7 +264,7 @@ bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 	find_accesses(s);
 	w = touches_of(s->access, s->accesses, ~0ul);
 	if ((s->accesses >= 0 && !next_unknown(t->cpu, &w, &p)) || !can_ask(t) ||
-	    !own_faults_of_guest(t, s->count))
+	    !count_faults(t, &s->count))
 		return true;
 	s->on = !s->whole || !can_touch_all(t->cpu, s);
 	return s->on || touch_all(t, s);
@@ -264,7 +277,7 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 	struct touch p = {0};
 	struct touches w;
 	enum pmu_sw_source kind = SW_NEVER;
-	u64 n = happened(t, s->count, &kind);
+	u64 n = happened(t, &s->count, &kind);
 
 	perf_regs(t->cpu, &after);
 	w = touches_of(s->access, s->accesses, s->accesses > 0 ? rounds_done(s->access, &s->before, &after) : 0);

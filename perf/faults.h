@@ -29,7 +29,7 @@ struct fault_step {
 	bool on;	   /* faults are looked for while it is executed */
 	bool whole;	   /* it accesses all of what it may, as far as it gets */
 	u32 changes;	   /* see perf_pages_changed() */
-	u64 count[2];	   /* faults so far, minor and major */
+	struct fault_count count;
 	struct snapshot_regs before;
 	struct insn in;
 	struct isa_access access[ISA_ACCESSES];

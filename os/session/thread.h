@@ -186,8 +186,11 @@ struct thread {
 	struct pin_thread pin; /* see os/pin/pin.h */
 	struct {
 		u32 counting;
-		u64 count[2]; /* page faults, minor and major, when the system call began */
-	} faults;	      /* see perf/faults.h */
+		struct fault_count {
+			u64 guest[2]; /* page faults, minor and major */
+			u64 host;     /* the kernel's count: what others cannot write to */
+		} count;	      /* when the system call began */
+	} faults;		      /* see perf/faults.h */
 	struct turn turn;      /* see os/pin/turn.h */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */
 };
