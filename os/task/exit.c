@@ -20,10 +20,10 @@ static void group_put(struct thread *t)
 		process_page_free(t->proc, t->group);
 }
 
-/* Of a sample of the thread's end, which looks at its stack. */
+/* Of samples that are taken at the thread's end, and look at its stack. */
 static u64 of_guest_memory(const struct thread *t)
 {
-	return perf_traces_wanted(t->cpu->slot) ? SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) : 0;
+	return event_task_measured(t->cpu->slot) ? SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) : 0;
 }
 
 /* From strict mode it goes as if it were killed: those who wait for it find it gone, with its counts. */
