@@ -207,8 +207,7 @@ int pin_help(void)
 	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
 	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew);\n"
 	       "the order of processes that run at once, and without schedule of threads; network, files and their\n"
-	       "times, the order of directories; the kernel's version, the host's name, the amount of memory; /proc\n"
-	       "but for cpuinfo.\n");
+	       "times, the order of directories; the kernel's version, the host's name; other files of /proc.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }
 

@@ -20,6 +20,7 @@
 #define TSC_NS	  25u
 #define TICK_NS	  10000000u		    /* of times(2) */
 #define BOOT_NS	  (100000ul * NS_PER_S)	    /* CLOCK_MONOTONIC when the session begins */
+_Static_assert(PIN_BOOT_TIME == 1893456000ul - 100000ul, "when that was 0");
 #define EPOCH_NS  (1893456000ul * NS_PER_S) /* CLOCK_REALTIME then: 2030-01-01 */
 #define TAI_NS	  (37ul * NS_PER_S)
 
@@ -286,12 +287,9 @@ long pin_getrusage(struct thread *t, const u64 *a, syscall_handler *host)
 }
 
 /* The time since the start, and no load. */
-long pin_sysinfo(struct thread *t, const u64 *a, syscall_handler *host)
+u64 pin_clock_uptime(struct thread *t)
 {
-	long ret = host(t, a);
-	u64 head[4] = {(BOOT_NS + pin_clock_now(t)) / NS_PER_S};
-
-	return ret ? ret : guest_write(a[0], head, sizeof(head));
+	return (BOOT_NS + pin_clock_now(t)) / NS_PER_S;
 }
 
 void pin_clock_waited(struct thread *t, s32 pid, gva usage)

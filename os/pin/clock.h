@@ -28,6 +28,10 @@ u64 pin_clock_own(struct thread *t);
 bool pin_clock_has_come(u64 to);
 u64 pin_clock_until(u64 to);
 
+/* Seconds that the machine has run, and when it began, in those of CLOCK_REALTIME. */
+u64 pin_clock_uptime(struct thread *t);
+#define PIN_BOOT_TIME 1893356000ul
+
 /* It is at least that. */
 void pin_clock_reach(u64 to);
 
@@ -44,6 +48,6 @@ bool pin_clock_zero(s32 clock, u64 *ns);
 void pin_clock_waited(struct thread *t, s32 pid, gva usage);
 
 /* System calls: os/pin/pin.c. */
-pin_handler pin_clock_gettime, pin_gettimeofday, pin_time, pin_times, pin_getrusage, pin_sysinfo;
+pin_handler pin_clock_gettime, pin_gettimeofday, pin_time, pin_times, pin_getrusage;
 
 #endif

@@ -5,6 +5,7 @@
 #include "dbt/dbt.h"
 #include "isa/level.h"
 #include "os/pin/clock.h"
+#include "os/pin/machine.h"
 #include "os/pin/random.h"
 #include "os/pin/turn.h"
 #include "os/pin/wait.h"
@@ -80,7 +81,7 @@ static const struct row rows[] = {
 	[__NR_time] = {PIN_CLOCK, pin_time},
 	[__NR_times] = {PIN_CLOCK, pin_times},
 	[__NR_getrusage] = {PIN_CLOCK, pin_getrusage},
-	[__NR_sysinfo] = {PIN_CLOCK, pin_sysinfo},
+	[__NR_sysinfo] = {PIN_ITEMS, pin_sysinfo},
 	[__NR_poll] = {PIN_CLOCK, pin_wait},
 	[__NR_ppoll] = {PIN_CLOCK, pin_wait},
 	[__NR_select] = {PIN_CLOCK, pin_wait},
@@ -187,6 +188,9 @@ static const struct file {
 	{PIN_CPUS, "/sys/devices/system/cpu/online", online},
 	{PIN_CPUS, "/sys/devices/system/cpu/possible", online},
 	{PIN_CPUS, "/sys/devices/system/cpu/present", online},
+	{PIN_MEMORY, "/proc/meminfo", pin_meminfo},
+	{PIN_MEMORY, "/proc/stat", pin_stat},
+	{PIN_MEMORY, "/proc/loadavg", pin_loadavg},
 };
 
 static const struct file *find_file(const char *path)
@@ -197,12 +201,27 @@ static const struct file *find_file(const char *path)
 	return NULL;
 }
 
+/* The text of a file of a memory cgroup, NULL: it is none that is held still. */
+static const char *cgroup_text(const char *path)
+{
+	static const char top[] = "/sys/fs/cgroup/";
+	const char *name = strrchr(path, '/');
+
+	if (!held_still(PIN_MEMORY) || strncmp(path, top, sizeof(top) - 1))
+		return NULL;
+	return pin_cgroup_memory(name + 1);
+}
+
 bool pin_is_file(const char *path)
 {
-	return find_file(path);
+	return find_file(path) || (cgroup_text(path) && !sys2(__NR_access, (long)path, 0));
 }
 
 size_t pin_file(const char *path, u32 part, char buf[PIN_FILE_PART])
 {
-	return find_file(path)->text(part, buf);
+	const struct file *file = find_file(path);
+
+	if (file)
+		return file->text(part, buf);
+	return part ? 0 : rt_append(buf, PIN_FILE_PART, 0, "%s", cgroup_text(path));
 }

@@ -6,6 +6,7 @@
  *   os/task/stack.c    where the stack begins
  *   isa/level.h        the processor
  *   os/pin/pin.c       which system calls are served otherwise; terminals; /proc/cpuinfo
+ *   os/pin/machine.h   memory and load
  *   os/pin/random.h    random numbers
  *   os/pin/clock.h     virtual time
  *   os/pin/wait.h      waiting under it
