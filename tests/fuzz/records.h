@@ -124,6 +124,17 @@ static void skip_counted(struct cursor *c, uint64_t words, uint64_t limit, int e
 		skip(c, nr * words + (uint64_t)extra);
 }
 
+/* A size of 32 bits, and so many bytes: those of tracepoints have some. */
+static void skip_raw(struct cursor *c)
+{
+	uint32_t size = (uint32_t)take(c);
+
+	if ((size + sizeof(size)) % 8)
+		c->bad = 1;
+	else
+		skip(c, (size + sizeof(size)) / 8 - 1);
+}
+
 /* NULL, or what is wrong with a sample's body. */
 static const char *check_sample(struct cursor *c)
 {
@@ -141,7 +152,7 @@ static const char *check_sample(struct cursor *c)
 	if (t & PERF_SAMPLE_CALLCHAIN)
 		skip_counted(c, 1, 256, 0);
 	if (t & PERF_SAMPLE_RAW)
-		skip(c, 1);
+		skip_raw(c);
 	if (t & PERF_SAMPLE_BRANCH_STACK)
 		skip_counted(c, 3, 1024, !!(a->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX));
 	if (t & PERF_SAMPLE_REGS_USER)
