@@ -22,6 +22,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static pthread_t main_thread;
 static volatile int over;
+static sem_t locked;
 static long n;
 
 static void *lock_often(void *arg)
@@ -40,6 +41,7 @@ static void *lock_often(void *arg)
 static void *die_with_lock(void *arg)
 {
 	pthread_mutex_lock(&robust);
+	sem_post(&locked);
 	usleep(2000);
 	return NULL;
 }
@@ -122,8 +124,9 @@ static void test_locks(void)
 	pthread_mutexattr_init(&b);
 	pthread_mutexattr_setrobust(&b, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&robust, &b);
+	sem_init(&locked, 0, 0);
 	pthread_create(&t, NULL, die_with_lock, NULL);
-	usleep(500);
+	sem_wait(&locked);
 	ret = pthread_mutex_lock(&robust);
 	printf("owner died: %d\n", ret == EOWNERDEAD);
 	pthread_join(t, NULL);
