@@ -59,7 +59,7 @@ enum cell {
 #define CPU_WANT_LBR_IND_JMP 4096u
 #define CPU_WANT_LBR_IND_CALL 8192u
 #define CPU_WANT_LBR 0x3f00u
-#define CPU_WANT_TOUCH 0x4000u /* data accesses to pages that are not in cpu_touched() stop as for CPU_WANT_WATCH */
+#define CPU_WANT_TOUCH 0x4000u /* accesses to pages that are not in cpu_touched() stop as for CPU_WANT_WATCH */
 /* All of these, which others may ask for. */
 #define CPU_WANT_BY_DRIVERS 0x7f7fu
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
@@ -314,6 +314,20 @@ static inline struct bank *cpu_bank(const struct cpu *cpu)
 static inline struct cpu_touched *cpu_touched(const struct cpu *cpu)
 {
 	return (struct cpu_touched *)((u64)cpu_bank(cpu) + PAGE_SIZE);
+}
+
+/* The thread need not stop at an access to the page with that number. */
+static inline bool cpu_knows_page(const struct cpu *cpu, u64 page, bool write)
+{
+	const u32 *tag = &cpu_touched(cpu)->tag[write][page % CPU_TOUCHED];
+
+	return __atomic_load_n(tag, __ATOMIC_RELAXED) == page >> CPU_TOUCHED_TAG;
+}
+
+/* Nor at the fetch of an instruction there, of at most max bytes. */
+static inline bool cpu_knows_code(const struct cpu *cpu, u64 pc, u32 max)
+{
+	return cpu_knows_page(cpu, pc / PAGE_SIZE, false) && cpu_knows_page(cpu, (pc + max - 1) / PAGE_SIZE, false);
 }
 
 static inline s32 cpu_touched_at(bool write)

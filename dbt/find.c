@@ -72,15 +72,14 @@ u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 variant = cache_variant(cpu->variant), entry = 0;
 
+	dbt_host_own_work(true);
 	if (variant != NO_VARIANT && !exit && !indirect) {
 		entry = ibl_find(&cache.variant[variant], cpu->rip);
 		if (!entry)
 			entry = cache_find(&cache.variant[variant], cpu->rip);
 	}
-	if (entry)
-		return entry;
-	dbt_host_own_work(true);
-	entry = find_or_make(cpu, exit, indirect, fault);
+	if (!entry)
+		entry = find_or_make(cpu, exit, indirect, fault);
 	dbt_host_own_work(false);
 	return entry;
 }

@@ -112,7 +112,11 @@ static struct dbt_fault unreadable(u64 page)
 	return (struct dbt_fault){SIGBUS, BUS_ADRERR, page};
 }
 
-size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault)
+/*
+ * How many bytes of the code at pc there are at *bytes, at most ISA_MAX_LEN; not those of the next page if it is not to
+ * be looked at, or cannot be executed: then *fault is about its first byte.
+ */
+static size_t read_code(struct guest_code *g, u64 pc, bool next_page, const u8 **bytes, struct dbt_fault *fault)
 {
 	u64 end = pc + ISA_MAX_LEN;
 	u64 page = ALIGN_DOWN(pc, PAGE_SIZE);
@@ -125,7 +129,9 @@ size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_
 		*bytes = g->bytes + (pc - g->start);
 		return ISA_MAX_LEN;
 	}
-	if (end > page + PAGE_SIZE && !use_page(g, page + PAGE_SIZE, fault))
+	if (end > page + PAGE_SIZE && !next_page)
+		end = page + PAGE_SIZE;
+	else if (end > page + PAGE_SIZE && !use_page(g, page + PAGE_SIZE, fault))
 		end = page + PAGE_SIZE;
 	else
 		end = MAX(end, MIN(pc + CODE_WINDOW, page + PAGE_SIZE));
@@ -146,6 +152,17 @@ size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_
 	g->end = end;
 	*bytes = g->bytes;
 	return MIN(end - pc, (u64)ISA_MAX_LEN);
+}
+
+int guest_code_insn(struct guest_code *g, u64 pc, struct insn *in, const u8 **bytes, struct dbt_fault *fault)
+{
+	size_t n = read_code(g, pc, false, bytes, fault);
+	int len = n ? isa_decode(*bytes, n, in) : -1;
+
+	if (len >= 0 || !n || n == ISA_MAX_LEN)
+		return len;
+	n = read_code(g, pc, true, bytes, fault);
+	return n ? isa_decode(*bytes, n, in) : -1;
 }
 
 void guest_code_commit(struct guest_code *g, u32 frag)

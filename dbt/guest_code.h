@@ -8,6 +8,7 @@
 #include "abi/types.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
+#include "isa/insn.h"
 
 #define CODE_WINDOW 256u
 
@@ -27,10 +28,10 @@ struct guest_code {
 void guest_code_begin(struct guest_code *g);
 
 /*
- * Points *bytes at the code at pc and returns how many bytes of it may be used: 15, or fewer (also 0) if what follows
- * is not executable; then *fault says what executing the first missing byte raises.
+ * Decodes the instruction at pc, and points *bytes at it. Looks at the page behind pc's only if it goes on there.
+ * Returns its length, 0 if it is no instruction, or -1 if not all of it may be executed: *fault says what that raises.
  */
-size_t guest_code_at(struct guest_code *g, u64 pc, const u8 **bytes, struct dbt_fault *fault);
+int guest_code_insn(struct guest_code *g, u64 pc, struct insn *in, const u8 **bytes, struct dbt_fault *fault);
 
 /* Files the fragment under the pages that were registered. */
 void guest_code_commit(struct guest_code *g, u32 frag);

@@ -21,9 +21,8 @@ static u32 flags_live_at(u64 pc, int ahead)
 		struct insn in;
 		struct dbt_fault fault;
 		const u8 *bytes;
-		size_t avail = guest_code_at(&tr.code, pc, &bytes, &fault);
 
-		if (!avail || isa_decode(bytes, avail, &in) <= 0)
+		if (!plan_may_look(pc) || guest_code_insn(&tr.code, pc, &in, &bytes, &fault) <= 0)
 			return ISA_STATUS;
 		if (in.fl_reads & ISA_STATUS & ~dead)
 			return ISA_STATUS;

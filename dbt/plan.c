@@ -37,6 +37,11 @@ static bool is_unknown(const struct insn *in)
 	return in->kind == ISA_FAR && in->opcode == 0xff;
 }
 
+bool plan_may_look(u64 pc)
+{
+	return !(tr.want & CPU_WANT_TOUCH) || (pc + ISA_MAX_LEN - 1) / PAGE_SIZE == tr.base / PAGE_SIZE;
+}
+
 /* Fills tr.b with the block at pc. Returns false, and *fault, if its first instruction cannot be had. */
 static bool decode_block(u64 pc, struct dbt_fault *fault)
 {
@@ -53,9 +58,11 @@ static bool decode_block(u64 pc, struct dbt_fault *fault)
 	while (tr.b.n < limit) {
 		struct guest_insn *gi = &tr.b.insn[tr.b.n];
 		const u8 *bytes;
-		size_t avail = guest_code_at(&tr.code, pc, &bytes, fault);
-		int len = avail ? isa_decode(bytes, avail, &gi->in) : -1;
+		int len;
 
+		if (tr.b.n && !plan_may_look(pc))
+			break;
+		len = guest_code_insn(&tr.code, pc, &gi->in, &bytes, fault);
 		if (len <= 0 || is_unknown(&gi->in)) {
 			/* len < 0: *fault is about the byte after the last that may be executed. */
 			if (len >= 0)
@@ -123,9 +130,8 @@ static bool dispatches(u64 pc)
 		struct insn in;
 		struct dbt_fault fault;
 		const u8 *bytes;
-		size_t avail = guest_code_at(&tr.code, pc, &bytes, &fault);
 
-		if (!avail || isa_decode(bytes, avail, &in) <= 0)
+		if (guest_code_insn(&tr.code, pc, &in, &bytes, &fault) <= 0)
 			return false;
 		if (in.kind != ISA_PLAIN && in.kind != ISA_JCC)
 			return in.kind == ISA_JMP_IND;

@@ -312,6 +312,12 @@ static void note_arrival(struct cpu *cpu, u64 from)
 		cpu->arrived = CPU_ARRIVED_DIRECTLY;
 }
 
+/* The instruction may reach into a page that the thread knows nothing of: it may have a page fault there. */
+static bool may_fault(const struct cpu *cpu, u32 want)
+{
+	return unlikely(want & CPU_WANT_TOUCH) && !cpu_knows_code(cpu, cpu->rip, ISA_MAX_LEN);
+}
+
 static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 {
 	u32 exit = 0;
@@ -326,6 +332,8 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 
 		if (unlikely(cpu->limits.approaching))
 			return DBT_NEAR;
+		if (may_fault(cpu, want))
+			return DBT_WATCHED;
 		cpu->limits.summed = 0;
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
 		left = poll_on(cpu, left);

@@ -84,6 +84,12 @@ static inline u64 host_here(void)
  */
 bool plan_trace(u64 pc, struct dbt_fault *fault);
 
+/*
+ * The code at pc may be looked at ahead of time. With CPU_WANT_TOUCH the thread stops in front of an instruction that
+ * may reach into a page that it knows nothing of (dbt/run.c), so that the fault is there: no fragment looks at others.
+ */
+bool plan_may_look(u64 pc);
+
 /* Handled by os/, which must find it alone at the start of a block, so that nothing is counted for it beforehand. */
 bool stands_alone(const struct insn *in);
 

@@ -5,14 +5,13 @@
 int guest_insn_decode(gva pc, struct insn *in)
 {
 	u8 bytes[ISA_MAX_LEN];
-	u32 n = sizeof(bytes), to_page_end = (u32)(PAGE_SIZE - pc % PAGE_SIZE);
+	u32 n = (u32)MIN(sizeof(bytes), PAGE_SIZE - pc % PAGE_SIZE);
 	int len;
 
-	if (guest_read(bytes, pc, n)) {
-		n = to_page_end;
-		if (n >= sizeof(bytes) || guest_read(bytes, pc, n))
-			return 0;
-	}
+	if (guest_read(bytes, pc, n))
+		return 0;
 	len = isa_decode(bytes, n, in);
+	if (len < 0 && n < sizeof(bytes) && !guest_read(bytes, pc, sizeof(bytes)))
+		len = isa_decode(bytes, sizeof(bytes), in);
 	return len > 0 ? len : 0;
 }

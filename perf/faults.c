@@ -1,4 +1,5 @@
 /* See faults.h. */
+#include <linux/mman.h>
 #include "event/overflow.h"
 #include "os/guest_insn.h"
 #include "os/mm/vma.h"
@@ -28,9 +29,7 @@ static u32 *tag_of(const struct cpu *cpu, u64 page, bool write)
 
 static bool is_known(const struct cpu *cpu, const struct touch *p)
 {
-	u64 page = p->addr / PAGE_SIZE;
-
-	return __atomic_load_n(tag_of(cpu, page, p->write), __ATOMIC_RELAXED) == page >> CPU_TOUCHED_TAG;
+	return cpu_knows_page(cpu, p->addr / PAGE_SIZE, p->write);
 }
 
 /* Barrier A of perf_pages_changed(): the entry is written before `changes` is read. */
@@ -152,7 +151,22 @@ static void tell(struct thread *t, const struct fault_step *s, const struct touc
 	snapshot_set_address(t, p->addr, &snap);
 	trace_kinds(t, SW_SEEN, kind, &snap);
 	trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+	if (perf_traces_wanted(t->cpu->slot))
+		perf_tell_fault(t, &snap, touch_error_code(p, s->present));
 	own_faults_end(t);
+}
+
+/* Only a write finds a page that is there and has a fault all the same; or a fetch, and then there is a signal. */
+static bool was_present(struct thread *t, const struct touch *p)
+{
+	bool present;
+
+	if (!(p->write || p->fetch) || !perf_traces_wanted(t->cpu->slot))
+		return false;
+	own_faults_begin(t);
+	present = proc_has_page(p->addr);
+	own_faults_end(t);
+	return present;
 }
 
 /* A filter of the guest's may take the question for a reason to kill. */
@@ -183,6 +197,15 @@ void faults_call_ends_slowly(struct thread *t)
 	snap.kernel = true;
 	while (n--)
 		trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+}
+
+void perf_fetch_fault_slowly(struct thread *t, gva addr)
+{
+	struct touch p = {.addr = addr, .fetch = true};
+	struct fault_step s = {.present = was_present(t, &p)};
+
+	perf_regs(t->cpu, &s.before);
+	tell(t, &s, &p, SW_NEVER);
 }
 
 static bool next_unknown(const struct cpu *cpu, struct touches *w, struct touch *out)
@@ -218,6 +241,13 @@ static bool ends_in_signal(gva addr)
 	return addr < LAYOUT_GUEST_STACK_TOP;
 }
 
+static bool may_read(gva addr)
+{
+	struct vma vma;
+
+	return !vma_lookup(addr, &vma) && vma.prot;
+}
+
 /*
  * Up to a signal, which comes first: false; or to a page where the instruction will have one: it is executed, for both.
  */
@@ -228,7 +258,9 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 	enum pmu_sw_source kind;
 
 	while (!t->attention && next_unknown(t->cpu, &w, &p)) {
+		s->present = was_present(t, &p);
 		if (guest_touch(p.addr, p.write)) {
+			s->present = s->present && may_read(p.addr);
 			if (ends_in_signal(p.addr))
 				tell(t, s, &p, SW_NEVER);
 			return true;
@@ -238,6 +270,52 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 		mark(t->cpu, &p, s->changes);
 	}
 	return !t->attention;
+}
+
+static bool may_execute(gva addr)
+{
+	struct vma vma;
+
+	return !vma_lookup(addr, &vma) && (vma.prot & PROT_EXEC);
+}
+
+/* Nothing can be told: it need not stop there again. */
+static void know_code(struct thread *t, const struct fault_step *s)
+{
+	gva pc = s->before.rip;
+
+	mark(t->cpu, &(struct touch){.addr = pc}, s->changes);
+	mark(t->cpu, &(struct touch){.addr = pc + ISA_MAX_LEN - 1}, s->changes);
+}
+
+/* A page of the instruction itself. False: it cannot be executed. */
+static bool fetch_page(struct thread *t, struct fault_step *s, gva addr)
+{
+	struct touch p = {.addr = addr, .fetch = true};
+	enum pmu_sw_source kind;
+
+	if (is_known(t->cpu, &p))
+		return true;
+	if (!may_execute(addr) || guest_touch(addr, false))
+		return false;
+	if (happened(t, &s->count, &kind))
+		tell(t, s, &p, kind);
+	mark(t->cpu, &p, s->changes);
+	return true;
+}
+
+/* False: it will have a signal instead. */
+static bool fetch(struct thread *t, struct fault_step *s)
+{
+	gva pc = s->before.rip, last;
+	int len;
+
+	s->present = false;
+	if (!fetch_page(t, s, pc))
+		return false;
+	len = guest_insn_decode(pc, &s->in);
+	last = pc + (u64)len - !!len;
+	return len && (last / PAGE_SIZE == pc / PAGE_SIZE || fetch_page(t, s, ALIGN_DOWN(last, PAGE_SIZE)));
 }
 
 /* Its accesses, and whether all of them happen. */
@@ -254,18 +332,31 @@ static void find_accesses(struct fault_step *s)
 	s->whole = s->accesses >= 0 && rounds_are_whole(&s->in, s->before.rip);
 }
 
-bool faults_begin_slowly(struct thread *t, struct fault_step *s)
+static bool knows_accesses(const struct cpu *cpu, struct fault_step *s)
 {
 	struct touches w;
 	struct touch p;
 
-	perf_regs(t->cpu, &s->before);
-	s->changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
 	find_accesses(s);
 	w = touches_of(s->access, s->accesses, ~0ul);
-	if ((s->accesses >= 0 && !next_unknown(t->cpu, &w, &p)) || !can_ask(t) ||
-	    !count_faults(t, &s->count))
+	return s->accesses >= 0 && !next_unknown(cpu, &w, &p);
+}
+
+bool faults_begin_slowly(struct thread *t, struct fault_step *s)
+{
+	bool code;
+
+	perf_regs(t->cpu, &s->before);
+	s->changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
+	code = cpu_knows_code(t->cpu, s->before.rip, ISA_MAX_LEN);
+	if (code && knows_accesses(t->cpu, s))
 		return true;
+	if (!can_ask(t) || !count_faults(t, &s->count)) {
+		know_code(t, s);
+		return true;
+	}
+	if (!code && (!fetch(t, s) || t->attention || knows_accesses(t->cpu, s)))
+		return !t->attention;
 	s->on = !s->whole || !can_touch_all(t->cpu, s);
 	return s->on || touch_all(t, s);
 }

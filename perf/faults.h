@@ -1,12 +1,13 @@
 /*
- * Page faults of a thread whose events of them sample: each is told when it happens, with the data address.
+ * Page faults of a thread that has events which sample them, or the tracepoint's: each is told when it happens, with
+ * its address.
  *
- * Translated code stops (DBT_WATCHED) in front of an instruction that accesses a page of which the thread does not know
- * that it was touched so before: for reading, or for writing. Then the thread touches each such page itself, in the
- * order of the instruction's accesses, and asks the host before and after how many faults it has had. So the guest has
- * the fault in front of the instruction, with the registers of that moment, as natively; a signal that it raises comes
- * first. Where that could do what the instruction does not (masks, cmps and scas, mappings of devices) the question is
- * asked around the instruction.
+ * Translated code stops (DBT_WATCHED) in front of an instruction that accesses a page, or lies in one, of which the
+ * thread does not know that it was touched so before: for reading, or for writing. Then the thread touches each such
+ * page itself, in the order of the instruction's accesses, and asks the host before and after how many faults it has
+ * had. So the guest has the fault in front of the instruction, with the registers of that moment, as natively; a signal
+ * that it raises comes first. Where that could do what the instruction does not (masks, cmps and scas, mappings of
+ * devices) the question is asked around the instruction.
  *
  * Other faults in user mode are pcl's own, or not known from those: nobody is told. Those of a system call are told at
  * its end, to events that do not exclude the kernel.
@@ -34,6 +35,7 @@ struct fault_step {
 	struct insn in;
 	struct isa_access access[ISA_ACCESSES];
 	int accesses;	   /* -1: not known */
+	bool present;	   /* the page of the fault that is told next was there, if that is a reason for one */
 };
 
 bool faults_begin_slowly(struct thread *t, struct fault_step *s);

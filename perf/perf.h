@@ -107,6 +107,12 @@ static inline void perf_delivered(struct thread *t, const struct ksiginfo *info,
 		perf_tell_delivery(t, info, handler, flags);
 }
 
+/*
+ * A page fault of the thread's (perf/faults.h), of which the sample is known but for the tracepoint's record.
+ * error_code: the processor's.
+ */
+void perf_tell_fault(struct thread *t, struct snapshot *snap, u64 error_code);
+
 /* The calling thread was given the name in its slot; what it was called before. */
 static inline void perf_renamed(struct thread *t, const char *old)
 {
@@ -239,6 +245,14 @@ static inline void perf_prepare(struct thread *t, u32 want)
 		perf_touching(t);
 	if (unlikely((want & CPU_WANT_CALLS) && !t->cpu->calls))
 		perf_prepare_slowly(t);
+}
+
+/* After DBT_FAULT: a page fault at addr, and then a signal. */
+void perf_fetch_fault_slowly(struct thread *t, gva addr);
+static inline void perf_fetch_fault(struct thread *t, gva addr)
+{
+	if (cpu_bank(t->cpu)->want & CPU_WANT_TOUCH)
+		perf_fetch_fault_slowly(t, addr);
 }
 
 /* After DBT_LIMIT: over the limit by a step, or more if the next limits are that near, with its sample. */

@@ -12,6 +12,7 @@ struct touch {
 	gva addr;  /* the first byte of it that is accessed, as a fault reports it */
 	u64 round; /* of a string instruction with rep; else 0 */
 	bool write;
+	bool fetch; /* of the instruction itself */
 };
 
 struct touches {
@@ -28,5 +29,8 @@ static inline struct touches touches_of(const struct isa_access *access, int acc
 
 /* False: there are no more. */
 bool touches_next(struct touches *w, struct touch *out);
+
+/* The processor's error code, if there was such a page. */
+u64 touch_error_code(const struct touch *p, bool present);
 
 #endif

@@ -200,6 +200,25 @@ void perf_tell_end(u32 slot)
 	tell(t, slot, TRACE_PROCESS_EXIT, &record, own ? &regs : NULL, &result);
 }
 
+/* ---- page faults ---- */
+
+void perf_tell_fault(struct thread *t, struct snapshot *snap, u64 error_code)
+{
+	struct trace_page_fault_user f = {.address = snap->addr, .ip = snap->regs->rip, .error_code = error_code};
+	u32 id = tracepoint_id(TRACE_TASK, TRACE_PAGE_FAULT_USER);
+	struct overflow_result result = {0};
+	struct record record;
+
+	make_record(&record, t->cpu->slot, TRACE_PAGE_FAULT_USER, &f, sizeof(f), NULL, NULL);
+	snap->kernel = true;
+	snap->addr = 0;
+	snap->raw = &record;
+	snap->raw_size = sizeof(record.size) + record.size;
+	snap->comm = t->task->comm;
+	event_trace(t->cpu->slot, id, snap, &result);
+	sampling_result(t, &result, false);
+}
+
 /* ---- signals ---- */
 
 void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags)

@@ -15,7 +15,7 @@ static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tr
 
 enum place {
 	NOWHERE, ROOT, EVENTS, HEADER_EVENT, HEADER_PAGE, FTRACE, CALLS, RAW_CALLS, TRACEPOINT_DIR, FORMAT, ID,
-	SCHED, SIGNAL, TASK, DESCRIBED_DIR, DESCRIBED_FORMAT,
+	EXCEPTIONS, SCHED, SIGNAL, TASK, DESCRIBED_DIR, DESCRIBED_FORMAT,
 	README, UPROBE_EVENTS, UPROBE_PROFILE, PROBE_GROUP, PROBE_DIR, PROBE_FORMAT, PROBE_ID_FILE, PROBE_ENABLE,
 	PROBE_FILTER,
 };
@@ -127,7 +127,10 @@ static enum place find_described(enum place in, const char *path, u32 *nr)
 
 static const char *group_name(enum place place)
 {
-	return place == SCHED ? "sched" : place == SIGNAL ? "signal" : place == TASK ? "task" : NULL;
+	static const char *const names[] = {
+		[EXCEPTIONS] = "exceptions", [SCHED] = "sched", [SIGNAL] = "signal", [TASK] = "task"};
+
+	return place >= EXCEPTIONS && place <= TASK ? names[place] : NULL;
 }
 
 /* What is in the directory of a tracepoint. */
@@ -201,7 +204,7 @@ static enum place find_in_events(const char *path, struct tracepoint *tp)
 		return *path ? NOWHERE : HEADER_PAGE;
 	if (is_part(part, len, "ftrace"))
 		return find_described(FTRACE, path, &tp->nr);
-	for (enum place group = SCHED; group <= TASK; group++)
+	for (enum place group = EXCEPTIONS; group <= TASK; group++)
 		if (is_part(part, len, group_name(group)))
 			return find_in_group(group, path, tp);
 	if (!raw && !is_part(part, len, "syscalls"))
@@ -416,6 +419,7 @@ static enum pmu_node fixed_entry(enum place place, u32 *index, char *name)
 		{ROOT, UPROBE_PROFILE, "uprobe_profile"},
 		{EVENTS, HEADER_EVENT, "header_event"},
 		{EVENTS, HEADER_PAGE, "header_page"},
+		{EVENTS, EXCEPTIONS, "exceptions"},
 		{EVENTS, RAW_CALLS, "raw_syscalls"},
 		{EVENTS, SCHED, "sched"},
 		{EVENTS, SIGNAL, "signal"},

@@ -3,7 +3,6 @@
 #include "rt/string.h"
 
 #define IN_KERNEL " happens inside the kernel, where pcl does not see it"
-#define AS_EVENT  " is not built: events of page-faults that sample tell the same"
 
 static const struct {
 	const char *path, *why;
@@ -23,7 +22,6 @@ static const struct {
 	MISSING(sched, sched_process_wait, IN_KERNEL),
 	MISSING(signal, signal_generate, IN_KERNEL),
 	MISSING(exceptions, page_fault_kernel, IN_KERNEL),
-	MISSING(exceptions, page_fault_user, AS_EVENT),
 #undef MISSING
 };
 

@@ -209,6 +209,17 @@ static bool is_probe(u64 id)
 	return probe_by_id(id, &row) && probe_row(row)->state == PROBE_NAMED && probe_row(row)->event == row;
 }
 
+/* Page faults are told as those of the software PMU are when they sample. */
+static u32 units_of(const struct tracepoint *tp)
+{
+	u32 units = EVENT_UNIT_TRACE << tp->kind;
+
+	if (tp->kind != TRACE_TASK || tp->nr != TRACE_PAGE_FAULT_USER)
+		return units;
+	event_space->faults = 1;
+	return units | CPU_WANT_TOUCH;
+}
+
 static int tp_event_init(const struct perf_attr *attr, struct event_source *out)
 {
 	struct tracepoint tp;
@@ -222,7 +233,7 @@ static int tp_event_init(const struct perf_attr *attr, struct event_source *out)
 	else if (!tracepoint_by_id(attr->config, &tp))
 		return refuse(EINVAL, "no tracepoint has this id: see events/ in the session's tracefs");
 	else if (!(attr->exclude_kernel && (trace_is_raw(tp.kind) || tp.kind == TRACE_TASK)))
-		out->units = EVENT_UNIT_TRACE << tp.kind;
+		out->units = units_of(&tp);
 	if ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && event_space->call_stacks)
 		out->sampling_units = CPU_WANT_CALLS;
 	return 0;

@@ -48,6 +48,12 @@ static const struct tracepoint_field signal_deliver[] = {
 	FIELD(trace_signal_deliver, sa_flags, "unsigned long", "sa_flags", false),
 };
 
+static const struct tracepoint_field page_fault_user[] = {
+	FIELD(trace_page_fault_user, address, "unsigned long", "address", false),
+	FIELD(trace_page_fault_user, ip, "unsigned long", "ip", false),
+	FIELD(trace_page_fault_user, error_code, "unsigned long", "error_code", false),
+};
+
 #define ROW(group, name, fields, print) {group, name, print, fields, ARRAY_SIZE(fields)}
 
 static const struct task_tracepoint rows[TASK_TRACES] = {
@@ -68,6 +74,8 @@ static const struct task_tracepoint rows[TASK_TRACES] = {
 	[TRACE_SIGNAL_DELIVER] = ROW("signal", "signal_deliver", signal_deliver,
 		"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, "
 		"REC->sa_handler, REC->sa_flags"),
+	[TRACE_PAGE_FAULT_USER] = ROW("exceptions", "page_fault_user", page_fault_user,
+		"\"address=%ps ip=%ps error_code=0x%lx\", (void *)REC->address, (void *)REC->ip, REC->error_code"),
 };
 
 const struct task_tracepoint *task_tracepoint(u32 which)

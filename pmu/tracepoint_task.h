@@ -1,6 +1,6 @@
 /*
  * Tracepoints of what happens to tasks, where a session knows of each time that it happens: of the kernel's groups
- * sched, task and signal, with the names and fields that they have there.
+ * sched, task, signal and exceptions, with the names and fields that they have there.
  *
  * Records: the structures below, of which the format files show each member. A __data_loc says where in the record its
  * string begins (low 16 bits) and how long it is, with the 0 (high 16 bits).
@@ -17,6 +17,7 @@ enum task_trace {
 	TRACE_NEWTASK,
 	TRACE_RENAME,
 	TRACE_SIGNAL_DELIVER,
+	TRACE_PAGE_FAULT_USER,
 	TASK_TRACES,
 };
 
@@ -68,6 +69,11 @@ struct trace_signal_deliver {
 	struct trace_entry entry;
 	s32 sig, error, code;
 	u64 sa_handler, sa_flags;
+};
+
+struct trace_page_fault_user {
+	struct trace_entry entry;
+	u64 address, ip, error_code;
 };
 
 struct task_tracepoint {

@@ -29,10 +29,6 @@
  */
 #define NEW_MIN 128u
 #define NEW_PART 16u
-/* Of an entry in /proc/PID/pagemap */
-#define PAGE_PRESENT (1ul << 63)
-#define PAGE_SWAPPED (1ul << 62)
-#define PAGE_OF_FILE (1ul << 61)
 
 static struct warm_key key; /* of the program */
 static bool wanted;	    /* there is one */

@@ -42,6 +42,25 @@ long proc_read(const char *path, char *buf, size_t size)
 	return apart_run(read_path, &r);
 }
 
+static long read_page_entry(void *arg)
+{
+	u64 *entry = arg, at = *entry / PAGE_SIZE * sizeof(*entry);
+	long fd = sys4(__NR_openat, proc_dir(), "self/pagemap", O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return fd;
+	n = sys4(__NR_pread64, fd, entry, sizeof(*entry), at);
+	sys1(__NR_close, fd);
+	return n == sizeof(*entry) ? 0 : -EIO;
+}
+
+bool proc_has_page(gva addr)
+{
+	u64 entry = addr;
+
+	return !apart_run(read_page_entry, &entry) && entry & PAGE_PRESENT;
+}
+
 static long read_file(s32 pid, s32 tid, const char *name, char *buf, size_t size)
 {
 	char path[64];

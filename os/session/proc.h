@@ -59,6 +59,12 @@ int proc_read_ids(s32 pid, s32 tid, s32 (*ids)[1 + PIDNS_DEPTH], u32 max);
 int proc_read_cpu_time(s32 pid, s32 tid, u64 *out);
 /* status: voluntary and involuntary switches together. */
 int proc_read_switches(s32 pid, s32 tid, u64 *out);
+/* Of an entry in pagemap. */
+#define PAGE_PRESENT (1ul << 63)
+#define PAGE_SWAPPED (1ul << 62)
+#define PAGE_OF_FILE (1ul << 61)
+/* The caller has a page there. False, too, if the kernel does not tell. */
+bool proc_has_page(gva addr);
 /* sched: se.nr_migrations. -ENOENT if the kernel does not tell. */
 int proc_read_migrations(s32 pid, s32 tid, u64 *out);
 

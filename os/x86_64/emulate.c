@@ -25,8 +25,10 @@ void emulate_fetch_fault(struct thread *t, const struct dbt_fault *f)
 		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 	else if (f->signo == SIGILL)
 		signal_fault(t, SIGILL, f->code, f->addr, TRAP_INVALID_OPCODE, 0);
-	else
+	else {
+		perf_fetch_fault(t, f->addr);
 		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));
+	}
 }
 
 /* An instruction was done here, or (err) may not be. */

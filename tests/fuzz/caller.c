@@ -105,12 +105,27 @@ static void clean_up(void)
 
 /* ---- what is left ---- */
 
+static void name_descriptors(void)
+{
+	char path[64], name[256];
+	ssize_t n;
+
+	for (int i = 0; i < 1024; i++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		n = readlink(path, name, sizeof(name) - 1);
+		if (n >= 0)
+			printf("descriptor %d: %.*s\n", i, (int)n, name);
+	}
+}
+
 static void check_room(struct room before)
 {
 	struct room now = room_now();
 
-	if (now.fds != before.fds)
+	if (now.fds != before.fds) {
 		wrong("descriptors are left", (uint64_t)now.fds, (uint64_t)before.fds);
+		name_descriptors();
+	}
 	if (now.pages < before.pages && !results)
 		wrong("less room for rings than before", (uint64_t)now.pages, (uint64_t)before.pages);
 }
@@ -146,6 +161,7 @@ int main(int argc, char **argv)
 	broken = getenv("FUZZ_BROKEN") != NULL;
 	if (getenv("FUZZ_RESULTS"))
 		results = fopen(getenv("FUZZ_RESULTS"), "we");
+	lengths_differ = results != NULL;
 	if (!strcmp(argv[1], "replay")) {
 		log = fopen(argv[2], "re");
 		if (!log)

@@ -38,15 +38,15 @@ static void probe_find(void)
 }
 
 /* Of the session's tracefs, where there is one; 0: not found. */
-#define TRACEPOINTS 7
+#define TRACEPOINTS 8
 static uint64_t tracepoint_ids[TRACEPOINTS];
 
 static void tracepoints_find(void)
 {
 	static const char *const names[TRACEPOINTS] = {
-		"sched/sched_process_fork", "sched/sched_process_exit", "sched/sched_process_exec",
-		"task/task_newtask",	    "signal/signal_deliver",	"syscalls/sys_enter_getppid",
-		"raw_syscalls/sys_exit"};
+		"sched/sched_process_fork",   "sched/sched_process_exit", "sched/sched_process_exec",
+		"task/task_newtask",	      "signal/signal_deliver",	  "syscalls/sys_enter_getppid",
+		"exceptions/page_fault_user", "raw_syscalls/sys_exit"};
 	char path[100];
 
 	for (int i = 0; i < TRACEPOINTS && !getenv("FUZZ_RESULTS"); i++) {

@@ -22,7 +22,7 @@ static bool walk(const struct isa_access *access, int n, u64 rounds, u64 *from, 
 				if (*p)
 					continue;
 				*p = true;
-				*out = (struct touch){at + b, *from, access[i].write};
+				*out = (struct touch){at + b, *from, access[i].write, false};
 				return true;
 			}
 		}

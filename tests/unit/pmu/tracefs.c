@@ -190,7 +190,10 @@ static void test_driver(void)
 	expect(s.units);
 	expect_long(driver_takes(1100, &s, true), 0);
 	expect_long(s.units, 0);
-	expect_long(driver_takes(1100 + 6, &s, true), -EINVAL);
+	expect_long(driver_takes(1100 + 7, &s, true), -EINVAL);
+	expect_long(driver_takes(1100 + 6, &s, false), 0); /* exceptions:page_fault_user */
+	expect(s.units & CPU_WANT_TOUCH);
+	expect(event_space->faults);
 }
 
 int main(void)
@@ -199,7 +202,7 @@ int main(void)
 	pmu_init();
 	test_paths();
 	test_formats();
-	expect_long(walk("/sys/kernel/tracing"), 2 * 366 + 2 + 6);
+	expect_long(walk("/sys/kernel/tracing"), 2 * 366 + 2 + 7);
 	expect_long(walk("/sys/kernel/debug/tracing/events/ftrace"), 0);
 	test_driver();
 	return unit_result();
