@@ -82,6 +82,13 @@ static void serve_syscall(struct thread *t)
 	}
 }
 
+static void take_turns(struct thread *t)
+{
+	bool gave_up = turn_is_over(t) && rseq_give_up(t);
+
+	turn_look(t, gave_up);
+}
+
 void loop_run(struct thread *t)
 {
 	struct dbt_fault fault;
@@ -92,7 +99,7 @@ void loop_run(struct thread *t)
 		__atomic_store_n(&t->cpu->pending, 0, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		if (unlikely(t->turn.on))
-			turn_look(t);
+			take_turns(t);
 		if (unlikely(t->clock_fired | (t->clock_state == CLOCK_PAUSED)))
 			perf_clock(t);
 		if (unlikely(t->attention))

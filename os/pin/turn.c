@@ -192,12 +192,18 @@ static void await(struct thread *t)
 	settle();
 }
 
-/* The turn is the thread's from here on. */
-static void begin(struct thread *t)
+/* The thread executes from here on. */
+static void go_on(struct thread *t)
 {
 	set_state(t, TURN_RUNS);
 	t->turn.over = 0;
-	cpu_set_turn(t->cpu, TURN_INSNS);
+	cpu_set_turn(t->cpu, (u64)TURN_INSNS << t->turn.longer);
+}
+
+/* The turn is the thread's from here on. */
+static void begin(struct thread *t)
+{
+	go_on(t);
 	turn_progress();
 }
 
@@ -274,9 +280,7 @@ void turn_wait(struct thread *t)
 		if (can_go_on(t))
 			break;
 	}
-	set_state(t, TURN_RUNS);
-	t->turn.over = 0;
-	cpu_set_turn(t->cpu, TURN_INSNS);
+	go_on(t);
 }
 
 void turn_yield(struct thread *t)
@@ -294,7 +298,12 @@ void turn_yield(struct thread *t)
 	begin(t);
 }
 
-void turn_look(struct thread *t)
+bool turn_is_over(struct thread *t)
+{
+	return t->turn.over || cpu_turn_is_over(t->cpu);
+}
+
+void turn_look(struct thread *t, bool gave_up)
 {
 	if (state_of(t) == TURN_READY) { /* it has just been made */
 		await(t);
@@ -302,7 +311,8 @@ void turn_look(struct thread *t)
 	} else if (turns.first == t && turns.last == t) {
 		cpu_set_turn(t->cpu, 0);
 		t->turn.over = t->turn.on = 0;
-	} else if (t->turn.over || cpu_turn_is_over(t->cpu)) {
+	} else if (turn_is_over(t)) {
+		t->turn.longer = gave_up ? MIN(t->turn.longer + 1, TURN_LONGER) : 0;
 		turn_yield(t);
 	}
 }

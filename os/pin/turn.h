@@ -17,6 +17,11 @@
  * from one wants it again: when that is, is the host's to say. The same for any other call that takes longer than
  * PATIENCE_NS: another thread takes the turn away. So nobody waits forever for a thread that does not run.
  *
+ * A turn that ends in a critical section of a restartable sequence gives that up, as the kernel does with a section
+ * that it preempts. The thread's next turn is then twice as long, so that each section is short enough in the end.
+ * Nothing else but a signal gives a section up (os/sig/rseq.c): while the kernel preempts a thread, no other one of
+ * the process executes.
+ *
  * A process with one thread has no turns. A child of vfork(2) is none of the threads of its parent, which waits for it.
  *
  * The turn's words are this process's own. What they say is changed by who has the turn only, but for `state` and
@@ -29,11 +34,18 @@
 #include "os/pin/pin.h"
 
 #define TURN_INSNS  100000u
+#define TURN_LONGER 10u /* times twice as long at most */
 #define TURN_NEVER  (~0ul)
 #define PATIENCE_NS 1000000000ul
 
-/* Before the thread runs: it has the turn, and gives it away if it has had it for long enough. */
-void turn_look(struct thread *t);
+/* It has had the turn for long enough. */
+bool turn_is_over(struct thread *t);
+
+/*
+ * Before the thread runs: it has the turn, and gives it away if it has had it for long enough. gave_up: that was in a
+ * critical section.
+ */
+void turn_look(struct thread *t, bool gave_up);
 
 /*
  * By who makes a thread, before the kernel does, and if it does not. clear_tid: where the kernel clears the thread's

@@ -55,6 +55,7 @@ struct turn {
 	u32 has;    /* the turn is its own; a futex */
 	u32 state;  /* enum turn_state */
 	u32 over;   /* so many instructions were executed */
+	u32 longer; /* its turns are TURN_INSNS << longer instructions: the last ones ended in critical sections */
 	struct thread *next;
 	long (*host)(struct thread *t, const u64 *a); /* what does its call if nothing is pinned */
 	gva clear_tid; /* of set_tid_address(2) */

@@ -70,6 +70,33 @@ static void disarm(struct thread *t)
 
 enum whereabouts { IN_NONE, IN_SECTION, IN_GIVEN_UP };
 
+/* The thread enters the section of a descriptor, which the kernel is not to know of. */
+static enum whereabouts enter_alone(struct rseq_state *r, gva desc, gva pc)
+{
+	if (!desc || guest_read(&r->guest, desc, sizeof(r->guest)) || !is_inside(&r->guest, pc))
+		return IN_NONE;
+	r->desc = desc;
+	r->armed = 1;
+	return IN_SECTION;
+}
+
+/* look() with --pin=schedule. */
+static enum whereabouts look_alone(struct thread *t, struct rseq_cs *cs)
+{
+	struct rseq_state *r = &t->rseq;
+	enum whereabouts where = IN_SECTION;
+	gva pc = t->cpu->rip, desc;
+
+	if (r->armed && !is_inside(&r->guest, pc))
+		r->armed = r->slow = 0;
+	if (!r->area || guest_read(&desc, word_of(r), sizeof(desc)))
+		return IN_NONE;
+	if (!r->armed)
+		where = enter_alone(r, desc ? desc : dbt_rseq_cs_begins(pc), pc);
+	*cs = r->guest;
+	return where;
+}
+
 /*
  * Whether a section is in force. One whose first instruction is reached with nothing in rseq_cs was given up just
  * before: the kernel has cleared it.
@@ -79,6 +106,8 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 	struct rseq_state *r = &t->rseq;
 	gva pc = t->cpu->rip, desc;
 
+	if (held_still(PIN_SCHEDULE))
+		return look_alone(t, cs);
 	if (r->armed && !is_inside(&r->guest, pc))
 		disarm(t);
 	if (!r->area || guest_read(&desc, word_of(r), sizeof(desc)))
@@ -125,7 +154,10 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 			give_up(t, &cs);
 			return DBT_STEPPED;
 		case IN_SECTION:
-			dbt_guard(cpu, word_of(r), (u64)&r->host, &r->host);
+			if (held_still(PIN_SCHEDULE))
+				guard_none(cpu);
+			else
+				dbt_guard(cpu, word_of(r), (u64)&r->host, &r->host);
 			break;
 		case IN_NONE:
 			guard_none(cpu);
@@ -139,19 +171,20 @@ enum dbt_stop rseq_run(struct thread *t, struct dbt_fault *fault)
 			give_up(t, &cs);
 			return DBT_INTERRUPT;
 		}
-	} while (stop == DBT_STEPPED && !t->attention && dbt_in_rseq_cs(cpu->rip));
+	} while (stop == DBT_STEPPED && !t->attention && !t->turn.over && dbt_in_rseq_cs(cpu->rip));
 	if (r->armed && !is_inside(&r->guest, cpu->rip))
 		disarm(t);
 	return stop;
 }
 
-void rseq_signal(struct thread *t)
+bool rseq_give_up(struct thread *t)
 {
 	struct rseq_cs cs;
 
 	if (!t->rseq.area || look(t, &cs) == IN_NONE)
-		return;
+		return false;
 	give_up(t, &cs);
+	return true;
 }
 
 bool rseq_gave_up(const struct thread *t, u64 host_pc)

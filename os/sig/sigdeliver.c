@@ -83,7 +83,7 @@ static void enter_handler(struct thread *t, const struct ksigaction *act, const 
 {
 	u64 mask = mask_now(t) | act->mask;
 
-	rseq_signal(t);
+	rseq_give_up(t);
 	if (!(act->flags & SA_NODEFER))
 		mask |= SIG_BIT(sig->signo);
 	if (act->flags & SA_RESETHAND)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/rseq.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 #define WORKERS 4
 #define ITEMS	300
 #define QUEUE	16
+#define SECTION 450000 /* instructions, of several turns */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -36,7 +38,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* With the lock held. */
+/* With the lock held; by the restarter without it: only turns make that safe. */
 static void came(unsigned who)
 {
 	order = order * 31 + who;
@@ -45,6 +47,38 @@ static void came(unsigned who)
 static void on_signal(int signo)
 {
 	signals++;
+}
+
+/* A restartable sequence of that many instructions: how many were not executed. */
+static unsigned long run_section(unsigned long n)
+{
+	struct rseq *rs = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+
+	__asm__ volatile("	.pushsection __rseq_cs, \"aw\"\n"
+			 "	.balign 32\n"
+			 "3:	.long 0, 0\n"
+			 "	.quad 1f, 2f - 1f, 4f\n"
+			 "	.popsection\n"
+			 "	lea 3b(%%rip), %%rax\n"
+			 "	mov %%rax, 8(%[rs])\n"
+			 "1:	loop 1b\n"
+			 "2:	jmp 4f\n"
+			 "	.byte 0x0f, 0xb9, 0x3d\n"
+			 "	.long 0x53053053\n"
+			 "4:\n"
+			 : "+c"(n)
+			 : [rs] "r"(rs)
+			 : "rax", "cc", "memory");
+	return n;
+}
+
+static void *restart_section(void *arg)
+{
+	unsigned long left;
+
+	while (__rseq_size && (left = run_section(SECTION)))
+		came((unsigned)left);
+	return NULL;
 }
 
 static int take(unsigned *item)
@@ -194,7 +228,7 @@ static void have_child(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t worker[WORKERS], spinner, reader, poller, selecter, sleeper;
+	pthread_t worker[WORKERS], spinner, reader, poller, selecter, sleeper, restarter;
 	void *n, *timeouts;
 
 	signal(SIGUSR1, on_signal);
@@ -208,6 +242,7 @@ int main(int argc, char **argv)
 	pthread_create(&poller, NULL, poll_event, NULL);
 	pthread_create(&selecter, NULL, select_event, NULL);
 	pthread_create(&sleeper, NULL, sleep_and_wait, NULL);
+	pthread_create(&restarter, NULL, restart_section, NULL);
 	put_all();
 	write_much();
 	pthread_kill(sleeper, SIGUSR1);
@@ -224,6 +259,7 @@ int main(int argc, char **argv)
 	pthread_join(poller, &timeouts);
 	pthread_join(selecter, NULL);
 	pthread_join(sleeper, NULL);
+	pthread_join(restarter, NULL);
 	if (signals != 1)
 		fail("the signal was lost");
 	printf("%lx %lu %lu\n", order, (unsigned long)n, (unsigned long)timeouts);
