@@ -203,11 +203,11 @@ int pin_help(void)
 	       "       pcl --pin=-ITEM,+ITEM,...    as --pin, but without some and with others\n"
 	       "       pcl --pin=all[,-ITEM,...]    all, or all but some\n\n");
 	for (int i = 0; i < ITEMS; i++)
-		printf("  %-9s %s\n", items[i].name, items[i].text);
+		printf("  %-11s %s\n", items[i].name, items[i].text);
 	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
 	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew);\n"
 	       "the order of processes that run at once, and without schedule of threads; network, files and their\n"
-	       "times, the order of directories; the kernel's version, the host's name; other files of /proc.\n");
+	       "times; the kernel's version, the host's name; other files of /proc.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }
 

@@ -1,7 +1,12 @@
-/* Reading directories: those that are served (vfile.h), and /proc/PID/fd without pcl's own descriptors. */
+/*
+ * Reading directories: those that are served (vfile.h), /proc/PID/fd without pcl's own descriptors, and the order of
+ * os/pin/directory.h.
+ */
 #include <errno.h>
 #include <sys/statfs.h>
 #include "os/files/vfile.h"
+#include "os/pin/directory.h"
+#include "os/session/process.h"
 #include "os/syscall.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -73,8 +78,10 @@ static long filter(s32 fd, gva buf, u64 len, u64 name_at)
 static long read_dir(struct thread *t, const u64 *a, u64 name_at)
 {
 	for (;;) {
-		long ret = syscall_pass(t, a);
+		long ret;
 
+		if (!held_still(PIN_DIRECTORIES) || !pin_read_directory(a, name_at == NAME_OLD, &ret))
+			ret = syscall_pass(t, a);
 		if (ret <= 0)
 			return ret;
 		ret = filter((s32)a[0], a[1], (u64)ret, name_at);

@@ -10,6 +10,7 @@
  *   os/pin/random.h    random numbers
  *   os/pin/clock.h     virtual time
  *   os/pin/wait.h      waiting under it
+ *   os/pin/directory.h the order of directories
  *   os/pin/turn.h      the schedule of threads
  */
 #ifndef OS_PIN_H

@@ -148,6 +148,20 @@ END
 	says "" "132 50" $python terminal.py
 fi
 
+# Directories: what readers are promised holds natively and here; the order is that of no file system.
+for how in "" "$PCL --pin" "$PCL --pin=-directories"; do
+	(mkdir reading && cd reading && $how "$programs/directories") || fail "directories, $how"
+	rm -rf reading
+done
+[ ! -w /dev/shm ] || elsewhere=$(mktemp -d -p /dev/shm)
+names="a b c .d longer-name $(seq -s ' ' 300)"
+order=$("$PCL" --pin=directories "$programs/directories" $names)
+[ "$(wc -w <<< "$order")" = 307 ] || fail "the order of a directory: $order"
+[ "$order" = "$(cd "${elsewhere:-.}"; "$PCL" --pin "$programs/directories" $(tac -s ' ' <<< "$names"))" ] ||
+	fail "directories: another order with files made in another one, in another file system"
+[ "$order" = "$("$PCL" --pin=-directories "$programs/directories" $names)" ] && fail "--pin=-directories: the same order"
+rm -rf "${elsewhere:-reading}"
+
 # Random numbers: the same each time, by every way, but not those of another process; other files are as they are.
 "$PCL" --pin=random head -c 64 /dev/urandom > one && "$PCL" --pin=random head -c 64 < /dev/urandom > two
 cmp one two || fail "/dev/urandom differs"
