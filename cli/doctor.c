@@ -20,6 +20,7 @@
 #include "cli/find.h"
 #include "cli/launch.h"
 #include "cli/limits.h"
+#include "cli/pids.h"
 #include "cli/probe.h"
 
 #ifndef PR_GET_MDWE /* Linux 6.3 */
@@ -214,6 +215,20 @@ static void probe_proc(void)
 			   strerror(errno));
 }
 
+/* For --pin=pids. */
+static void probe_pids(void)
+{
+	const char *why;
+	enum pids_way way = pids_try(&why);
+
+	if (way == PIDS_REFUSED)
+		doctor_say(DOCTOR_NOTE, "process ids", "cannot be held still: the host refuses %s (%s)", why,
+			   strerrorname_np(errno));
+	else
+		doctor_say(DOCTOR_GOOD, "process ids", "are held still with --pin=+pids%s",
+			   way == PIDS_PLAIN ? "" : "; files of other users are shown as nobody's then");
+}
+
 /* The first "instructions,exact,,1,N" of CSV. -1: there is none. */
 static long parse_count(const char *text)
 {
@@ -282,6 +297,7 @@ int doctor_main(int argc, char **argv)
 	probe_limits();
 	probe_memory();
 	probe_landlock();
+	probe_pids();
 	printf("\npcl\n");
 	probe_session(self.path);
 	printf("\nperf, which pcl count and pcl check do without\n");

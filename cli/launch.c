@@ -276,7 +276,7 @@ int launch_session(const struct options *options)
 
 	if (launch_is_inside())
 		return LAUNCH_INSIDE;
-	if (limits_lift(&limits))
+	if (pin_begin() || limits_lift(&limits))
 		return -1;
 	runtime = open_runtime();
 	if (runtime < 0)
@@ -293,8 +293,6 @@ int launch_session(const struct options *options)
 	if (number < 0 || move_to(runtime, number + RUNTIME_FD) || move_to(memory, number + ARENA_FD) ||
 	    move_to(waker, number + WAKER_FD) || move_to(proc, number + PROC_FD) ||
 	    move_to(spare, number + SPARE_FD) || move_to(cache, number + CACHE_FD))
-		return -1;
-	if (pin_begin())
 		return -1;
 	slock_init(&arena()->lock, RANK_SESSION);
 	fill_config(&config, options, number, &limits);

@@ -9,7 +9,8 @@
 
 /*
  * Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, -1 after a message, or
- * LAUNCH_INSIDE if this process is itself a guest: then its program joins the session that it is in.
+ * LAUNCH_INSIDE if this process is itself a guest: then its program joins the session that it is in. With --pin=pids it
+ * returns in a child (cli/pids.h).
  */
 #define LAUNCH_INSIDE 1
 int launch_session(const struct options *options);

@@ -3,8 +3,8 @@
  * cli/commands.def.
  *
  * The process itself turns into the guest, so that process id, parent, terminal, job control, signals and exit status
- * are the guest's own. Only --stats and --why keep pcl as a parent. In a guest the command runs its program in the
- * session that is there; its options are the outer session's affair then and are not used.
+ * are the guest's own. Only --stats, --why and --pin=pids keep pcl as a parent. In a guest the command runs its program
+ * in the session that is there; its options are the outer session's affair then and are not used.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "cli/launch.h"
 #include "cli/nearest.h"
+#include "cli/pids.h"
 #include "cli/pin.h"
 
 enum {
@@ -18,7 +19,7 @@ enum {
 };
 
 #define ALL	      ((1u << ITEMS) - 1)
-#define BY_ITSELF     (ALL & ~(1u << PIN_SCHEDULE)) /* what --pin is without words */
+#define BY_ITSELF     (ALL & ~(1u << PIN_SCHEDULE | 1u << PIN_PIDS)) /* what --pin is without words */
 #define DEFAULT_CPU   2 /* of the words of --cpu */
 #define WORD_LEN      31
 #define LEVEL_OF(cpu) ((u32)(cpu) + 1)
@@ -58,6 +59,7 @@ static const struct {
 
 static struct pin_choice choice;
 static const char *kept; /* --keep-env */
+static bool pids_are_named; /* not by "all" alone */
 
 const struct pin_choice *pin_chosen(void)
 {
@@ -122,6 +124,7 @@ static int parse(const char *text, u32 *out)
 					"--pin=help)\n");
 			return -1;
 		}
+		pids_are_named |= item == PIN_PIDS && sign != '-';
 		*out = sign == '-' ? *out & ~(1u << item) : *out | 1u << item;
 		if (!text[len])
 			break;
@@ -198,16 +201,15 @@ int pin_choose(const struct options *o)
 
 int pin_help(void)
 {
-	printf("usage: pcl --pin ...                all of these but schedule\n"
+	printf("usage: pcl --pin ...                all of these but pids and schedule\n"
 	       "       pcl --pin=ITEM,... ...       only the items that are named\n"
 	       "       pcl --pin=-ITEM,+ITEM,...    as --pin, but without some and with others\n"
 	       "       pcl --pin=all[,-ITEM,...]    all, or all but some\n\n");
 	for (int i = 0; i < ITEMS; i++)
 		printf("  %-11s %s\n", items[i].name, items[i].text);
 	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
-	       "Not held still: process numbers, which kill(2) needs (unshare -Urpf --mount-proc gives them anew);\n"
-	       "the order of processes that run at once, and without schedule of threads; network, files and their\n"
-	       "times; the kernel's version, the host's name; other files of /proc.\n");
+	       "Not held still: the order of processes that run at once, and without schedule of threads; network,\n"
+	       "files and their times; the kernel's version, the host's name; other files of /proc.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }
 
@@ -245,7 +247,24 @@ void pin_environment(void)
 	qsort(environ, n, sizeof(*environ), by_text);
 }
 
-int pin_begin(void)
+/* 0, or -1 after a message: they were asked for by name. */
+static int pin_pids(void)
+{
+	const char *why;
+
+	if (!(choice.items >> PIN_PIDS & 1) || !pids_begin(&why))
+		return 0;
+	choice.items &= ~(1u << PIN_PIDS);
+	if (!pids_are_named)
+		return 0;
+	fprintf(stderr,
+		"pcl: process ids cannot be held still: the host refuses %s: %s (--pin=-pids leaves them out)\n", why,
+		strerror(errno));
+	return -1;
+}
+
+/* 0, or -1 after a message. */
+static int pin_cpus(void)
 {
 	cpu_set_t allowed, one;
 
@@ -261,4 +280,9 @@ int pin_begin(void)
 	}
 	fprintf(stderr, "pcl: cannot run on one CPU: %s (leave that out by --pin=-cpus)\n", strerror(errno));
 	return -1;
+}
+
+int pin_begin(void)
+{
+	return pin_pids() || pin_cpus() ? -1 : 0;
 }

@@ -20,7 +20,10 @@ const struct pin_choice *pin_chosen(void);
 /* Prints the items; an exit status. */
 int pin_help(void);
 
-/* Before the session begins: its CPU becomes what it is to be. 0, or -1 after a message. */
+/*
+ * Before the session begins: its CPU and its process numbers become what they are to be. 0, or -1 after a message. For
+ * the numbers this process forks and stays as the parent; then it returns in the child.
+ */
 int pin_begin(void);
 
 /* Before a program is executed, which is not pcl itself: likewise its environment. */

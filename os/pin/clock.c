@@ -110,7 +110,7 @@ static u64 children_cpu(const struct thread *t)
 
 static struct pin_end *end_of(s32 pid)
 {
-	return &arena()->pin_ends[(u32)pid % PIN_PIDS];
+	return &arena()->pin_ends[(u32)pid % PIN_ENDS];
 }
 
 void pin_program_begins(struct thread *t, bool first)

@@ -3,6 +3,7 @@
  * doc/pin.md has the whole.
  *
  *   cli/pin.c          the words of --pin; what is done before the first program begins: environment, one CPU
+ *   cli/pids.h         process ids
  *   os/task/stack.c    where the stack begins
  *   isa/level.h        the processor
  *   os/pin/pin.c       which system calls are served otherwise; terminals; /proc/cpuinfo

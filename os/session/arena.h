@@ -181,7 +181,7 @@ struct arena {
 	u32 tasks_left, tasks_left_last; /* DEAD slots whose threads may still run, first and last; derived */
 	u32 pid_namespace;	  /* inode number of the launcher's */
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
-	struct pin_end pin_ends[PIN_PIDS];
+	struct pin_end pin_ends[PIN_ENDS];
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
 	/* event/'s own tables follow, at arena_event_space() */
 };

@@ -81,6 +81,6 @@ struct pin_end {
  * know.
  */
 #define PIN_ANEW 0x70636c31
-#define PIN_PIDS 0x400000u /* PID_MAX_LIMIT */
+#define PIN_ENDS 0x400000u /* PID_MAX_LIMIT */
 
 #endif

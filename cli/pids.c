@@ -1,0 +1,236 @@
+/* See pids.h. */
+#include "cli/pids.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cli/launch.h"
+#include "cli/stay.h"
+
+#define FIRST_GUEST 2
+#define PLAIN	    (CLONE_NEWPID | CLONE_NEWNS)
+#define BY_USER	    (PLAIN | CLONE_NEWUSER)
+
+enum { READ, WRITE };
+
+/* What could not be done: of the init's report, and for the user. */
+enum step { DONE, NAMESPACE, MAPS, PROC };
+
+static const char *const steps[] = {
+	[NAMESPACE] = "a namespace of its own",
+	[MAPS] = "to map the user into one",
+	[PROC] = "to mount a /proc of its own",
+};
+
+struct report {
+	enum step refused;
+	int error;
+};
+
+struct init {
+	pid_t pid;
+	int pipe; /* it waits for a byte from there, or for its end */
+};
+
+static void close_all_but(int a, int b)
+{
+	if (a > 0)
+		close_range(0, (unsigned)a - 1, 0);
+	if (b > a + 1)
+		close_range((unsigned)a + 1, (unsigned)b - 1, 0);
+	close_range((unsigned)b + 1, ~0u, 0);
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+	close(fd);
+	return ret;
+}
+
+/* Each is itself. */
+static int map_user(uid_t uid, gid_t gid)
+{
+	char users[40], groups[40];
+
+	snprintf(users, sizeof(users), "%u %u 1", uid, uid);
+	snprintf(groups, sizeof(groups), "%u %u 1", gid, gid);
+	if (write_text("/proc/self/setgroups", "deny") || write_text("/proc/self/gid_map", groups))
+		return -1;
+	return write_text("/proc/self/uid_map", users);
+}
+
+/* In a mount namespace of its own: what is mounted outside later is seen, and nothing that is mounted here is outside.
+ */
+static int mount_proc(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
+		return -1;
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+}
+
+/* ---- the init ---- */
+
+static struct report prepare(int flags, uid_t uid, gid_t gid)
+{
+	if (flags & CLONE_NEWUSER && map_user(uid, gid))
+		return (struct report){MAPS, errno};
+	if (mount_proc())
+		return (struct report){PROC, errno};
+	return (struct report){DONE, 0};
+}
+
+/* pcl was killed. */
+static void kill_first_guest(void)
+{
+	struct pollfd guest = {.fd = (int)syscall(SYS_pidfd_open, FIRST_GUEST, 0), .events = POLLIN};
+
+	kill(FIRST_GUEST, SIGKILL);
+	if (guest.fd >= 0)
+		poll(&guest, 1, -1);
+}
+
+/* Its children end without a trace, since SIGCHLD is ignored; the last one's end is that of wait(). */
+static _Noreturn void be_init(int alive, int up, struct report report)
+{
+	char over;
+
+	signal(SIGCHLD, SIG_IGN);
+	if (write(up, &report, sizeof(report)) != sizeof(report) || report.refused || chdir("/"))
+		_exit(1);
+	close_all_but(alive, alive);
+	if (!read(alive, &over, 1))
+		kill_first_guest();
+	while (wait(NULL) >= 0 || errno == EINTR)
+		;
+	_exit(0);
+}
+
+/* ---- pcl's side ---- */
+
+/* False: it could not be; `report` says why. */
+static bool start(int flags, struct init *init, struct report *report)
+{
+	int alive[2] = {-1, -1}, up[2] = {-1, -1};
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	*report = (struct report){NAMESPACE, 0};
+	if (!pipe2(alive, O_CLOEXEC) && !pipe2(up, O_CLOEXEC))
+		init->pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+	report->error = errno;
+	if (!init->pid) {
+		close(alive[WRITE]);
+		be_init(alive[READ], up[WRITE], prepare(flags, uid, gid));
+	}
+	close(alive[READ]);
+	close(up[WRITE]);
+	init->pipe = alive[WRITE];
+	if (init->pid > 0 && read(up[READ], report, sizeof(*report)) != sizeof(*report))
+		*report = (struct report){NAMESPACE, EIO};
+	close(up[READ]);
+	if (!report->refused)
+		return true;
+	close(init->pipe);
+	if (init->pid > 0)
+		waitpid(init->pid, NULL, 0);
+	return false;
+}
+
+static enum pids_way start_any(struct init *init, const char **why)
+{
+	struct report report;
+	enum pids_way way = PIDS_REFUSED;
+
+	*init = (struct init){-1, -1};
+	if (start(PLAIN, init, &report))
+		way = PIDS_PLAIN;
+	else if (start(BY_USER, init, &report))
+		way = PIDS_BY_USER;
+	*why = steps[report.refused];
+	errno = report.error;
+	return way;
+}
+
+static void end(struct init *init)
+{
+	if (write(init->pipe, "", 1) != 1)
+		kill(init->pid, SIGKILL);
+	close(init->pipe);
+}
+
+enum pids_way pids_try(const char **why)
+{
+	struct init init;
+	enum pids_way way = start_any(&init, why);
+
+	if (way) {
+		end(&init);
+		waitpid(init.pid, NULL, 0);
+	}
+	return way;
+}
+
+/* This process, or its children if that is `pid`, are where the init is from now on. */
+static int join(const struct init *init, const char *kind, int flag)
+{
+	char path[40];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", init->pid, kind);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -1 : setns(fd, flag);
+	close(fd);
+	return ret;
+}
+
+/* Passes on what happens until the first guest ends, and ends as that does. Holds no file open meanwhile. */
+static _Noreturn void stay(struct init *init, pid_t guest)
+{
+	int status;
+
+	close_all_but(init->pipe, init->pipe);
+	status = stay_wait(guest, NULL, NULL);
+	end(init);
+	stay_end_as(status);
+}
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "pcl: process ids cannot be held still: %s: %s\n", what, strerror(errno));
+	_exit(LAUNCH_FAILED);
+}
+
+int pids_begin(const char **why)
+{
+	struct init init;
+	enum pids_way way = start_any(&init, why);
+	pid_t guest;
+
+	if (!way)
+		return -1;
+	if ((way == PIDS_BY_USER && join(&init, "user", CLONE_NEWUSER)) || join(&init, "pid", CLONE_NEWPID))
+		fail("joining a namespace");
+	guest = stay_fork();
+	if (guest < 0)
+		_exit(LAUNCH_FAILED);
+	if (guest)
+		stay(&init, guest);
+	close(init.pipe);
+	if (unshare(CLONE_NEWNS) || mount_proc())
+		fail(steps[PROC]);
+	return 0;
+}

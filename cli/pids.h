@@ -1,0 +1,32 @@
+/*
+ * --pin=pids: the session runs in a pid namespace of its own, where numbers are given from 1 on, in order.
+ *
+ *   pcl        stays outside, as the parent of the first guest: passes on signals, stops with it, ends as it does
+ *   1          an init: reaps whom nobody waits for, and ends when nobody is left. Daemons outlive pcl so, as natively.
+ *              If pcl is killed, it kills the first guest
+ *   2          the first guest, with a mount namespace for a /proc of its own
+ *
+ * Who has not CAP_SYS_ADMIN needs a user namespace for that. It has the user and the group alone: files of all others
+ * seem to be nobody's.
+ */
+#ifndef CLI_PIDS_H
+#define CLI_PIDS_H
+
+#include "abi/types.h"
+
+enum pids_way {
+	PIDS_REFUSED,
+	PIDS_PLAIN,
+	PIDS_BY_USER, /* in a user namespace */
+};
+
+/* How it can be done here. why: what refused it, and errno. */
+enum pids_way pids_try(const char **why);
+
+/*
+ * Does it: 0 in a child, which is number 2; its parent stays, and never returns. Or -1, and nothing has happened.
+ * `why` and errno are as before.
+ */
+int pids_begin(const char **why);
+
+#endif

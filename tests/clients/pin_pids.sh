@@ -1,0 +1,108 @@
+#!/bin/bash
+# pcl --pin=pids: process numbers are the same in each run; signals, stops, status, daemons and users are as natively.
+set -u
+failed=0
+fail() { echo "$*"; failed=1; }
+
+# Where it is refused: by name that is an error, with "all" it is left out.
+refusing() { unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_pid_namespaces && exec "$@"' - "$@"; }
+if refusing true 2> /dev/null; then
+	got=$(refusing "$PCL" --pin=+pids echo was run 2>&1)
+	[ $? = 125 ] || fail "refused: status is not 125"
+	grep -q '^pcl: process ids cannot be held still: the host refuses a namespace of its own: .*--pin=-pids' <<< "$got" ||
+		fail "refused: $got"
+	[ "$(refusing "$PCL" --pin=all echo was run 2>&1)" = "was run" ] || fail "--pin=all where they are refused"
+	refusing "$PCL" doctor | grep -q '^  -      process ids .*cannot be held still' || fail "doctor where they are refused"
+fi
+
+got=$("$PCL" --pin=+pids true 2>&1) || {
+	[ "${got#pcl: process ids cannot be held still: the host refuses}" != "$got" ] || fail "true: $got"
+	[ $failed = 1 ] && exit 1
+	echo "$got"
+	exit 77
+}
+"$PCL" doctor | grep -q '^  ok     process ids .*--pin=+pids' || fail "doctor"
+
+# Numbers.
+is() { [ "$1" = "$2" ] || fail "$3: $1, not $2"; }
+is "$("$PCL" --pin=+pids sh -c 'echo $$ $PPID; sh -c "echo \$\$ \$PPID; true"; sh -c "echo \$\$"; readlink /proc/self')" \
+	"2 0
+3 2
+4
+5" "process ids"
+is "$("$PCL" --pin=+pids sh -c 'echo /proc/[0-9]*')" "/proc/1 /proc/2" "/proc"
+[ "$("$PCL" --pin sh -c 'echo $$')" = 2 ] && fail "--pin has process ids with it"
+is "$("$PCL" --pin=pids --stats sh -c 'kill -0 $$ && echo $$' 2> stats)" 3 "with --stats"
+grep -q statistics stats || fail "--stats: $(cat stats)"
+for run in 1 2 3 4; do
+	for i in $(seq $((run * 7))); do /bin/true; done
+	"$PCL" --pin=+pids count --csv -e instructions,branches -- \
+		perl -e '$| = 1; for (1 .. 9) { fork or exec "echo", "$$"; wait; print "$$ $_\n" }' 2>&1 > output |
+		awk -F, '/^(instructions|branches)/ { printf "%s %s ", $1, $5 }'
+	cksum < output
+done | sort -u > runs
+[ "$(wc -l < runs)" = 1 ] || fail "counts differ: $(cat runs)"
+
+# As natively, or as $* does it.
+echo input > input
+ways()
+{
+	"$@" sh -c 'exit 7'; echo "status $?"
+	"$@" sh -c 'kill -TERM $$'; echo "status $?"
+	"$@" sh -c 'kill -KILL $$'; echo "status $?"
+	"$@" sh -c 'trap "" TERM; kill -TERM $$; trap "exit 9" TERM; kill -TERM $$; sleep 5'; echo "status $?"
+	"$@" sleep 100 & sleep 0.3; kill -TERM $!; wait $!; echo "status $?"
+	"$@" sh -c 'trap "echo came; exit 5" USR1; while :; do sleep 0.1; done' & sleep 0.5; kill -USR1 $!; wait $!; echo "status $?"
+	"$@" sh -c 'sleep 1; echo slept' & sleep 0.3; kill -TSTP $!; sleep 0.3; cut -d' ' -f3 /proc/$!/stat; kill -CONT $!; wait $!
+	echo "status $?"
+	"$@" sh -c '(sleep 0.5; echo daemon > daemon) > /dev/null 2>&1 & echo parent' | cat
+	sleep 1; cat daemon; rm daemon
+	"$@" sh -c 'exec > /dev/null; sleep 1; echo late > late' | cat
+	[ -e late ]; echo "end of file before the end: $?"; sleep 1.3; rm late
+	"$@" sh -c 'id -u; id -g; : > file; stat -c %u:%g file'
+	"$@" sh -c 'ulimit -n; umask; pwd; cat' < input
+	"$@" env -i /bin/sh -c 'echo $0; kill -s 0 1 2> /dev/null; test -r /proc/self/maps; echo $?'
+	"$@" python3 -c 'import os
+pid = os.fork()
+if not pid: os._exit(4)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+r, w = os.pipe()
+if not os.fork():
+	if os.fork(): os._exit(0)
+	import time
+	time.sleep(0.1)
+	os.write(w, b"orphan")
+	os._exit(0)
+os.wait()
+print(os.read(r, 9))'
+}
+ways > native 2> /dev/null
+ways "$PCL" --pin=+pids,-env > pinned 2> /dev/null
+cmp native pinned || diff native pinned || failed=1
+
+# Whoever kills pcl kills the program; nobody is left; a daemon's end is that of the namespace.
+namespace_ends()
+{
+	for i in $(seq 50); do
+		readlink /proc/[0-9]*/ns/pid 2> /dev/null | grep -qF "$1" || return 0
+		sleep 0.1
+	done
+	fail "$2: somebody is left"
+}
+"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' & sleep 0.5; kill -KILL $!; wait $! 2> /dev/null
+namespace_ends "$(cat killed)" "pcl was killed"
+"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid; sleep 0.5 > /dev/null 2>&1 &' > daemon
+readlink /proc/[0-9]*/ns/pid 2> /dev/null | grep -qF "$(cat daemon)" || fail "no daemon"
+namespace_ends "$(cat daemon)" "a daemon"
+
+# Clients.
+"$PCL" --pin=pids check --baseline base.json --name a --update -- true > /dev/null &&
+	"$PCL" --pin=pids check --baseline base.json --name a -- true > out || fail "pcl check: $(cat out)"
+if command -v perf > /dev/null; then
+	"$PCL" --pin=+pids perf stat -x, -e instructions:u sh -c 'true; /bin/true' 2>&1 | grep -q '^[0-9]*,,instructions:u' ||
+		fail "perf stat"
+	"$PCL" --pin=+pids perf record -q -o data -e instructions:u -c 10000 sh -c 'echo $$ > pid; /bin/true; true' &&
+		[ "$("$PCL" perf script -i data -F pid 2> /dev/null | sort -nu | head -1 | tr -d ' ')" = "$(cat pid)" ] ||
+		fail "perf record"
+fi
+exit $failed
