@@ -357,7 +357,8 @@ static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
 	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + blocks * block_units(cpu);
 	u64 near = is_approached(cpu) ? 0 : cpu->limits.rare ? NEAR : NEAR_OFTEN;
 
-	if (units <= MAX(near, unseen) || unlikely(cpu_never_sparse && cpu->limits.on))
+	/* Each word is to be negative: else its poll stops at once. */
+	if (units < MAX(near + 1, unseen + CPU_TURNS) || unlikely(cpu_never_sparse && cpu->limits.on))
 		return false;
 	units = stress(STRESS_POLL) ? CPU_TURNS : units - unseen;
 	set_words(cpu, units);

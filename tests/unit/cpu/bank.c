@@ -263,6 +263,22 @@ static void test_sparse_until(void)
 		}
 }
 
+/* Where code is to run on up to a poll, no poll stops already: an indirect branch would ask the same poll again. */
+static void test_polls_go_on(void)
+{
+	for (u64 left = 1; left < 1000; left++) {
+		cpu_clear_bank(&own.cpu);
+		own.bank.want = CPU_WANT_BLOCKS;
+		own.cpu.limits.can_approach = 1;
+		cpu_set_turn(&own.cpu, left);
+		cpu_renew_limits(&own.cpu);
+		expect(!(own.cpu.limits.want & CPU_WANT_SPARSE) || !cpu_poll_stops(&own.cpu));
+		expect(!cpu_poll_on(&own.cpu) || !cpu_poll_stops(&own.cpu));
+	}
+	own.cpu.limits.can_approach = 0;
+	cpu_set_turn(&own.cpu, 0);
+}
+
 /* Units are no fewer than instructions, and no more than half as many as quarter cycles. */
 static void test_units(void)
 {
@@ -417,6 +433,7 @@ int main(void)
 		return 1;
 	test_limits();
 	test_turn();
+	test_polls_go_on();
 	test_sparse_until();
 	test_units();
 	test_outside();
