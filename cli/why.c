@@ -54,8 +54,7 @@ static void print_tools(const struct refusals *all)
 			continue;
 		fprintf(out, "pcl: ");
 		print_text(all->tool[i].comm, sizeof(all->tool[i].comm));
-		fprintf(out, " asked in vain to count kernel mode too, and not again for user mode only (:u); "
-			     "pcl --paranoid=1 grants it, by counts of user mode\n");
+		fprintf(out, "%s\n", REFUSALS_KERNEL_TEXT);
 	}
 }
 

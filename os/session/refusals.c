@@ -1,11 +1,13 @@
 /* See refusals.h. */
 #include <asm/errno.h>
 #include <asm/stat.h>
+#include <linux/perf_event.h>
 #include "os/session/arena.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
 #include "os/session/thread.h"
 #include "rt/fmt.h"
+#include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"
@@ -85,9 +87,21 @@ void refusals_asked_again(const struct thread *t)
 		__atomic_store_n(&r->state, REFUSALS_AGAIN, __ATOMIC_RELAXED);
 }
 
+/* It would count nothing: perf opens such an event for records of BPF programs, and goes on without them. */
+static bool is_dummy(const struct thread *t)
+{
+	struct {
+		u32 type, size;
+		u64 config;
+	} attr;
+
+	return !guest_read(&attr, t->args[0], sizeof(attr)) && attr.type == PERF_TYPE_SOFTWARE &&
+	       attr.config == PERF_COUNT_SW_DUMMY;
+}
+
 static void note_kernel(const struct thread *t)
 {
-	struct refusals_tool *r = tool_of(t, true);
+	struct refusals_tool *r = is_dummy(t) ? NULL : tool_of(t, true);
 
 	if (r)
 		__atomic_store_n(&r->state, REFUSALS_KERNEL, __ATOMIC_RELAXED);
@@ -97,7 +111,8 @@ bool refusals_add(struct thread *t, long ret)
 {
 	struct refusals *all = &arena()->refusals;
 
-	if (t->nr == __NR_perf_event_open && ret == -ENOENT) /* nobody looks for the event before modes are checked */
+	/* Nobody looks for the task or the event before modes are checked. */
+	if (t->nr == __NR_perf_event_open && (ret == -ENOENT || ret == -ESRCH))
 		refusals_asked_again(t);
 	if (t->refusal.kernel_mode)
 		note_kernel(t);
@@ -149,15 +164,13 @@ void refusals_last_word(const struct thread *t, s32 status)
 	at = rt_append(line, sizeof(line), 0, begin);
 	at = add_names(line, sizeof(line), at);
 	if (at > sizeof(begin) - 1) {
-		at = rt_append(line, sizeof(line), at,
-			       " asked in vain to count kernel mode too, and not again for user mode only (:u); "
-			       "pcl --paranoid=1 grants it, by counts of user mode\n");
+		at = rt_append(line, sizeof(line), at, "%s\n", REFUSALS_KERNEL_TEXT);
 		log_write(line, at);
 	}
 	if (status & 0xff && all->told) {
 		at = rt_append(line, sizeof(line), 0,
-			       "pcl: perf_event_open or ptrace was refused, times: %u; pcl --why PROGRAM says why\n",
-			       all->told);
+			       "pcl: %u call%s of perf_event_open or ptrace %s refused; pcl --why PROGRAM says why\n",
+			       all->told, all->told == 1 ? "" : "s", all->told == 1 ? "was" : "were");
 		log_write(line, at);
 	}
 }

@@ -12,6 +12,10 @@
 #define REFUSALS       512 /* rows; further kinds are only counted */
 #define REFUSALS_TEXT  184
 #define REFUSALS_TOOLS 8
+/* What is said of a tool, after its name. */
+#define REFUSALS_KERNEL_TEXT                                                                                           \
+	" was refused what counts the kernel too, since pcl counts user mode only: ask for that (:u), or let pcl "     \
+	"--paranoid=1 grant it, with counts of user mode"
 
 struct refusals_row {
 	u64 key; /* 0: free. Of the four that follow, but for the count; set once, by who takes the row */

@@ -24,7 +24,7 @@ END
 [ ! -s out ] && [ ! -s err ] || fail "said: $(cat out err)"
 grep -q '^ *7  python3: ptrace: EPERM: .*not supported' file || { fail "ptrace"; cat file; }
 grep -q '^ *2  python3: perf_event_open: EACCES: .*exclude_kernel' file || { fail "perf_event_open"; cat file; }
-grep -q '^pcl: python3 asked .*--paranoid=1' file || { fail "no word of --paranoid"; cat file; }
+grep -q '^pcl: python3 was refused .*--paranoid=1' file || { fail "no word of --paranoid"; cat file; }
 head -n 1 file | grep -qE '^pcl: refused, (9|[1-9][0-9]+) in all' || { fail "the sum"; cat file; }
 [ "$("$PCL" --why=file --paranoid=1 python3 ask.py 1)" = opened ] || fail "--paranoid=1 does not help"
 grep -q paranoid file && { fail "a word of --paranoid"; cat file; }
@@ -40,9 +40,9 @@ grep -q '^ *1  python3: ptrace: EPERM' file || { fail "a killed member"; cat fil
 cat >opens.py <<'END'
 import ctypes, sys
 libc = ctypes.CDLL(None)
-def opens(config, flags, pid=0):
+def opens(config, flags, pid=0, type=0):
     attr = bytearray(128)
-    attr[4], attr[8], attr[40] = 128, config, flags
+    attr[0], attr[4], attr[8], attr[40] = type, 128, config, flags
     return libc.syscall(298, (ctypes.c_char * 128).from_buffer(attr), pid, -1, -1, 0) >= 0
 KERNEL, USER, INSTRUCTIONS, CACHE_MISSES = 0, 32, 1, 3
 END
@@ -50,12 +50,14 @@ script() { printf 'from opens import *\n%s\n' "$2" >"$1.py"; }
 script kernel 'assert not opens(INSTRUCTIONS, KERNEL)'
 script again 'assert not opens(INSTRUCTIONS, KERNEL) and opens(INSTRUCTIONS, USER)'
 script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
+script side_band 'assert opens(INSTRUCTIONS, USER) ; opens(9, KERNEL, type=1)' # as perf record, whose last event is a dummy
+script another "import os; child = int(os.environ['OUTSIDE']); assert not opens(INSTRUCTIONS, KERNEL, child) and not opens(INSTRUCTIONS, USER, child); sys.exit(5)"
 script traces 'assert libc.ptrace(16, 1, 0, 0) < 0; sys.exit(7)'
 script aborts 'import os; assert libc.ptrace(16, 1, 0, 0) < 0; os.abort()'
 script is_ended 'import os; assert libc.ptrace(16, 1, 0, 0) < 0; os.kill(os.getpid(), 15)'
 script outside 'assert not opens(INSTRUCTIONS, USER, int(sys.argv[1]))'
-kernel='^pcl: python3 asked in vain to count kernel mode too, .*pcl --paranoid=1 grants it, by counts of user mode$'
-why='^pcl: perf_event_open or ptrace was refused, times: 1; pcl --why PROGRAM says why$'
+kernel='^pcl: python3 was refused what counts the kernel too, .*\(:u\), or let pcl --paranoid=1 grant it, with counts of user mode$'
+why='^pcl: 1 call of perf_event_open or ptrace was refused; pcl --why PROGRAM says why$'
 # says WANTED-STATUS [PATTERN...]: what the last try() wrote to standard error, a line each, and nothing else.
 says()
 {
@@ -71,6 +73,11 @@ try sh -c 'exit 5'; says 5
 try sh -c 'python3 again.py; exit 5'; says 5
 try python3 again_in_vain.py; says 0
 try sh -c 'python3 again_in_vain.py; exit 5'; says 5 "$why"
+try python3 side_band.py; says 0
+if [ "$(id -u)" = 0 ]; then # who may count kernel mode, but for what pcl counts: as another user
+	chmod 755 . && chmod a+r ./*.py && tried=restrict
+	"$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" python3 side_band.py >out 2>err; status=$?; says 0
+fi
 try python3 traces.py; says 7 "$why"
 try python3 aborts.py; says 134 "$why"
 try python3 is_ended.py; says 143 # somebody wanted that
@@ -82,6 +89,7 @@ try sh -c 'exec 2>other; python3 kernel.py; python3 traces.py'; says 7 # another
 try count -e cache-misses true; says 125 '^pcl: cache-misses is not supported: ' # pcl's commands speak for themselves
 sleep 30 & # a process of another session
 try --why=file python3 outside.py $!; says 0
+OUTSIDE=$! try python3 another.py; says 5 "$why"
 kill $!
 grep -q '^ *1  python3: perf_event_open: ESRCH: no task of the session has this pid$' file ||
 	{ fail "outside"; cat file; }
