@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,20 +186,19 @@ int find_program(const char *name, struct program *out)
 	return FIND_NOT_FOUND;
 }
 
-/* Where there is no /proc, as it was executed; what a relative name is relative to is known only here. */
+/* Where there is no /proc, as it was executed, without symbolic links. */
 int find_self(struct program *out)
 {
+	_Static_assert(sizeof(out->path) >= PATH_MAX, "realpath(3) writes as much");
 	ssize_t n = readlink("/proc/self/exe", out->path, sizeof(out->path) - 1);
 	const char *name = (const char *)getauxval(AT_EXECFN);
-	char here[sizeof(out->path)] = "";
 
 	out->by_shell = false;
 	if (n > 0) {
 		out->path[n] = 0;
 		return 0;
 	}
-	if (name && (*name == '/' || getcwd(here, sizeof(here))) &&
-	    snprintf(out->path, sizeof(out->path), "%s%s%s", here, *here ? "/" : "", name) < (int)sizeof(out->path))
+	if (name && realpath(name, out->path))
 		return 0;
 	fprintf(stderr, "pcl: cannot find my own file\n");
 	return -1;

@@ -50,5 +50,7 @@ if unshare -rm true 2>/dev/null; then # no /proc, and nothing but what is in the
 			grep -qE '[0-9,]+ +instructions +exact' root/said ||
 				fail "$name/pcl in an empty root: $(cat out)"
 	done
+	mkdir root/links && ln -s ../bin/pcl root/links/pcl # its runtime is where the file is
+	env -i /usr/bin/unshare -rm /usr/sbin/chroot root /links/pcl bin/hello_static >out 2>&1 || fail "a link to pcl: $(cat out)"
 fi
 exit $status
