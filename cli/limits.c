@@ -31,9 +31,9 @@ static int lift(int resource, u64 room, const char *what, const char *option, st
 	if (new.rlim_cur <= new.rlim_max && !setrlimit(resource, &new))
 		return 0;
 	fprintf(stderr,
-		"pcl: the limit on %s (ulimit %s %lu) leaves no room for pcl's reservations; "
-		"a hard limit of %lu or more does (ulimit -S %s)\n",
-		what, option, (unsigned long)old.rlim_max / KIB, (unsigned long)new.rlim_cur / KIB, option);
+		"pcl: the hard limit on %s, %lu KiB, leaves no room for what pcl reserves: "
+		"set the soft limit only (ulimit -S %s), or a hard limit of %lu or more\n",
+		what, (unsigned long)old.rlim_max / KIB, option, (unsigned long)new.rlim_cur / KIB);
 	return -1;
 }
 
