@@ -148,6 +148,9 @@ static int complain_unknown(const struct option_table *t, const char *word)
 	if (t != &options_table && find(&options_table, name, strlen(name)))
 		fprintf(stderr, "%s: --%s is an option of pcl itself: it stands in front of the command\n", t->command,
 			name);
+	else if (!strncmp(word, "-p", 2) || !strncmp(word, "--pid", 5)) /* as perf has it */
+		fprintf(stderr, "%s: unknown option %s: what runs already cannot be counted, only what pcl starts\n",
+			t->command, word);
 	else if (*name && nearest.best)
 		fprintf(stderr, "%s: unknown option %s; is --%s meant? (see pcl --help)\n", t->command, word,
 			nearest.best);

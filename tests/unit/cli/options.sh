@@ -74,6 +74,10 @@ case $("$PCL" --straec true 2>&1) in
 *"is --strace meant?"*) ;;
 *) fail "the nearest option is not named" ;;
 esac
+case $("$PCL" count -p 1 2>&1) in # as perf has it
+*"unknown option -p: what runs already cannot be counted"*) ;;
+*) fail "pcl count -p: $("$PCL" count -p 1 2>&1)" ;;
+esac
 for name in $(sed -n 's/^EVENT("\([^"]*\)".*/\1/p' "$ROOT/pmu/events.def"); do
 	"$PCL" --manual=events | grep -qF -- "${name//-/\\-}" || fail "pcl-events(7) does not name $name"
 done
