@@ -6,6 +6,8 @@
 #include "cli/check_functions.h"
 #include "cli/print.h"
 
+#define BY_FUNCTION " in which functions: pcl check --by-function, with a baseline that was written so too\n"
+
 static const struct {
 	const char *word, *text;
 } verdicts[] = {
@@ -60,8 +62,8 @@ void check_print_table(const struct check *c, FILE *f)
 	if (c->updated)
 		fprintf(f, "\n %s has these counts now\n\n", c->file);
 	else if (c->regressions)
-		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n\n", c->regressions, c->nr,
-			c->file, c->tolerance);
+		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n%s\n", c->regressions, c->nr,
+			c->file, c->tolerance, c->functions ? "" : BY_FUNCTION);
 	else if (c->better)
 		fprintf(f, "\n fewer by more than %g %% than %s says; --update writes the new counts there\n\n",
 			c->tolerance, c->file);

@@ -35,6 +35,7 @@ says 'no regression \(tolerance 0.1 %\)'
 check 120 --name w -- ./work 1002000
 says '^ +[0-9,]+ +[0-9,]+ +\+0\.[0-9]+ %  instructions +REGRESSION$'
 says 'regression: 2 of 2 counts above base.json by more than 0.1 %'
+says '^ in which functions: pcl check --by-function'
 check 0 --name w --tolerance 1% -- ./work 1002000
 says 'within the tolerance'
 check 120 --name w -t 0 -- ./work 1000001
