@@ -12,7 +12,7 @@
 
 #define BUCKETS	  4096u
 #define MEMO	  65536u
-#define UNKNOWN	  "[unknown]"
+#define UNKNOWN	  FUNCTION_UNKNOWN
 #define VDSO	  "[vdso]"
 #define JIT	  "[jit]"
 #define ANONYMOUS "[anonymous]"	 /* of memory that is of no file: "//anon" */

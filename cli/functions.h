@@ -6,10 +6,12 @@
 #include "abi/types.h"
 #include "cli/spaces.h"
 
+#define FUNCTION_UNKNOWN "[unknown]"
+
 /* One for each pair of names. */
 struct function {
-	char *name;	       /* demangled, without arguments; "[unknown]" if there is no symbol */
-	const char *file;      /* "[vdso]", "[jit]", "[unknown]" if there is none */
+	char *name;	       /* demangled, without arguments; FUNCTION_UNKNOWN if there is no symbol */
+	const char *file;      /* "[vdso]", "[jit]", FUNCTION_UNKNOWN if there is none */
 	u32 number;	       /* from 0 on, in the order in which they were asked for */
 	struct function *next; /* private */
 };

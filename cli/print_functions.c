@@ -59,6 +59,21 @@ static void print_errors(const struct counts *c, FILE *f)
 		fprintf(f, " %lu records found no room: what they stood for is not in any function\n", b->samples.lost);
 }
 
+/* Whether a line of the table is code of a file that has no symbol for it. */
+static bool lacks_symbols(const struct counts *c)
+{
+	const struct by_function *b = c->functions;
+
+	for (u32 i = 0; i < b->nr; i++) {
+		const struct function *function = b->row[i].function;
+
+		if (*function->file == '/' && !strcmp(function->name, FUNCTION_UNKNOWN) &&
+		    !is_small(c, b->row[i].count))
+			return true;
+	}
+	return false;
+}
+
 void print_functions_table(const struct counts *c, FILE *f)
 {
 	const struct by_function *b = c->functions;
@@ -88,6 +103,9 @@ void print_functions_table(const struct counts *c, FILE *f)
 	print_row(c, b->rest, "(in no sample)", "", f);
 	fprintf(f, "\n");
 	print_errors(c, f);
+	if (lacks_symbols(c))
+		fprintf(f, " " FUNCTION_UNKNOWN ": the file has no symbols there; its debug file would have "
+			   "(on Debian: packages NAME-dbgsym, libc6-dbg)\n");
 	free(others);
 }
 

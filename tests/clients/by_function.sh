@@ -117,6 +117,9 @@ for row in ' [0-9,]+ +9[0-9]\.[0-9] % .* known  known$' '\(in no sample\)$' \
 	'^ page-faults: each one is in the function that it is shown with$'; do
 	grep -qE "$row" table || { fail "no line like $row"; cat table; }
 done
+grep -q '^ \[unknown\]: the file has no symbols' table && fail "symbols are missed where there are all"
+"$PCL" count --by-function -o table -- ./bare 1000 && grep -q '^ \[unknown\]: the file has no symbols there; its debug file ' table ||
+	{ fail "missing symbols are not explained"; cat table; }
 "$PCL" count --by-function --json -o json -- ./known 1000 || fail "JSON: $?"
 python3 - json <<'END' || fail "JSON"
 import json, sys
