@@ -6,8 +6,8 @@
 #define WIDTH  1200
 #define MARGIN 10
 #define ROW    17
-#define HEAD   56 /* above the frames */
-#define FOOT   34
+#define HEAD   72 /* above the frames, whose outermost is first: stacks may be higher than a window */
+#define FOOT   10
 #define LETTER 7.0 /* pixels */
 #define LABEL  256
 
@@ -129,7 +129,7 @@ static void draw(const struct drawing *d, const struct flame_node *n, u64 x, int
 	const struct flame_picture *p = d->picture;
 	double scale = (double)(WIDTH - 2 * MARGIN) / (double)p->root->samples, width = (double)n->samples * scale;
 	double left = MARGIN + (double)x * scale;
-	int y = d->height - FOOT - (depth + 1) * ROW;
+	int y = HEAD + depth * ROW;
 
 	if ((double)n->samples < p->smallest * (double)p->root->samples)
 		return;
@@ -188,7 +188,7 @@ static void put_head(const struct drawing *d)
 		"<text id=\"search\" x=\"%d\" y=\"42\">search</text>\n"
 		"<text id=\"says\" x=\"%d\" y=\"%d\"></text>\n"
 		"<text id=\"found\" x=\"%d\" y=\"%d\" text-anchor=\"end\"></text>\n<g id=\"frames\">\n",
-		WIDTH - 150, WIDTH - 55, MARGIN, d->height - 12, WIDTH - MARGIN, d->height - 12);
+		WIDTH - 150, WIDTH - 55, MARGIN, HEAD - 12, WIDTH - MARGIN, HEAD - 12);
 }
 
 void flame_svg_write(const struct flame_picture *p, FILE *f)
