@@ -28,16 +28,24 @@ expect_success()
 	fi
 }
 
-say "1. A program that counts the instructions of its own printf with perf_event_open(2)."
-run "$build/demo/printf_count"
-case $status in
-0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to run:" ;;
-*) say "The kernel here has no hardware counter to offer and refuses. Under pcl the same program gets its event:" ;;
-esac
-run "./pcl $build/demo/printf_count"
+say "1. Did a change make this program do more work? pcl counts it, without perf and without hardware counters:"
+run "./pcl count -e instructions,branches,cycles -- $build/demo/lookup 4096"
 expect_success
-say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last line is \
-the cost of the two ioctl calls around it."
+say "\"exact\" means that every instruction was counted, none estimated. So the numbers are the same in the next run, on a busy \
+machine too. They can be kept in a file, and compared from then on:"
+check="./pcl --pin check --by-function --baseline $work/counts.json --name lookup"
+run "$check --update -- $build/demo/lookup 4096"
+expect_success
+run "$check -- $build/demo/lookup 4096"
+expect_success
+say "Now a change that makes the program slower, though it prints the same: a smaller hash table."
+run "$check -- $build/demo/lookup 1024"
+if [ "$status" = 120 ] && grep -q ' find ' "$work/out"; then
+	say "pcl check ends with status 120, so that a build fails here, and says that find() does more."
+else
+	say "pcl check should have found the regression, and did not."
+	failed=1
+fi
 
 say "2. The unmodified perf tool on a real program: xz compressing two megabytes."
 tar cf - rt isa dbt event os /usr/include 2>/dev/null | head -c 2000000 >"$work/data"
@@ -71,4 +79,16 @@ if ! grep -q '%.*python' "$work/out"; then
 fi
 say "perf report, annotate and script read such recordings anywhere. Call graphs (-g), branch stacks (-b) and data addresses (-d) \
 are recorded in the same way."
+say "4. A program that counts the instructions of its own printf with perf_event_open(2)."
+run "$build/demo/printf_count"
+case $status in
+0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to run:" ;;
+*) say "The kernel here has no hardware counter to offer and refuses. Under pcl the same program gets its event:" ;;
+esac
+run "./pcl $build/demo/printf_count"
+expect_success
+say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last line is \
+the cost of the two ioctl calls around it."
+
+say "pcl doctor says what pcl finds on a machine, pcl --help what else there is; README.md goes on from here."
 exit $failed

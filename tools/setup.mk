@@ -70,6 +70,7 @@ tarball: all
 # By Debian's own tools, from a copy of the source: Debian's name for the directory, and nothing of build/. Needs debhelper.
 SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc examples include
 deb:
+	@command -v dh >/dev/null || { echo "make deb needs debhelper: apt-get install debhelper" >&2; exit 1; }
 	rm -rf $(O)/deb && mkdir -p $(O)/deb/$(NAME)
 	cp -a $(sort $(SOURCE_FILES)) $(O)/deb/$(NAME)
 	cp -a tools/debian $(O)/deb/$(NAME)/debian
@@ -85,5 +86,5 @@ $(O)/demo/%: demo/%.c
 # In steps: compiling has to wait for the packages.
 demo:
 	@tools/install-deps
-	@$(MAKE) --no-print-directory -s all $(O)/demo/printf_count
+	@$(MAKE) --no-print-directory -s all $(O)/demo/printf_count $(O)/demo/lookup
 	@tools/demo.sh $(O)
