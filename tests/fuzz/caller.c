@@ -12,6 +12,7 @@
  * wrong: a torn record, a count that goes back, an answer that no kernel gives, something that is left when all is
  * closed. A crash or a hang speaks for itself.
  */
+#include <sys/ucontext.h>
 #include "tests/fuzz/room.h"
 #include "tests/fuzz/verbs.h"
 
@@ -27,10 +28,10 @@ static uint32_t pick(void)
 
 static const char *random_verb(void)
 {
-	static const char *const verbs[] = {
-		"open", "open", "open", "ioctl", "ioctl", "ioctl", "read", "read", "mmap", "mmap", "drain", "drain",
-		"drain", "poll", "signal", "fork", "kill", "kill", "thread", "close", "enable", "history", "work",
-		"work", "work", "work", "work"};
+	static const char *const verbs[] = {"open",    "open", "open", "ioctl", "ioctl",  "ioctl", "read",
+					    "read",    "mmap", "mmap", "drain", "drain",  "drain", "poll",
+					    "signal",  "fork", "kill", "kill",	"thread", "close", "enable",
+					    "history", "work", "work", "work",	"work",	  "work"};
 
 	return verbs[pick() % (sizeof(verbs) / sizeof(*verbs))];
 }
@@ -130,6 +131,20 @@ static void check_room(struct room before)
 		wrong("less room for rings than before", (uint64_t)now.pages, (uint64_t)before.pages);
 }
 
+/* Of any process: nothing that a caller does has one. It dies of it all the same. */
+static void on_crash(int signo, siginfo_t *info, void *context)
+{
+	const ucontext_t *uc = context;
+	char text[128];
+	int n = snprintf(text, sizeof(text),
+			 "wrong: signal (%d), code %d, address %p, at %llx, sp %llx in process %d\n", signo,
+			 info->si_code, info->si_addr, uc->uc_mcontext.gregs[REG_RIP], uc->uc_mcontext.gregs[REG_RSP],
+			 (int)getpid());
+
+	if (write(1, text, (size_t)n) == n)
+		signal(signo, SIG_DFL);
+}
+
 int main(int argc, char **argv)
 {
 	FILE *log = NULL;
@@ -137,6 +152,8 @@ int main(int argc, char **argv)
 	struct room before;
 
 	setrlimit(RLIMIT_SIGPENDING, &pending);
+	sigaction(SIGSEGV, &(struct sigaction){.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO}, NULL);
+	sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO}, NULL);
 	self = argv[0];
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
