@@ -89,5 +89,6 @@ u64 cache_settings(const struct options *o)
 			 o->no_spans << 5);
 	word[13] = (u32)(o->one_insn_blocks | o->call_stacks << 1 | o->no_approach << 2 | o->no_polls << 3);
 	word[14] = pin_chosen()->virtual;
+	word[15] = pin_chosen()->level; /* by which libraries choose their code */
 	return hash_of(word, sizeof(word), 0) | 1;
 }
