@@ -33,10 +33,10 @@
 		byId("reset").setAttribute("visibility", to === frames[0] ? "hidden" : "visible");
 	}
 
-	// Frames in frames that are found count once.
+	// Frames in frames that are found count once. Who writes no capitals looks for them, too.
 	function search(text) {
 		try {
-			query = text ? new RegExp(text) : null;
+			query = text ? new RegExp(text, text === text.toLowerCase() ? "i" : "") : null;
 		} catch (e) {
 			byId("found").textContent = "not a regular expression: " + text;
 			return;
