@@ -121,6 +121,16 @@ static u64 identity_of(const struct stat *st)
 	return hash_of(words, sizeof(words), 0);
 }
 
+/*
+ * Its checksum has been computed, so all of it is in memory. What follows the tables is mapped elsewhere when it is
+ * used.
+ */
+static void forget_parts(const struct warm_header *h)
+{
+	if (h->tables < h->size)
+		sys3(__NR_madvise, (u64)h + h->tables, h->size - h->tables, MADV_DONTNEED);
+}
+
 static bool is_good(const struct warm_header *h, const struct warm_key *key, const struct stat *st)
 {
 	u64 identity;
@@ -134,6 +144,7 @@ static bool is_good(const struct warm_header *h, const struct warm_key *key, con
 		return true;
 	if (h->checksum != sum_of(h, h->size))
 		return false;
+	forget_parts(h);
 	if (identity)
 		is_checked(identity, true);
 	return true;
