@@ -67,6 +67,30 @@ static void run_children(uint32_t a, uint32_t b)
 			work(pick(), pick());
 }
 
+/* All that are open but those of events: the same number after each step. */
+static int other_descriptors(void)
+{
+	int n = -(epoll_fd >= 0);
+
+	for (int i = 0; i < 64; i++)
+		n += fcntl(i, F_GETFD) >= 0;
+	for (int i = 0; i < FDS; i++)
+		n -= slot[i].fd != 0;
+	return n;
+}
+
+/* One step of the first process. */
+static void first_step(const char *verb, const uint32_t p[4])
+{
+	int before = other_descriptors(), after;
+
+	step(verb, p[0], p[1], p[2], p[3]);
+	after = other_descriptors();
+	if (after != before)
+		wrong("a step leaves descriptors", (uint64_t)after - (uint64_t)before,
+		      (uint64_t)verb[0] << 8 | (uint64_t)verb[1]);
+}
+
 static void run_random(uint32_t steps, FILE *log)
 {
 	for (uint32_t i = 0; i < steps && !failures; i++) {
@@ -77,17 +101,17 @@ static void run_random(uint32_t steps, FILE *log)
 			fprintf(log, "%s %u %u %u %u\n", verb, p[0], p[1], p[2], p[3]);
 			fflush(log);
 		}
-		step(verb, p[0], p[1], p[2], p[3]);
+		first_step(verb, p);
 	}
 }
 
 static void run_log(FILE *log)
 {
 	char verb[16];
-	uint32_t a, b, c, d;
+	uint32_t p[4];
 
-	while (!failures && fscanf(log, "%15s %u %u %u %u", verb, &a, &b, &c, &d) == 5)
-		step(verb, a, b, c, d);
+	while (!failures && fscanf(log, "%15s %u %u %u %u", verb, &p[0], &p[1], &p[2], &p[3]) == 5)
+		first_step(verb, p);
 }
 
 static void clean_up(void)

@@ -67,10 +67,9 @@ static const char *life_of_2009(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (ring != MAP_FAILED)
 		munmap(ring, 5 * 4096);
-	if (sibling >= 0)
-		close(sibling);
-	close(fd);
-	return wrong;
+	if (sibling >= 0 && close(sibling))
+		wrong = "an event of 2009 is not closed";
+	return close(fd) ? "an event of 2009 is not closed" : wrong;
 }
 
 #endif

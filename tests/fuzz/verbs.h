@@ -32,7 +32,7 @@
 struct slot {
 	int fd; /* 0: none */
 	struct perf_event_attr attr;
-	uint64_t last, resets; /* its count when it was read last, and how many resets there had been */
+	uint64_t last, resets; /* its count when it was read last, and how many resets were over then */
 	struct perf_event_mmap_page *page;
 	uint64_t size;	 /* of the data */
 	int may_write;	 /* on the page */
@@ -46,7 +46,7 @@ static pid_t child[CHILDREN];
 static int depth, epoll_fd = -1;
 static const char *self;
 static volatile int signals;
-static uint64_t *resets; /* made by any process so far */
+static uint64_t *resets; /* by any process: begun, over; one that is killed in between is never over */
 static unsigned records, failures, steps_done;
 static FILE *results; /* NULL: not asked for */
 static int broken;
@@ -94,12 +94,18 @@ static struct slot *choose(uint32_t a, enum wanted wanted)
 	return &slot[a % FDS];
 }
 
+static void close_event(int fd)
+{
+	if (close(fd))
+		wrong("an event is not closed", (uint64_t)errno, (uint64_t)fd);
+}
+
 static void forget(struct slot *s)
 {
 	if (s->page)
 		munmap(s->page, 4096 + s->size);
 	if (s->fd)
-		close(s->fd);
+		close_event(s->fd);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -184,7 +190,7 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	if (cmd == PERF_EVENT_IOC_SET_OUTPUT)
 		arg = c % 5 ? (unsigned long)slot[c % FDS].fd : (unsigned long)-1;
 	if (cmd == PERF_EVENT_IOC_RESET)
-		__atomic_add_fetch(resets, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&resets[0], 1, __ATOMIC_SEQ_CST);
 	if (cmd == PERF_EVENT_IOC_SET_FILTER)
 		arg = (unsigned long)"x";
 	if (cmd == PERF_EVENT_IOC_MODIFY_ATTRIBUTES) {
@@ -199,13 +205,13 @@ static void do_ioctl(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	if (ret && (errno == ENOSYS || errno == EINTR))
 		wrong("ioctl answers", (uint64_t)errno, b % 11);
 	if (cmd == PERF_EVENT_IOC_RESET)
-		__atomic_add_fetch(resets, 1, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&resets[1], 1, __ATOMIC_SEQ_CST);
 }
 
 static void do_read(uint32_t a, uint32_t b)
 {
 	struct slot *s = choose(a % FDS, OPEN);
-	uint64_t buf[512], before = __atomic_load_n(resets, __ATOMIC_SEQ_CST);
+	uint64_t buf[512], before = __atomic_load_n(&resets[1], __ATOMIC_SEQ_CST);
 	ssize_t n;
 
 	if (!s->fd)
@@ -215,7 +221,7 @@ static void do_read(uint32_t a, uint32_t b)
 		wrong("read answers", (uint64_t)errno, b);
 	if (n < 8 || (s->attr.read_format & PERF_FORMAT_GROUP))
 		return;
-	if (buf[0] < s->last && s->resets == __atomic_load_n(resets, __ATOMIC_SEQ_CST))
+	if (buf[0] < s->last && s->resets == __atomic_load_n(&resets[0], __ATOMIC_SEQ_CST))
 		wrong("a count went back", buf[0], s->last);
 	s->last = buf[0];
 	s->resets = before;
@@ -374,7 +380,7 @@ static void do_close(uint32_t a, uint32_t b)
 		return;
 	if (b % 4 == 0) {
 		copy = dup(s->fd);
-		close(s->fd);
+		close_event(s->fd);
 		s->fd = copy > 0 ? copy : 0;
 	} else if (b % 4 == 1 && s->page) {
 		munmap(s->page, 4096 + s->size);
