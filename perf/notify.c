@@ -84,12 +84,21 @@ static bool may_send(s32 fd)
 	       !sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &limit, &size) && waiting < limit;
 }
 
+/*
+ * A section is committed, and this is what was put off. If it takes long another member does it instead, and a signal
+ * has this thread go on behind it. None may come while the descriptor is open.
+ */
 static long send_from_new(void *inode)
 {
-	s32 fd = (s32)notify_descriptor(true);
-	long ret = send_from(fd, *(u64 *)inode);
+	u64 mask = SIG_IN_HANDLERS, old = 0;
+	long ret;
+	s32 fd;
 
+	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
+	fd = (s32)notify_descriptor(true);
+	ret = send_from(fd, *(u64 *)inode);
 	sys1(__NR_close, fd);
+	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 	return ret;
 }
 

@@ -110,15 +110,15 @@ static long open_for_guest(const struct apart *a, u32 flags)
 }
 
 /*
- * Its own frame is small, whatever the compiler does to its callers: what is below belongs to the other thread. False:
- * there was none.
+ * Its own frame is small, whatever the compiler does to its callers: what is below belongs to the other thread. So no
+ * signal may have this one go on elsewhere meanwhile. False: there was none.
  */
 static bool __attribute__((noinline)) in_other_thread(struct apart *a, u32 flags)
 {
 	struct thread *t = a->t;
 	u64 sp = (u64)__builtin_frame_address(0) - STACK_GAP, area = thread_area(t);
 	u64 end = area + (sp - area < THREAD_RT_TOP ? THREAD_RT_STACK : THREAD_ALT_STACK);
-	u64 mask = SIG_ALL_ASYNC, old = 0;
+	u64 mask = SIG_IN_HANDLERS, old = 0;
 	long tid;
 
 	if (sp < end + STACK_MIN)

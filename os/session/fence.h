@@ -20,6 +20,8 @@
 /* And those that the kernel raises at once: blocked they would kill. */
 #define SIG_FORCED (SIG_SYNC | SIG_BIT(SIGSYS))
 #define SIG_ALL_ASYNC (~SIG_FORCED)
+/* Blocked in the runtime's handlers, and where it must come back: section_interrupted() may have it go on elsewhere. */
+#define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE))
 
 /* The part of siginfo_t that is looked into; 128 bytes in all. */
 struct ksiginfo {

@@ -87,7 +87,6 @@ long thread_set_mask(struct thread *t, u64 mask);
 void signal_host_mask(u64 mask);
 /* The same without that system call, by a trap: os/x86_64/start.S. */
 void signal_mask_by_trap(u64 mask);
-#define SIG_IN_HANDLERS (SIG_ALL_ASYNC | SIG_BIT(SIG_FENCE)) /* blocked in the runtime's handlers */
 
 /* os/sig/sigact.c */
 void sighand_get_action(struct sighand *sh, int signo, struct ksigaction *out);
