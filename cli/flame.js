@@ -33,7 +33,7 @@
 		byId("reset").setAttribute("visibility", to === frames[0] ? "hidden" : "visible");
 	}
 
-	// Frames in frames that are found count once. Who writes no capitals looks for them, too.
+	// Frames in frames that are found count once. Text without capitals matches capitals, too.
 	function search(text) {
 		try {
 			query = text ? new RegExp(text, text === text.toLowerCase() ? "i" : "") : null;

@@ -310,7 +310,6 @@ static bool fetch(struct thread *t, struct fault_step *s)
 	gva pc = s->before.rip, last;
 	int len;
 
-	s->present = false;
 	if (!fetch_page(t, s, pc))
 		return false;
 	len = guest_insn_decode(pc, &s->in);
@@ -344,8 +343,11 @@ static bool knows_accesses(const struct cpu *cpu, struct fault_step *s)
 
 bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 {
+	struct touches w;
+	struct touch p;
 	bool code;
 
+	s->present = false;
 	perf_regs(t->cpu, &s->before);
 	s->changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
 	code = cpu_knows_code(t->cpu, s->before.rip, ISA_MAX_LEN);
@@ -358,7 +360,11 @@ bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 	if (!code && (!fetch(t, s) || t->attention || knows_accesses(t->cpu, s)))
 		return !t->attention;
 	s->on = !s->whole || !can_touch_all(t->cpu, s);
-	return s->on || touch_all(t, s);
+	if (!s->on)
+		return touch_all(t, s);
+	w = touches_of(s->access, s->accesses, ~0ul);
+	s->present = next_unknown(t->cpu, &w, &p) && was_present(t, &p);
+	return true;
 }
 
 /* The first pages of those that it did not know, one for each fault. */

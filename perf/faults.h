@@ -35,7 +35,7 @@ struct fault_step {
 	struct insn in;
 	struct isa_access access[ISA_ACCESSES];
 	int accesses;	   /* -1: not known */
-	bool present;	   /* the page of the fault that is told next was there, if that is a reason for one */
+	bool present;	   /* the page of the next fault was there, if that is a reason for a fault */
 };
 
 bool faults_begin_slowly(struct thread *t, struct fault_step *s);

@@ -45,6 +45,12 @@ static __attribute__((noinline)) void by_calling(char *p)
 	__asm__ volatile("call *%0" : : "r"(p) : "memory", "rax");
 }
 
+/* Under pcl the question is asked around this one. */
+static __attribute__((noinline)) void by_masking(char *p)
+{
+	__asm__ volatile("pcmpeqb %%xmm1, %%xmm1\n maskmovdqu %%xmm1, %%xmm0" : : "D"(p) : "xmm0", "xmm1", "memory");
+}
+
 static void begin(void)
 {
 	struct traced t;
@@ -128,6 +134,9 @@ static void first_touches(void)
 	DOES(by_writing, p, 0);
 	DOES(by_writing, p + PAGE, USER | WRITE);
 	DOES(by_reading, p + PAGE, 0);
+	DOES(by_masking, p + 2 * PAGE, USER | WRITE);
+	DOES(by_reading, p + 3 * PAGE, USER);
+	DOES(by_masking, p + 3 * PAGE, USER | WRITE | PRESENT);
 	munmap(p, PAGES * PAGE);
 }
 

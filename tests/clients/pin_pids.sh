@@ -9,10 +9,12 @@ refusing() { unshare -Ur sh -c 'echo 0 > /proc/sys/user/max_pid_namespaces && ex
 if refusing true 2> /dev/null; then
 	got=$(refusing "$PCL" --pin=+pids echo was run 2>&1)
 	[ $? = 125 ] || fail "refused: status is not 125"
-	grep -q '^pcl: process ids cannot be held still: the host refuses a namespace of its own: .*--pin=-pids' <<< "$got" ||
+	words='^pcl: process ids cannot be held still: the host refuses a namespace of its own: .*--pin=-pids'
+	grep -q "$words" <<< "$got" ||
 		fail "refused: $got"
 	[ "$(refusing "$PCL" --pin=all echo was run 2>&1)" = "was run" ] || fail "--pin=all where they are refused"
-	refusing "$PCL" doctor | grep -q '^  -      process ids .*cannot be held still' || fail "doctor where they are refused"
+	refusing "$PCL" doctor | grep -q '^  -      process ids .*cannot be held still' ||
+		fail "doctor where they are refused"
 fi
 
 got=$("$PCL" --pin=+pids true 2>&1) || {
@@ -25,7 +27,8 @@ got=$("$PCL" --pin=+pids true 2>&1) || {
 
 # Numbers.
 is() { [ "$1" = "$2" ] || fail "$3: $1, not $2"; }
-is "$("$PCL" --pin=+pids sh -c 'echo $$ $PPID; sh -c "echo \$\$ \$PPID; true"; sh -c "echo \$\$"; readlink /proc/self')" \
+script='echo $$ $PPID; sh -c "echo \$\$ \$PPID; true"; sh -c "echo \$\$"; readlink /proc/self'
+is "$("$PCL" --pin=+pids sh -c "$script")" \
 	"2 0
 3 2
 4
@@ -52,9 +55,10 @@ ways()
 	"$@" sh -c 'kill -KILL $$'; echo "status $?"
 	"$@" sh -c 'trap "" TERM; kill -TERM $$; trap "exit 9" TERM; kill -TERM $$; sleep 5'; echo "status $?"
 	"$@" sleep 100 & sleep 0.3; kill -TERM $!; wait $!; echo "status $?"
-	"$@" sh -c 'trap "echo came; exit 5" USR1; while :; do sleep 0.1; done' & sleep 0.5; kill -USR1 $!; wait $!; echo "status $?"
-	"$@" sh -c 'sleep 1; echo slept' & sleep 0.3; kill -TSTP $!; sleep 0.3; cut -d' ' -f3 /proc/$!/stat; kill -CONT $!; wait $!
-	echo "status $?"
+	"$@" sh -c 'trap "echo came; exit 5" USR1; while :; do sleep 0.1; done' &
+	sleep 0.5; kill -USR1 $!; wait $!; echo "status $?"
+	"$@" sh -c 'sleep 1; echo slept' &
+	sleep 0.3; kill -TSTP $!; sleep 0.3; cut -d' ' -f3 /proc/$!/stat; kill -CONT $!; wait $!; echo "status $?"
 	"$@" sh -c '(sleep 0.5; echo daemon > daemon) > /dev/null 2>&1 & echo parent' | cat
 	sleep 1; cat daemon; rm daemon
 	"$@" sh -c 'exec > /dev/null; sleep 1; echo late > late' | cat
@@ -89,7 +93,8 @@ namespace_ends()
 	done
 	fail "$2: somebody is left"
 }
-"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' & sleep 0.5; kill -KILL $!; wait $! 2> /dev/null
+"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' &
+sleep 0.5; kill -KILL $!; wait $! 2> /dev/null
 namespace_ends "$(cat killed)" "pcl was killed"
 "$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid; sleep 0.5 > /dev/null 2>&1 &' > daemon
 readlink /proc/[0-9]*/ns/pid 2> /dev/null | grep -qF "$(cat daemon)" || fail "no daemon"
@@ -99,10 +104,10 @@ namespace_ends "$(cat daemon)" "a daemon"
 "$PCL" --pin=pids check --baseline base.json --name a --update -- true > /dev/null &&
 	"$PCL" --pin=pids check --baseline base.json --name a -- true > out || fail "pcl check: $(cat out)"
 if command -v perf > /dev/null; then
-	"$PCL" --pin=+pids perf stat -x, -e instructions:u sh -c 'true; /bin/true' 2>&1 | grep -q '^[0-9]*,,instructions:u' ||
-		fail "perf stat"
+	"$PCL" --pin=+pids perf stat -x, -e instructions:u sh -c 'true; /bin/true' 2>&1 |
+		grep -q '^[0-9]*,,instructions:u' || fail "perf stat"
 	"$PCL" --pin=+pids perf record -q -o data -e instructions:u -c 10000 sh -c 'echo $$ > pid; /bin/true; true' &&
-		[ "$("$PCL" perf script -i data -F pid 2> /dev/null | sort -nu | head -1 | tr -d ' ')" = "$(cat pid)" ] ||
-		fail "perf record"
+		first=$("$PCL" perf script -i data -F pid 2> /dev/null | sort -nu | head -1 | tr -d ' ') &&
+		[ "$first" = "$(cat pid)" ] || fail "perf record"
 fi
 exit $failed
