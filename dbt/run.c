@@ -146,8 +146,8 @@ static u32 wanted(struct cpu *cpu)
 		cpu->limits.fine = cpu->limits.approaching = 0;
 		return want;
 	}
-	cpu->limits.can_approach =
-		!(want & ~PIECE_WANTS || dbt_options.no_ibl || dbt_options.no_links || dbt_options.no_approach);
+	cpu->limits.can_approach = !(want & ~PIECE_WANTS || dbt_options.no_ibl || dbt_options.no_links ||
+				     dbt_options.no_approach || cpu_never_sparse);
 	if (cpu->limits.want & CPU_WANT_SPARSE)
 		cpu_poll_outside(cpu);
 	if (cpu->limits.renew | cpu->limits.stale | cpu->limits.approaching) {

@@ -1,6 +1,5 @@
 # No sampling event passes its limit unseen, whatever code it comes about in: recursion, returns without calls, signals,
-# an
-# interpreter.
+# an interpreter. --no-polls counts down all the way to it, and copies no pieces.
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export DEBUGINFOD_URLS=
@@ -29,4 +28,6 @@ for program in exceptions longjmp stack_switch signal_nested recursion; do
 	try -F 20000 -e instructions:u "$BUILD/tests/count/$program"
 	try -c 5003 -e instructions:u "$BUILD/tests/count/$program"
 done
+"$PCL" --no-polls --stats perf record -q -o data -e instructions:u -c 1000003 python3 -c pass > /dev/null 2> err || status=1
+grep 'pieces of code copied' err && { echo "--no-polls: approached in pieces"; status=1; }
 exit $status
