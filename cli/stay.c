@@ -52,6 +52,18 @@ static int is_continued(void)
 	return sigismember(&pending, SIGCONT);
 }
 
+/* By the same signal as the guest, which the shell shows as the job's status. All are blocked, and none is handled. */
+static void stop_by(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* SIGCHLDs coalesce, so each one means: look at everything that happened. True: the child has ended. */
 static bool look_at_child(pid_t child, int *status)
 {
@@ -59,7 +71,7 @@ static bool look_at_child(pid_t child, int *status)
 		if (!WIFSTOPPED(*status))
 			return true;
 		if (!is_continued())
-			raise(SIGSTOP);
+			stop_by(WSTOPSIG(*status));
 	}
 	return false;
 }

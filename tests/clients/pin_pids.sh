@@ -59,6 +59,8 @@ ways()
 	sleep 0.5; kill -USR1 $!; wait $!; echo "status $?"
 	"$@" sh -c 'sleep 1; echo slept' &
 	sleep 0.3; kill -TSTP $!; sleep 0.3; cut -d' ' -f3 /proc/$!/stat; kill -CONT $!; wait $!; echo "status $?"
+	bash -c 'set -m; "$@"; echo "status of a job that stopped itself $?"; fg > /dev/null; echo "status $?"' x \
+		"$@" sh -c 'kill -TSTP $$; exit 6'
 	"$@" sh -c '(sleep 0.5; echo daemon > daemon) > /dev/null 2>&1 & echo parent' | cat
 	sleep 1; cat daemon; rm daemon
 	"$@" sh -c 'exec > /dev/null; sleep 1; echo late > late' | cat
