@@ -12,6 +12,7 @@
 #include "cli/event_names.h"
 #include "cli/find.h"
 #include "cli/launch.h"
+#include "cli/pids.h"
 #include "cli/pin.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
@@ -52,6 +53,7 @@ static pid_t start_program(struct start *s, const struct program *program, char 
 		fprintf(stderr, "pcl: cannot make a pipe: %s\n", strerror(errno));
 		return -1;
 	}
+	pids_begin_again();
 	pid = stay_fork();
 	if (!pid)
 		become_program(s, program, argv);

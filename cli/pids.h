@@ -3,7 +3,7 @@
  *
  *   pcl        stays outside, as the parent of the first guest: passes on signals, stops with it, ends as it does
  *   1          an init: reaps whom nobody waits for, and ends when nobody is left. Daemons outlive pcl so, as natively.
- *              If pcl is killed, it kills the first guest
+ *              If pcl is killed, it kills the first guest. It alone has the right to say which number is next
  *   2          the first guest, with a mount namespace for a /proc of its own
  *
  * Who has not CAP_SYS_ADMIN needs a user namespace for that. It has the user and the group alone: files of all others
@@ -28,5 +28,11 @@ enum pids_way pids_try(const char **why);
  * `why` and errno are as before.
  */
 int pids_begin(const char **why);
+
+/*
+ * In a guest that runs one program after another: the next process has the number behind the caller's, if that is free,
+ * as the first one had. Nothing happens without --pin=pids, nor where the kernel lets nobody choose numbers.
+ */
+void pids_begin_again(void);
 
 #endif

@@ -51,10 +51,14 @@ static long pin_affinity(struct thread *t, const u64 *a, syscall_handler *host)
 
 static long pin_prctl(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	if ((u32)a[0] != PIN_ANEW)
-		return host(t, a);
-	t->pin.anew = 1;
-	return 0;
+	switch ((u32)a[0]) {
+	case PIN_ANEW:
+		t->pin.anew = 1;
+		return 0;
+	case PIN_HELD:
+		return (long)the_process.config.pin;
+	}
+	return host(t, a);
 }
 
 /* Which item a call belongs to (PIN_ITEMS: to all), and who serves it then. */

@@ -81,6 +81,8 @@ struct pin_end {
  * know.
  */
 #define PIN_ANEW 0x70636c31
+/* The same of this one, whose result is which items are held still, as bits. */
+#define PIN_HELD 0x70636c33
 #define PIN_ENDS 0x400000u /* PID_MAX_LIMIT */
 
 #endif
