@@ -21,7 +21,7 @@ UNNOTED struct pmu_limit *round_add_source(struct round *r, const struct event *
 	return s;
 }
 
-static UNNOTED void tell_each(struct round *r, u32 pmus)
+static UNNOTED void set_each_limit(struct round *r, u32 pmus)
 {
 	struct pmu_limit limits[SOURCES_MAX];
 
@@ -37,7 +37,7 @@ static UNNOTED void tell_each(struct round *r, u32 pmus)
 }
 
 /* Gives the drivers what the sources say, and takes away what was given before. */
-static UNNOTED void tell_drivers(struct round *r)
+static UNNOTED void set_limits(struct round *r)
 {
 	u32 pmus = r->pmus | r->ctx->limited;
 	const struct pmu *only;
@@ -47,7 +47,7 @@ static UNNOTED void tell_drivers(struct round *r)
 		if (only && only->limit)
 			only->limit(r->task, r->source, r->nr_sources);
 	} else {
-		tell_each(r, pmus);
+		set_each_limit(r, pmus);
 	}
 	r->ctx->limited = r->pmus; /* not noted: it is what the drivers know */
 }
@@ -134,7 +134,7 @@ static UNNOTED void arm_seen(struct round *r, bool again)
 
 	if (unlikely(__atomic_load_n(&r->ctx->rearm, __ATOMIC_RELAXED)))
 		rearmed(r->ctx);
-	tell_drivers(r);
+	set_limits(r);
 	if (unlikely(r->ticks != (r->ctx->tick_stamp != 0)))
 		begin_or_end_ticks(r, r->ticks);
 	if (r->timer || r->coarse)

@@ -140,7 +140,7 @@ static void unit_use(const struct event *e, int by)
 	event_sync_units(e->task);
 }
 
-void event_tell_hits(const struct event *e)
+void event_hits_changed(const struct event *e)
 {
 	if (!e->source.hits || !e->task)
 		return;
@@ -169,7 +169,7 @@ static void sched_in(struct event *e, u64 now)
 		overflow_sched_in(e, t->prev);
 	if (samples(e))
 		overflow_sync(e->task);
-	event_tell_hits(e);
+	event_hits_changed(e);
 	userpage_update(e);
 }
 
@@ -185,7 +185,7 @@ static void sched_out(struct event *e, s64 state, u64 now)
 	if (samples(e))
 		overflow_sync(e->task);
 	userpage_update(e);
-	event_tell_hits(e);
+	event_hits_changed(e);
 	unit_use(e, -1);
 }
 

@@ -65,12 +65,12 @@ static void join_ctx(struct event *e)
 }
 
 /* Who has a probe's event sees the probe, disabled or not (ref_ctr_offset). */
-static void tell_probes(const struct event *e)
+static void probes_changed(const struct event *e)
 {
 	u32 row;
 
 	if (probe_of_event(e, &row))
-		event_tell_hits(e);
+		event_hits_changed(e);
 }
 
 void event_attach(struct event *e)
@@ -82,7 +82,7 @@ void event_attach(struct event *e)
 	if (!event_is_leader(e))
 		join_group(e, event_leader(e));
 	elist_add(e->parent ? &event_slot(e->parent)->children : &event_space->roots, event_nr(e), LINK_FAMILY);
-	tell_probes(e);
+	probes_changed(e);
 }
 
 static void leave_ctx(struct event *e)
@@ -91,7 +91,7 @@ static void leave_ctx(struct event *e)
 
 	event_hold(e);
 	elist_del(e->task ? &ctx->events : &event_space->system, event_nr(e), LINK_CTX);
-	tell_probes(e);
+	probes_changed(e);
 	if (e->task) {
 		ctx->cpu_bound -= e->cpu >= 0;
 		ctx->measured -= event_is_measured(e);

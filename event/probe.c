@@ -41,7 +41,7 @@ bool probe_is_used(u32 row)
 	return false;
 }
 
-void probe_tell_users(u32 row)
+void probe_changed(u32 row)
 {
 	const struct event *e, *child;
 	u32 its;
@@ -50,9 +50,9 @@ void probe_tell_users(u32 row)
 	for_each_opened(e) {
 		if (!probe_of_event(e, &its) || its != row)
 			continue;
-		event_tell_hits(e);
+		event_hits_changed(e);
 		for_each_child(child, e)
-			event_tell_hits(child);
+			event_hits_changed(child);
 	}
 }
 

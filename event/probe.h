@@ -59,6 +59,6 @@ int probe_new_row(void);
 /* The same: some event has the row's number. */
 bool probe_is_used(u32 row);
 /* The same: who has such events finds out anew where the probes of that name are. */
-void probe_tell_users(u32 row);
+void probe_changed(u32 row);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * See sideband.h. Record layouts: the man page's "MMAP layout"; who hears of what: perf_iterate_sb() in Linux 6.18.
+ * See sideband.h. Record layouts: the man page's "MMAP layout"; who gets which: perf_iterate_sb() in Linux 6.18.
  *
- * What a task does is told to its own events and to the per-CPU events of the CPU that it is on, if they are enabled;
- * children of per-CPU events are none of its own here. Records are stamped by each event's own clock.
+ * What a task does is recorded by its own events and by the per-CPU events of the CPU that it is on, if they are
+ * enabled; children of per-CPU events are none of its own here. Records are stamped by each event's own clock.
  */
 #include "event/sideband.h"
 
@@ -21,13 +21,13 @@
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
 
-/* Something that happened, on its way to those who want to know. */
-struct news {
-	u32 what;	/* one SB_* */
-	task_id teller; /* whose events hear of it; the trailer names it */
+/* Something that happened, on its way to the events that want it. */
+struct notice {
+	u32 what;     /* one SB_* */
+	task_id task; /* whose events record it; the trailer names it */
 	s32 cpu;
 	u64 time; /* perf clock; 0: now */
-	void (*write)(struct event *e, const struct news *n);
+	void (*write)(struct event *e, const struct notice *n);
 	const void *about;
 };
 
@@ -85,60 +85,59 @@ void sideband_sync_locked(task_id task)
 	__atomic_store_n(word, sideband_of_ctx(task), __ATOMIC_RELAXED);
 }
 
-/* ---- who hears ---- */
+/* ---- which events ---- */
 
-static bool hears(const struct event *e, const struct news *n)
+static bool wants(const struct event *e, const struct notice *n)
 {
 	return (sideband_of(e) & n->what) && event_tally(e)->state >= PERF_STATE_INACTIVE &&
 	       (e->cpu < 0 || e->cpu == n->cpu) && !event_follows_cpu(e);
 }
 
-static struct news news_of(task_id teller, u32 what, void (*write)(struct event *, const struct news *),
-			   const void *about)
+static struct notice notice_of(task_id task, u32 what, void (*write)(struct event *, const struct notice *),
+			       const void *about)
 {
-	struct news n = {.what = what, .teller = teller, .write = write, .about = about};
+	struct notice n = {.what = what, .task = task, .write = write, .about = about};
 
-	n.cpu = teller == host_current() || event_ctx(teller)->cpu < 0 ? (s32)host_task_cpu(teller)
-								       : event_ctx(teller)->cpu;
+	n.cpu = task == host_current() || event_ctx(task)->cpu < 0 ? (s32)host_task_cpu(task) : event_ctx(task)->cpu;
 	return n;
 }
 
-static void tell_own_locked(const struct news *n)
+static void output_own_locked(const struct notice *n)
 {
 	struct event *e;
 
-	lineage_see(n->teller, n->cpu);
-	for_each_in_ctx(e, event_ctx(n->teller))
-		if (hears(e, n))
+	lineage_see(n->task, n->cpu);
+	for_each_in_ctx(e, event_ctx(n->task))
+		if (wants(e, n))
 			n->write(e, n);
 }
 
-static void tell_system_locked(const struct news *n)
+static void output_system_locked(const struct notice *n)
 {
 	struct event *e;
 
 	for_each_linked(e, nr, next, event_space->system, in_ctx)
-		if (hears(e, n) && cgroup_has(n->teller, e))
+		if (wants(e, n) && cgroup_has(n->task, e))
 			n->write(e, n);
 }
 
-static void tell_locked(const struct news *n)
+static void output_locked(const struct notice *n)
 {
-	tell_system_locked(n);
-	tell_own_locked(n);
+	output_system_locked(n);
+	output_own_locked(n);
 }
 
-static void tell(const struct news *n)
+static void output(const struct notice *n)
 {
 	event_lock();
-	tell_locked(n);
+	output_locked(n);
 	event_unlock();
 }
 
 /* ---- records ---- */
 
 /* By the event's clock. */
-static u64 time_of(const struct event *e, const struct news *n)
+static u64 time_of(const struct event *e, const struct notice *n)
 {
 	if (!n->time)
 		return sample_clock(e);
@@ -146,7 +145,7 @@ static u64 time_of(const struct event *e, const struct news *n)
 }
 
 /* body: bytes between header and trailer, a multiple of 8. False: there is no room. */
-static bool record_begin(struct record *r, struct event *e, const struct news *n, u32 type, u32 misc, u32 body)
+static bool record_begin(struct record *r, struct event *e, const struct notice *n, u32 type, u32 misc, u32 body)
 {
 	struct perf_event_header h = {.type = type, .misc = (u16)misc};
 
@@ -156,7 +155,7 @@ static bool record_begin(struct record *r, struct event *e, const struct news *n
 	h.size = (u16)(sizeof(h) + body + sample_id_size(e));
 	r->event = e;
 	r->id = (struct sample_id_of){.time = time_of(e, n), .cpu = (u32)n->cpu};
-	host_task_ids(n->teller, e->pidns, &r->id.pid, &r->id.tid);
+	host_task_ids(n->task, e->pidns, &r->id.pid, &r->id.tid);
 	if (!ring_begin(&r->out, e, h.size))
 		return false;
 	ring_write(&r->out, &h, sizeof(h));
@@ -222,7 +221,7 @@ static void put_mmap2(struct record *r, const struct sideband_mmap *m, bool with
 	put_pair(r, (s32)m->prot, (s32)m->flags);
 }
 
-static void write_mmap(struct event *e, const struct news *n)
+static void write_mmap(struct event *e, const struct notice *n)
 {
 	const struct sideband_mmap *m = n->about;
 	bool mmap2 = e->attr.mmap2, with_build_id = mmap2 && e->attr.build_id && m->build_id_size;
@@ -233,7 +232,7 @@ static void write_mmap(struct event *e, const struct news *n)
 
 	if (!record_begin(&r, e, n, type, misc, (mmap2 ? MMAP2_BODY : MMAP_BODY) + text_size(m->filename)))
 		return;
-	put_ids(&r, n->teller);
+	put_ids(&r, n->task);
 	ring_u64(&r.out, m->addr);
 	ring_u64(&r.out, m->len);
 	ring_u64(&r.out, m->pgoff);
@@ -245,16 +244,16 @@ static void write_mmap(struct event *e, const struct news *n)
 
 void sideband_mmap(task_id task, const struct sideband_mmap *m)
 {
-	struct news n = news_of(task, m->misc_exec ? SB_MMAP : SB_MMAP_DATA, write_mmap, m);
+	struct notice n = notice_of(task, m->misc_exec ? SB_MMAP : SB_MMAP_DATA, write_mmap, m);
 
-	tell(&n);
+	output(&n);
 }
 
 void sideband_munmap(task_id task, const struct sideband_mmap *m)
 {
-	struct news n = news_of(task, SB_MUNMAP, write_mmap, m);
+	struct notice n = notice_of(task, SB_MUNMAP, write_mmap, m);
 
-	tell(&n);
+	output(&n);
 }
 
 /* ---- COMM ---- */
@@ -265,7 +264,7 @@ struct comm {
 	bool exec;
 };
 
-static void write_comm(struct event *e, const struct news *n)
+static void write_comm(struct event *e, const struct notice *n)
 {
 	const struct comm *c = n->about;
 	struct record r;
@@ -280,17 +279,17 @@ static void write_comm(struct event *e, const struct news *n)
 void sideband_comm(task_id task, task_id of, const char *comm, bool exec)
 {
 	struct comm c = {.text = comm, .of = of, .exec = exec};
-	struct news n = news_of(task, SB_COMM, write_comm, &c);
+	struct notice n = notice_of(task, SB_COMM, write_comm, &c);
 
-	tell(&n);
+	output(&n);
 }
 
 void sideband_birth(task_id parent, task_id child, const char *comm)
 {
 	struct comm c = {.text = comm, .of = child};
-	struct news n = news_of(parent, SB_BIRTH, write_comm, &c);
+	struct notice n = notice_of(parent, SB_BIRTH, write_comm, &c);
 
-	tell(&n);
+	output(&n);
 }
 
 /* ---- FORK and EXIT ---- */
@@ -300,7 +299,7 @@ struct relation {
 	task_id task, parent; /* parent 0: whoever is the task's now */
 };
 
-static void write_task(struct event *e, const struct news *n)
+static void write_task(struct event *e, const struct notice *n)
 {
 	const struct relation *t = n->about;
 	s32 pid, tid, ppid, ptid;
@@ -319,7 +318,7 @@ static void write_task(struct event *e, const struct news *n)
 	record_end(&r);
 }
 
-static void write_namespaces(struct event *e, const struct news *n)
+static void write_namespaces(struct event *e, const struct notice *n)
 {
 	const struct sideband_namespaces *ns = n->about;
 	struct record r;
@@ -335,36 +334,36 @@ static void write_namespaces(struct event *e, const struct news *n)
 void sideband_fork_locked(task_id parent, task_id child, const struct sideband_namespaces *ns)
 {
 	struct relation rel = {.type = PERF_RECORD_FORK, .task = child, .parent = parent};
-	struct news n;
+	struct notice n;
 
 	check_slow(event_is_locked());
 	if (sideband_wanted(parent, SB_TASK)) {
-		n = news_of(parent, SB_TASK, write_task, &rel);
-		tell_locked(&n);
+		n = notice_of(parent, SB_TASK, write_task, &rel);
+		output_locked(&n);
 	}
 	if (ns && sideband_wanted(parent, SB_NAMESPACES)) {
-		n = news_of(parent, SB_NAMESPACES, write_namespaces, ns);
-		tell_locked(&n);
+		n = notice_of(parent, SB_NAMESPACES, write_namespaces, ns);
+		output_locked(&n);
 	}
 }
 
 void sideband_exit_locked(task_id task)
 {
 	struct relation rel = {.type = PERF_RECORD_EXIT, .task = task};
-	struct news n;
+	struct notice n;
 
 	check_slow(event_is_locked());
 	if (!sideband_wanted(task, SB_TASK))
 		return;
-	n = news_of(task, SB_TASK, write_task, &rel);
+	n = notice_of(task, SB_TASK, write_task, &rel);
 	/* Linux quirk: its own events first here. */
-	tell_own_locked(&n);
-	tell_system_locked(&n);
+	output_own_locked(&n);
+	output_system_locked(&n);
 }
 
 /* ---- SWITCH and SWITCH_CPU_WIDE ---- */
 
-static void write_switch(struct event *e, const struct news *n)
+static void write_switch(struct event *e, const struct notice *n)
 {
 	const struct sideband_switch *s = n->about;
 	u32 misc =
@@ -380,19 +379,19 @@ static void write_switch(struct event *e, const struct news *n)
 
 void sideband_switch(task_id task, const struct sideband_switch *s)
 {
-	struct news n = news_of(task, SB_SWITCH, write_switch, s);
+	struct notice n = notice_of(task, SB_SWITCH, write_switch, s);
 
 	n.time = s->time;
-	tell(&n);
+	output(&n);
 }
 
 /* ---- NAMESPACES and CGROUP ---- */
 
 void sideband_namespaces(task_id task, const struct sideband_namespaces *ns)
 {
-	struct news n = news_of(task, SB_NAMESPACES, write_namespaces, ns);
+	struct notice n = notice_of(task, SB_NAMESPACES, write_namespaces, ns);
 
-	tell(&n);
+	output(&n);
 }
 
 struct cgroup {
@@ -400,7 +399,7 @@ struct cgroup {
 	const char *path;
 };
 
-static void write_cgroup(struct event *e, const struct news *n)
+static void write_cgroup(struct event *e, const struct notice *n)
 {
 	const struct cgroup *c = n->about;
 	struct record r;
@@ -415,21 +414,21 @@ static void write_cgroup(struct event *e, const struct news *n)
 void sideband_cgroup(task_id task, u64 id, const char *path)
 {
 	struct cgroup c = {id, path};
-	struct news n = news_of(task, SB_CGROUP, write_cgroup, &c);
+	struct notice n = notice_of(task, SB_CGROUP, write_cgroup, &c);
 
-	tell(&n);
+	output(&n);
 }
 
 /* ---- records of one event ---- */
 
 void sideband_read_locked(struct event *child)
 {
-	struct news n;
+	struct notice n;
 	struct record r;
 
 	if (!child->attr.inherit_stat || event_follows_cpu(child) || event_ctx(child->task)->forked_by)
 		return;
-	n = news_of(child->task, 0, NULL, NULL);
+	n = notice_of(child->task, 0, NULL, NULL);
 	if (!record_begin(&r, child, &n, PERF_RECORD_READ, 0, 8 + 8 * sample_read_len(child)))
 		return;
 	put_ids(&r, child->task);
@@ -439,7 +438,7 @@ void sideband_read_locked(struct event *child)
 
 void sideband_throttle_locked(struct event *e, bool throttled)
 {
-	struct news n = news_of(e->task ? e->task : host_current(), 0, NULL, NULL);
+	struct notice n = notice_of(e->task ? e->task : host_current(), 0, NULL, NULL);
 	struct record r;
 
 	check_slow(ctx_is_locked());

@@ -1,8 +1,8 @@
 /*
- * Side-band records: what happens to tasks, for whoever reads samples later. Told by os/; written to the rings of the
+ * Side-band records: what happens to tasks, for whoever reads samples later. From os/ to the rings of the
  * task's events (its own contexts') and of per-CPU events on its CPU that ask for them in attr.
  *
- * Every function takes event_lock() if, and only if, anyone wants to hear of it. Addresses and files are the guest's.
+ * Every function takes event_lock() if, and only if, an event wants the record. Addresses and files are the guest's.
  */
 #ifndef EVENT_SIDEBAND_H
 #define EVENT_SIDEBAND_H
@@ -61,7 +61,7 @@ void sideband_switch(task_id task, const struct sideband_switch *s);
 
 #define SIDEBAND_NAMESPACES 7 /* net, uts, ipc, pid, user, mnt, cgroup */
 struct sideband_namespaces {
-	task_id task; /* the one that is in them: who tells, or one that it has made */
+	task_id task; /* the one that is in them: the one that does it, or one that it has made */
 	struct {
 		u64 dev, ino;
 	} ns[SIDEBAND_NAMESPACES];
@@ -77,8 +77,7 @@ void sideband_read_locked(
 	struct event *child); /* PERF_RECORD_READ of attr.inherit_stat, when an inherited event ends */
 void sideband_throttle_locked(struct event *e, bool throttled);
 
-/* What the events of a task (0: the per-CPU events) want to hear of: SB_*; and keeps it in ctx.sideband
- * (space.sideband). */
+/* What the events of a task (0: the per-CPU events) want, SB_*; and keeps it in ctx.sideband (space.sideband). */
 u32 sideband_of_ctx(task_id task);
 void sideband_sync_locked(task_id task);
 

@@ -23,7 +23,7 @@ void event_set_group(struct event *leader, bool on, u64 now);
 void event_sched_system_group(struct event *e);
 
 /* Its task looks again at what it has to watch for. */
-void event_tell_hits(const struct event *e);
+void event_hits_changed(const struct event *e);
 
 /* Any change of state: ACTIVE only from INACTIVE. */
 void event_set_state(struct event *e, s64 state, u64 now);

@@ -86,7 +86,7 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	return err;
 }
 
-task_id event_task_untold(task_id child)
+task_id event_task_forking(task_id child)
 {
 	return __atomic_load_n(&event_ctx(child)->forked_by, __ATOMIC_RELAXED);
 }
@@ -96,7 +96,7 @@ task_id event_task_forked(task_id child, u32 generation, const struct sideband_n
 	struct event_ctx *ctx = event_ctx(child);
 	task_id parent;
 
-	if (!event_task_untold(child))
+	if (!event_task_forking(child))
 		return 0;
 	event_lock();
 	parent = ctx->generation == generation ? ctx->forked_by : 0;

@@ -22,10 +22,10 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags);
 /*
  * The child exists and its kernel ids are known: the records FORK and, where ns is not NULL, NAMESPACES. Called in the
  * child before it runs guest code and in the parent when it has the child's id: the first one does it, and until then
- * event_task_untold() is the parent. Returns the parent, if this was the first, else 0.
+ * event_task_forking() is the parent. Returns the parent, if this was the first, else 0.
  */
 task_id event_task_forked(task_id child, u32 generation, const struct sideband_namespaces *ns);
-task_id event_task_untold(task_id child);
+task_id event_task_forking(task_id child);
 /* The clone failed after all. */
 void event_task_undo_fork(task_id child);
 

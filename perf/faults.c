@@ -140,7 +140,7 @@ static void trace_kinds(struct thread *t, u32 seen, enum pmu_sw_source kind, con
 		trace(t, seen | kind, snap);
 }
 
-static void tell(struct thread *t, const struct fault_step *s, const struct touch *p, enum pmu_sw_source kind)
+static void report(struct thread *t, const struct fault_step *s, const struct touch *p, enum pmu_sw_source kind)
 {
 	struct snapshot_regs regs = s->before;
 	struct snapshot snap;
@@ -152,7 +152,7 @@ static void tell(struct thread *t, const struct fault_step *s, const struct touc
 	trace_kinds(t, SW_SEEN, kind, &snap);
 	trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
 	if (perf_traces_wanted(t->cpu->slot))
-		perf_tell_fault(t, &snap, touch_error_code(p, s->present));
+		perf_trace_page_fault(t, &snap, touch_error_code(p, s->present));
 	own_faults_end(t);
 }
 
@@ -205,7 +205,7 @@ void perf_fetch_fault_slowly(struct thread *t, gva addr)
 	struct fault_step s = {.present = was_present(t, &p)};
 
 	perf_regs(t->cpu, &s.before);
-	tell(t, &s, &p, SW_NEVER);
+	report(t, &s, &p, SW_NEVER);
 }
 
 static bool next_unknown(const struct cpu *cpu, struct touches *w, struct touch *out)
@@ -262,11 +262,11 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 		if (guest_touch(p.addr, p.write)) {
 			s->present = s->present && may_read(p.addr);
 			if (ends_in_signal(p.addr))
-				tell(t, s, &p, SW_NEVER);
+				report(t, s, &p, SW_NEVER);
 			return true;
 		}
 		if (happened(t, &s->count, &kind))
-			tell(t, s, &p, kind);
+			report(t, s, &p, kind);
 		mark(t->cpu, &p, s->changes);
 	}
 	return !t->attention;
@@ -279,7 +279,7 @@ static bool may_execute(gva addr)
 	return !vma_lookup(addr, &vma) && (vma.prot & PROT_EXEC);
 }
 
-/* Nothing can be told: it need not stop there again. */
+/* Nothing can be recorded: it need not stop there again. */
 static void know_code(struct thread *t, const struct fault_step *s)
 {
 	gva pc = s->before.rip;
@@ -299,7 +299,7 @@ static bool fetch_page(struct thread *t, struct fault_step *s, gva addr)
 	if (!may_execute(addr) || guest_touch(addr, false))
 		return false;
 	if (happened(t, &s->count, &kind))
-		tell(t, s, &p, kind);
+		report(t, s, &p, kind);
 	mark(t->cpu, &p, s->changes);
 	return true;
 }
@@ -382,10 +382,10 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 		if (n || s->whole)
 			mark(t->cpu, &p, s->changes);
 		if (n) {
-			tell(t, s, &p, kind);
+			report(t, s, &p, kind);
 			n--;
 		}
 	}
 	for (; n && s->accesses < 0; n--)
-		tell(t, s, &(struct touch){0}, kind);
+		report(t, s, &(struct touch){0}, kind);
 }

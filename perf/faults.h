@@ -1,6 +1,6 @@
 /*
- * Page faults of a thread that has events which sample them, or the tracepoint's: each is told when it happens, with
- * its address.
+ * Page faults of a thread that has events which sample them, or the tracepoint's: each is recorded when it happens,
+ * with its address.
  *
  * Translated code stops (DBT_WATCHED) in front of an instruction that accesses a page, or lies in one, of which the
  * thread does not know that it was touched so before: for reading, or for writing. Then the thread touches each such
@@ -9,8 +9,8 @@
  * that it raises comes first. Where that could do what the instruction does not (masks, cmps and scas, mappings of
  * devices) the question is asked around the instruction.
  *
- * Other faults in user mode are pcl's own, or not known from those: nobody is told. Those of a system call are told at
- * its end, to events that do not exclude the kernel.
+ * Other faults in user mode are pcl's own, or not known from those: nothing is recorded. Those of a system call are at
+ * its end, for events that do not exclude the kernel.
  *
  * What was touched is forgotten where it may fault again: perf_pages_changed(). Pages that the kernel takes away by
  * itself are not noticed.

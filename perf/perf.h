@@ -1,13 +1,13 @@
 /*
- * Performance counters as the guest meets them: what the personality (os/) calls and tells, and nothing else of perf/.
+ * Performance counters as the guest meets them: what the personality (os/) calls, and nothing else of perf/.
  *
  * event/ knows what an event is and pmu/ where counts come from. This room is between both and Linux: the system calls
  * and mappings of events, wakeups and signals, samples and what they show of the guest, breakpoints, tracepoints,
  * side-band records.
  *
  * All functions are called by the thread that it is about, outside translated code, without locks if the name does not
- * end in _locked, and after what they tell of has happened, if they do not say otherwise. While nobody wants to hear of
- * it, each costs a look at one or two words.
+ * end in _locked, and after what they record has happened, if they do not say otherwise. While no event wants it,
+ * each costs a look at one or two words.
  *
  *   perf/sys_perf.c         the system calls that have to do with descriptors of events
  *   perf/abi_2009.c         the same through the interface of 2009
@@ -67,8 +67,8 @@ void perf_after_fork(void);
  */
 void perf_fork_child(struct thread *t);
 /*
- * A task slot of that generation is this kernel thread: told by the child before it runs guest code and by the parent
- * when it has its id; what was told first counts.
+ * A task slot of that generation is this kernel thread: said by the child before it runs guest code and by the parent
+ * when it has its id; the first one counts.
  */
 void perf_forked(struct thread *t, u32 slot, u32 generation);
 /* A new thread runs for the first time. */
@@ -79,45 +79,45 @@ void perf_thread_ends(struct thread *t);
 /* A vfork child, which is another thread's to clear away, has left this memory: its buffers. */
 void perf_free_buffers(struct thread *child);
 
-/* Tracepoints of what happens to tasks (pmu/tracepoint_task.h): events of that task want to hear of them. */
+/* Tracepoints of what happens to tasks (pmu/tracepoint_task.h): events of that task want them. */
 static inline bool perf_traces_wanted(u32 slot)
 {
 	return unlikely(__atomic_load_n(&event_ctx(slot)->units, __ATOMIC_RELAXED) & EVENT_UNIT_TASKS);
 }
 
 /* By either of them: the child of a clone is there. */
-void perf_tell_birth(struct thread *t, u32 parent, u32 child);
+void perf_trace_fork(struct thread *t, u32 parent, u32 child);
 /* The calling thread has named the one with that id. */
-void perf_tell_rename(struct thread *t, s32 tid, const char *old, const char *name);
-void perf_tell_exec(struct thread *t, const char *filename, s32 old_tid);
+void perf_trace_rename(struct thread *t, s32 tid, const char *old, const char *name);
+void perf_trace_exec(struct thread *t, const char *filename, s32 old_tid);
 
-/* By all who end a task, before event/ hears of it and without the session's lock: the first one tells. */
-void perf_tell_end(u32 slot);
+/* By all who end a task, before event/ is called and without the session's lock: the first one records it. */
+void perf_trace_exit(u32 slot);
 static inline void perf_task_ends(u32 slot)
 {
 	if (perf_traces_wanted(slot))
-		perf_tell_end(slot);
+		perf_trace_exit(slot);
 }
 
 /* A signal is delivered now, to that handler, or (0) it ends the process. */
-void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags);
+void perf_trace_signal(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags);
 static inline void perf_delivered(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags)
 {
 	if (perf_traces_wanted(t->cpu->slot))
-		perf_tell_delivery(t, info, handler, flags);
+		perf_trace_signal(t, info, handler, flags);
 }
 
 /*
  * A page fault of the thread's (perf/faults.h), of which the sample is known but for the tracepoint's record.
  * error_code: the processor's.
  */
-void perf_tell_fault(struct thread *t, struct snapshot *snap, u64 error_code);
+void perf_trace_page_fault(struct thread *t, struct snapshot *snap, u64 error_code);
 
 /* The calling thread was given the name in its slot; what it was called before. */
 static inline void perf_renamed(struct thread *t, const char *old)
 {
 	if (perf_traces_wanted(t->cpu->slot))
-		perf_tell_rename(t, t->task->tid, old, t->task->comm);
+		perf_trace_rename(t, t->task->tid, old, t->task->comm);
 	if (perf_sideband_wanted(t, SB_COMM))
 		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, false);
 }
@@ -178,7 +178,7 @@ static inline bool perf_is_event(const struct thread *t, u64 fd)
 	return event_files_lookup(t->cpu->slot, (u32)fd) && genuine_is((u32)fd);
 }
 
-/* By tracepoints; or by page faults that are told one by one (perf/faults.h): those in a call are the kernel's. */
+/* By tracepoints; or by page faults that are recorded one by one (perf/faults.h): those in a call are the kernel's. */
 static inline bool perf_calls_wanted(const struct thread *t)
 {
 	return unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->units, __ATOMIC_RELAXED) &
@@ -186,8 +186,8 @@ static inline bool perf_calls_wanted(const struct thread *t)
 }
 
 /*
- * Tracepoints. In front of the call t->nr with t->args. One that is put off because a signal comes first is told once,
- * when it is made at last or before. One that the kernel had begun and that is begun again has an exit with
+ * Tracepoints. In front of the call t->nr with t->args. One that is put off because a signal comes first is recorded
+ * once, when it is made at last or before. One that the kernel had begun and that is begun again has an exit with
  * -ERESTARTSYS and another entry, as in Linux.
  */
 void perf_call_enter_slowly(struct thread *t);
@@ -326,14 +326,14 @@ static inline void perf_mapped(struct thread *t, gva at, int fd)
  * Around what unmaps len bytes at `start`, which may be asked for in vain: the executable mappings there, described
  * while they are; and that they are gone, unless ret is an error. Returns ret.
  */
-struct told_mapping;
-struct told_mapping *perf_unmapping_slowly(gva start, gva end);
-static inline struct told_mapping *perf_unmapping(const struct thread *t, gva at, u64 len)
+struct mapping_record;
+struct mapping_record *perf_unmapping_slowly(gva start, gva end);
+static inline struct mapping_record *perf_unmapping(const struct thread *t, gva at, u64 len)
 {
 	return perf_sideband_wanted(t, SB_MUNMAP) ? perf_unmapping_slowly(at, ALIGN_UP(at + len, PAGE_SIZE)) : NULL;
 }
-void perf_unmapped_slowly(struct thread *t, struct told_mapping *gone, long ret);
-static inline long perf_unmapped(struct thread *t, struct told_mapping *gone, long ret)
+void perf_unmapped_slowly(struct thread *t, struct mapping_record *gone, long ret);
+static inline long perf_unmapped(struct thread *t, struct mapping_record *gone, long ret)
 {
 	if (unlikely(gone))
 		perf_unmapped_slowly(t, gone, ret);
@@ -356,7 +356,7 @@ void perf_protected(struct thread *t, const struct perf_protection *parts);
 /*
  * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/mm/vma.h. They
  * are not inherited by fork, cannot grow, be cut, executed, emptied or duplicated, as natively. event/map.c knows them
- * by address. event_lock() ranks below vma_lock(): what is to be unmapped is told to event/ first.
+ * by address. event_lock() ranks below vma_lock(): what is to be unmapped goes to event/ first.
  */
 
 /* mmap(2) of a descriptor that is an event. */

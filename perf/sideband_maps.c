@@ -23,7 +23,7 @@
 #define PHDRS_MAX    64
 #define BUILD_ID_MAX 20
 
-/* Why a mapping is told, which makes a difference to its extent and its name. */
+/* Why a mapping is recorded, which makes a difference to its extent and its name. */
 enum occasion {
 	NEW_MAPPING,
 	NEW_PROTECTION,
@@ -31,8 +31,8 @@ enum occasion {
 };
 
 /* One mapping on its way. */
-struct told_mapping {
-	struct told_mapping *next; /* of those that one call unmaps */
+struct mapping_record {
+	struct mapping_record *next; /* of those that one call unmaps */
 	enum occasion occasion;
 	struct sideband_mmap m;
 	struct vma vma;
@@ -48,7 +48,7 @@ struct told_mapping {
 /* ---- the file ---- */
 
 /* The host's line for an address; its name is in the buffer. */
-static bool find_line(struct told_mapping *w, gva at, struct procmaps_line *line)
+static bool find_line(struct mapping_record *w, gva at, struct procmaps_line *line)
 {
 	struct procmaps pm;
 	bool found = false;
@@ -61,7 +61,7 @@ static bool find_line(struct told_mapping *w, gva at, struct procmaps_line *line
 	return found;
 }
 
-static const char *name_of(const struct told_mapping *w, const char *host_name)
+static const char *name_of(const struct mapping_record *w, const char *host_name)
 {
 	switch (w->vma.kind) {
 	case VMA_HEAP: /* Linux quirk: not yet where the first brk(2) makes it */
@@ -100,7 +100,7 @@ static u32 find_build_id(const u8 *notes, u64 size, u8 *out)
 	return 0;
 }
 
-static void read_build_id(struct told_mapping *w, int fd)
+static void read_build_id(struct mapping_record *w, int fd)
 {
 	Elf64_Ehdr eh;
 
@@ -120,7 +120,7 @@ static void read_build_id(struct told_mapping *w, int fd)
 }
 
 /* fd: the file, as one of the guest's; -1: by its name. */
-static void look_into_file(struct thread *t, struct told_mapping *w, int fd)
+static void look_into_file(struct thread *t, struct mapping_record *w, int fd)
 {
 	char text[ARENA_PATH + 64];
 	const char *path = fd < 0 ? w->m.filename : "";
@@ -193,7 +193,7 @@ static void describe_event(struct sideband_mmap *m)
 /* The mapping in w->vma; up to w->end, if that is not 0. For apart_run(). */
 static long describe(void *arg)
 {
-	struct told_mapping *w = arg;
+	struct mapping_record *w = arg;
 	struct thread *t = thread_current();
 	struct vma *vma = &w->vma;
 	struct procmaps_line line;
@@ -237,9 +237,9 @@ static bool is_wanted(struct thread *t, const struct vma *vma)
 }
 
 /* The mapping around `at`; up to `end`, if that is not 0. */
-static void tell_around(struct thread *t, gva at, gva end, enum occasion occasion, int fd)
+static void record_around(struct thread *t, gva at, gva end, enum occasion occasion, int fd)
 {
-	struct told_mapping *w;
+	struct mapping_record *w;
 	struct vma vma;
 
 	if (vma_lookup(at, &vma) || !is_wanted(t, &vma))
@@ -261,7 +261,7 @@ static void tell_around(struct thread *t, gva at, gva end, enum occasion occasio
 
 void perf_mapped_slowly(struct thread *t, gva at, int fd)
 {
-	tell_around(t, at, 0, NEW_MAPPING, fd);
+	record_around(t, at, 0, NEW_MAPPING, fd);
 }
 
 void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, struct perf_protection *out)
@@ -279,7 +279,7 @@ void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, s
 void perf_protected(struct thread *t, const struct perf_protection *pieces)
 {
 	for (u32 i = 0; i < pieces->n; i++)
-		tell_around(t, pieces->start[i], i + 1 < pieces->n ? pieces->start[i + 1] : 0, NEW_PROTECTION, -1);
+		record_around(t, pieces->start[i], i + 1 < pieces->n ? pieces->start[i + 1] : 0, NEW_PROTECTION, -1);
 }
 
 /* Where the mapping around or above `at` begins, not below `at`; `end` if there is none. */
@@ -296,9 +296,9 @@ static gva next_mapping(gva at, gva end)
 }
 
 /* The executable mapping around `at`, as much of it as lies in [start, end). */
-static struct told_mapping *describe_part(const struct vma *vma, gva start, gva end)
+static struct mapping_record *describe_part(const struct vma *vma, gva start, gva end)
 {
-	struct told_mapping *w = scratch_alloc(sizeof(*w));
+	struct mapping_record *w = scratch_alloc(sizeof(*w));
 	struct sideband_mmap *m;
 	u64 before;
 
@@ -315,9 +315,9 @@ static struct told_mapping *describe_part(const struct vma *vma, gva start, gva 
 	return w;
 }
 
-struct told_mapping *perf_unmapping_slowly(gva start, gva end)
+struct mapping_record *perf_unmapping_slowly(gva start, gva end)
 {
-	struct told_mapping *all = NULL, **last = &all;
+	struct mapping_record *all = NULL, **last = &all;
 	struct vma vma;
 
 	for (gva at = start; (at = next_mapping(at, end)) < end && !vma_lookup(at, &vma); at = vma.end) {
@@ -332,9 +332,9 @@ struct told_mapping *perf_unmapping_slowly(gva start, gva end)
 	return all;
 }
 
-void perf_unmapped_slowly(struct thread *t, struct told_mapping *gone, long ret)
+void perf_unmapped_slowly(struct thread *t, struct mapping_record *gone, long ret)
 {
-	struct told_mapping *next;
+	struct mapping_record *next;
 
 	for (; gone; gone = next) {
 		next = gone->next;
@@ -345,10 +345,10 @@ void perf_unmapped_slowly(struct thread *t, struct told_mapping *gone, long ret)
 }
 
 /*
- * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is told
- * with the length of the whole image if the loader had to find a place for it.
+ * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is
+ * recorded with the length of the whole image if the loader had to find a place for it.
  */
-static void tell_image(struct thread *t, gva start, gva end, bool placed)
+static void record_image(struct thread *t, gva start, gva end, bool placed)
 {
 	struct vma vma;
 
@@ -356,9 +356,9 @@ static void tell_image(struct thread *t, gva start, gva end, bool placed)
 		if (vma_lookup(at, &vma))
 			return;
 		if (placed && at == start)
-			tell_around(t, at, end, NEW_IMAGE, -1);
+			record_around(t, at, end, NEW_IMAGE, -1);
 		else
-			tell_around(t, at, 0, NEW_MAPPING, -1);
+			record_around(t, at, 0, NEW_MAPPING, -1);
 	}
 }
 
@@ -366,7 +366,7 @@ static void tell_image(struct thread *t, gva start, gva end, bool placed)
  * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At
  * exec, so in a table that nobody shares.
  */
-static void tell_kind(struct thread *t, enum vma_kind kind)
+static void record_kind(struct thread *t, enum vma_kind kind)
 {
 	struct procmaps_line line;
 	struct procmaps pm;
@@ -378,20 +378,20 @@ static void tell_kind(struct thread *t, enum vma_kind kind)
 	if (!procmaps_open(&pm, "self/maps", buffer)) {
 		while (procmaps_next(&pm, &line))
 			if (!vma_lookup(line.start, &vma) && vma.kind == kind)
-				tell_around(t, line.start, 0, NEW_MAPPING, -1);
+				record_around(t, line.start, 0, NEW_MAPPING, -1);
 		procmaps_close(&pm);
 	}
 	scratch_free(buffer, PROCMAPS_BUFFER);
 }
 
 /* The name first and the tracepoint of the exec last, as in the kernel. */
-static void tell_images(struct thread *t, const struct load_result *loaded)
+static void record_images(struct thread *t, const struct load_result *loaded)
 {
-	tell_kind(t, VMA_STACK);
-	tell_image(t, loaded->program, loaded->program_end, loaded->program_placed);
-	tell_image(t, loaded->interp, loaded->interp_end, true);
-	tell_kind(t, VMA_VDSO);
-	tell_kind(t, VMA_VVAR);
+	record_kind(t, VMA_STACK);
+	record_image(t, loaded->program, loaded->program_end, loaded->program_placed);
+	record_image(t, loaded->interp, loaded->interp_end, true);
+	record_kind(t, VMA_VDSO);
+	record_kind(t, VMA_VVAR);
 }
 
 void perf_executed(struct thread *t, const struct load_result *loaded, const struct perf_executed *before)
@@ -399,11 +399,11 @@ void perf_executed(struct thread *t, const struct load_result *loaded, const str
 	bool traced = perf_traces_wanted(t->cpu->slot);
 
 	if (traced)
-		perf_tell_rename(t, t->task->tid, before->comm, t->task->comm);
+		perf_trace_rename(t, t->task->tid, before->comm, t->task->comm);
 	if (perf_sideband_wanted(t, SB_COMM))
 		sideband_comm(t->cpu->slot, t->cpu->slot, t->task->comm, true);
 	if (perf_sideband_wanted(t, SB_MMAP | SB_MMAP_DATA))
-		tell_images(t, loaded);
+		record_images(t, loaded);
 	if (traced)
-		perf_tell_exec(t, handover.name, before->tid);
+		perf_trace_exec(t, handover.name, before->tid);
 }

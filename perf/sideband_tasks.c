@@ -64,7 +64,7 @@ void perf_written_slowly(struct thread *t, s32 fd)
 	memcpy(old, arena_task(of)->comm, sizeof(old));
 	rt_snprintf(arena_task(of)->comm, sizeof(old), "%s", name);
 	if (perf_traces_wanted(t->cpu->slot))
-		perf_tell_rename(t, arena_task(of)->tid, old, arena_task(of)->comm);
+		perf_trace_rename(t, arena_task(of)->tid, old, arena_task(of)->comm);
 	sideband_comm(t->cpu->slot, of, name, false);
 }
 
@@ -97,16 +97,16 @@ void perf_namespaces_changed(struct thread *t)
 
 void perf_forked(struct thread *t, u32 slot, u32 generation)
 {
-	task_id parent = event_task_untold(slot);
+	task_id parent = event_task_forking(slot);
 	struct sideband_namespaces ns;
 	bool wanted = parent && sideband_wanted(parent, SB_NAMESPACES);
 
-	/* Asked for first: as long as the child is not told of it has not run, and it is there. */
+	/* Asked for first: as long as the fork is not recorded the child has not run, and is there. */
 	if (wanted)
 		namespaces_of(arena_task(slot), &ns);
 	parent = event_task_forked(slot, generation, wanted ? &ns : NULL);
 	if (parent && perf_traces_wanted(parent))
-		perf_tell_birth(t, parent, slot);
+		perf_trace_fork(t, parent, slot);
 	if (parent && sideband_wanted(parent, SB_BIRTH))
 		sideband_birth(parent, slot, arena_task(slot)->comm);
 }
@@ -172,7 +172,7 @@ static long look_at(void *arg)
 }
 
 /* cgroup ids are the inode numbers of their directories. */
-static void tell_cgroup(struct thread *t, const char *path)
+static void record_cgroup(struct thread *t, const char *path)
 {
 	struct made m = {.path = path};
 
@@ -191,7 +191,7 @@ void perf_mkdir_slowly(struct thread *t, s32 dirfd, gva path)
 		at = (size_t)rt_snprintf(full, sizeof(full), "/proc/self/fd/%d/", dirfd);
 	if (guest_read_str(full + at, path, sizeof(full) - at) < 0)
 		return;
-	tell_cgroup(t, full[at] == '/' ? full + at : full);
+	record_cgroup(t, full[at] == '/' ? full + at : full);
 }
 
 /* ---- switches ---- */
@@ -202,7 +202,7 @@ struct usage {
 	s64 voluntary, involuntary;
 };
 
-static void tell_pair(struct thread *t, bool preempted, u64 out_time, u64 in_time)
+static void record_switches(struct thread *t, bool preempted, u64 out_time, u64 in_time)
 {
 	struct sideband_switch out = {.out = true, .preempted = preempted, .time = out_time}, in = {.time = in_time};
 
@@ -220,9 +220,9 @@ void perf_switches_slowly(struct thread *t, u64 since)
 	if (t->switches.known) {
 		since = MAX(since ? since : now, t->switches.recorded);
 		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++, since = now)
-			tell_pair(t, false, since, now);
+			record_switches(t, false, since, now);
 		for (i = t->switches.involuntary; i < (u64)ru.involuntary; i++)
-			tell_pair(t, true, now, now);
+			record_switches(t, true, now, now);
 	}
 	t->switches.voluntary = (u64)ru.voluntary;
 	t->switches.involuntary = (u64)ru.involuntary;

@@ -1,6 +1,6 @@
 /*
- * Tracepoints at system calls: tells event_trace() what the events of the tracepoint PMU (pmu/tracepoint.h) want to
- * hear. See perf.h.
+ * Tracepoints at system calls: gives event_trace() what the events of the tracepoint PMU (pmu/tracepoint.h) want. See
+ * perf.h.
  */
 #include <asm/errno.h>
 #include <asm/unistd.h>
@@ -40,7 +40,7 @@ static void read_strings(const struct tracepoint *tp, const struct tracepoint_re
 	}
 }
 
-static void tell(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values,
+static void trace(struct thread *t, enum tracepoint_kind kind, s64 nr, const u64 *values,
 		 const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
@@ -79,18 +79,18 @@ void perf_call_enter_slowly(struct thread *t)
 		return;
 	}
 	regs.gpr[REG_RESULT] = -(u64)ENOSYS;
-	tell(t, TRACE_RAW_ENTER, (s64)t->nr, t->args, &regs);
-	tell(t, TRACE_ENTER, (s64)t->nr, t->args, &regs);
+	trace(t, TRACE_RAW_ENTER, (s64)t->nr, t->args, &regs);
+	trace(t, TRACE_ENTER, (s64)t->nr, t->args, &regs);
 }
 
-static void tell_exit(struct thread *t, s64 nr, u64 ret)
+static void trace_exit(struct thread *t, s64 nr, u64 ret)
 {
 	struct snapshot_regs regs;
 
 	perf_regs(t->cpu, &regs);
 	regs.gpr[REG_RESULT] = ret;
-	tell(t, TRACE_RAW_EXIT, nr, &ret, &regs);
-	tell(t, TRACE_EXIT, nr, &ret, &regs);
+	trace(t, TRACE_RAW_EXIT, nr, &ret, &regs);
+	trace(t, TRACE_EXIT, nr, &ret, &regs);
 }
 
 /*
@@ -104,17 +104,17 @@ void perf_call_exit_slowly(struct thread *t, long ret)
 		t->put_off.rip = t->cpu->rip;
 		t->put_off.rsp = cpu_get_gpr(t->cpu, REG_SP);
 	} else if (ret == SYSCALL_AGAIN) {
-		tell_exit(t, (s64)t->nr, -(u64)RESTARTSYS);
+		trace_exit(t, (s64)t->nr, -(u64)RESTARTSYS);
 	} else if (t->nr == __NR_rt_sigreturn) {
-		tell_exit(t, -1, cpu_get_gpr(t->cpu, REG_RESULT));
+		trace_exit(t, -1, cpu_get_gpr(t->cpu, REG_RESULT));
 	} else {
-		tell_exit(t, (s64)t->nr, (u64)ret);
+		trace_exit(t, (s64)t->nr, (u64)ret);
 	}
 }
 
 void perf_call_made_slowly(struct thread *t, u64 nr)
 {
-	tell_exit(t, (s64)nr, 0);
+	trace_exit(t, (s64)nr, 0);
 	t->attention |= t->trap_later;
 	t->trap_later = 0;
 }

@@ -1,9 +1,9 @@
 /*
- * Tracepoints of what happens to tasks (pmu/tracepoint_task.h): tells event_trace() of it. See perf.h.
+ * Tracepoints of what happens to tasks (pmu/tracepoint_task.h): gives them to event_trace(). See perf.h.
  *
- * A sample is of the task that Linux would have it happen in, with that task's registers. Two are told by another task,
- * which has not got them all: a birth by the child, if it is the first to know (its registers are still the parent's,
- * but for the stack pointer), and the end of a thread by the one that ends its process or finds it dead.
+ * A sample is of the task that Linux would have it happen in, with that task's registers. Two are recorded by another
+ * task, which has not got them all: a birth by the child, if it is the first to know (its registers are still the
+ * parent's, but for the stack pointer), and the end of a thread by the one that ends its process or finds it dead.
  */
 #include <asm/siginfo.h>
 #include <asm/signal.h>
@@ -55,8 +55,8 @@ static void copy_comm(char *to, const char *comm)
 	memcpy(to, comm, strnlen(comm, TRACE_COMM - 1));
 }
 
-/* t tells of what happens to a task; regs: that task's, or none. */
-static void tell(struct thread *t, task_id task, enum task_trace which, const struct record *record,
+/* t records what happens to a task; regs: that task's, or none. */
+static void trace(struct thread *t, task_id task, enum task_trace which, const struct record *record,
 		 const struct snapshot_regs *regs, struct overflow_result *result)
 {
 	static const struct snapshot_regs none;
@@ -77,7 +77,7 @@ static void tell(struct thread *t, task_id task, enum task_trace which, const st
 }
 
 /* It happens to t's own task, now. Signals of the samples' are for after a system call, if it is in one. */
-static void tell_own(struct thread *t, enum task_trace which, void *own, u32 size, bool in_call)
+static void trace_own(struct thread *t, enum task_trace which, void *own, u32 size, bool in_call)
 {
 	struct overflow_result result = {0};
 	struct snapshot_regs regs;
@@ -85,7 +85,7 @@ static void tell_own(struct thread *t, enum task_trace which, void *own, u32 siz
 
 	perf_regs(t->cpu, &regs);
 	make_record(&record, t->cpu->slot, which, own, size, NULL, NULL);
-	tell(t, t->cpu->slot, which, &record, &regs, &result);
+	trace(t, t->cpu->slot, which, &record, &regs, &result);
 	sampling_result(t, &result, in_call);
 }
 
@@ -107,7 +107,7 @@ static s16 oom_score_adj(void)
 
 /* ---- births ---- */
 
-void perf_tell_birth(struct thread *t, u32 parent, u32 child)
+void perf_trace_fork(struct thread *t, u32 parent, u32 child)
 {
 	const struct task *from = arena_task(parent), *made = arena_task(child);
 	struct trace_newtask new = {
@@ -125,25 +125,25 @@ void perf_tell_birth(struct thread *t, u32 parent, u32 child)
 	copy_comm(fork.parent_comm, from->comm);
 	copy_comm(fork.child_comm, from->comm);
 	make_record(&record, parent, TRACE_NEWTASK, &new, sizeof(new), NULL, NULL);
-	tell(t, parent, TRACE_NEWTASK, &record, &regs, &result);
+	trace(t, parent, TRACE_NEWTASK, &record, &regs, &result);
 	make_record(&record, parent, TRACE_PROCESS_FORK, &fork, sizeof(fork), NULL, NULL);
-	tell(t, parent, TRACE_PROCESS_FORK, &record, &regs, &result);
+	trace(t, parent, TRACE_PROCESS_FORK, &record, &regs, &result);
 	if (t->cpu->slot == parent)
 		sampling_result(t, &result, true);
 }
 
 /* ---- names and programs ---- */
 
-void perf_tell_rename(struct thread *t, s32 tid, const char *old, const char *name)
+void perf_trace_rename(struct thread *t, s32 tid, const char *old, const char *name)
 {
 	struct trace_rename r = {.pid = tid, .oom_score_adj = oom_score_adj()};
 
 	copy_comm(r.oldcomm, old);
 	copy_comm(r.newcomm, name);
-	tell_own(t, TRACE_RENAME, &r, sizeof(r), true);
+	trace_own(t, TRACE_RENAME, &r, sizeof(r), true);
 }
 
-void perf_tell_exec(struct thread *t, const char *filename, s32 old_tid)
+void perf_trace_exec(struct thread *t, const char *filename, s32 old_tid)
 {
 	struct trace_process_exec exec = {.pid = t->task->tid, .old_pid = old_tid};
 	struct overflow_result result = {0};
@@ -152,7 +152,7 @@ void perf_tell_exec(struct thread *t, const char *filename, s32 old_tid)
 
 	perf_regs(t->cpu, &regs);
 	make_record(&record, t->cpu->slot, TRACE_PROCESS_EXEC, &exec, sizeof(exec), &exec.filename, filename);
-	tell(t, t->cpu->slot, TRACE_PROCESS_EXEC, &record, &regs, &result);
+	trace(t, t->cpu->slot, TRACE_PROCESS_EXEC, &record, &regs, &result);
 	sampling_result(t, &result, true);
 }
 
@@ -180,7 +180,7 @@ static bool is_last(const struct task *self)
 	return true;
 }
 
-void perf_tell_end(u32 slot)
+void perf_trace_exit(u32 slot)
 {
 	struct task *task = arena_task(slot);
 	struct trace_process_exit end = {
@@ -191,18 +191,18 @@ void perf_tell_end(u32 slot)
 	struct snapshot_regs regs;
 	struct record record;
 
-	if (__atomic_exchange_n(&task->end_told, 1, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&task->exit_traced, 1, __ATOMIC_RELAXED))
 		return;
 	copy_comm(end.comm, task->comm);
 	if (own)
 		perf_regs(t->cpu, &regs);
 	make_record(&record, slot, TRACE_PROCESS_EXIT, &end, sizeof(end), NULL, NULL);
-	tell(t, slot, TRACE_PROCESS_EXIT, &record, own ? &regs : NULL, &result);
+	trace(t, slot, TRACE_PROCESS_EXIT, &record, own ? &regs : NULL, &result);
 }
 
 /* ---- page faults ---- */
 
-void perf_tell_fault(struct thread *t, struct snapshot *snap, u64 error_code)
+void perf_trace_page_fault(struct thread *t, struct snapshot *snap, u64 error_code)
 {
 	struct trace_page_fault_user f = {.address = snap->addr, .ip = snap->regs->rip, .error_code = error_code};
 	u32 id = tracepoint_id(TRACE_TASK, TRACE_PAGE_FAULT_USER);
@@ -221,7 +221,7 @@ void perf_tell_fault(struct thread *t, struct snapshot *snap, u64 error_code)
 
 /* ---- signals ---- */
 
-void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags)
+void perf_trace_signal(struct thread *t, const struct ksiginfo *info, u64 handler, u64 flags)
 {
 	struct trace_signal_deliver d = {
 		.sig = info->signo, .error = info->err, .code = info->code, .sa_handler = handler, .sa_flags = flags};
@@ -229,5 +229,5 @@ void perf_tell_delivery(struct thread *t, const struct ksiginfo *info, u64 handl
 	/* It would cause itself, again and again. */
 	if (d.sig == SIGTRAP && d.code == TRAP_PERF && *(const u32 *)info->rest == PERF_TYPE_TRACEPOINT)
 		return;
-	tell_own(t, TRACE_SIGNAL_DELIVER, &d, sizeof(d), false);
+	trace_own(t, TRACE_SIGNAL_DELIVER, &d, sizeof(d), false);
 }

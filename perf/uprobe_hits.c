@@ -46,7 +46,7 @@ static void fill(struct uprobe_record *r, const struct thread *t, u32 row, gva f
 	r->size = ALIGN_UP(end + (u32)sizeof(r->size), 8u) - (u32)sizeof(r->size);
 }
 
-void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs)
+void uprobe_trace(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
 	struct probe *p = probe_row(row);
@@ -74,7 +74,7 @@ bool uprobes_hit(struct thread *t, const struct snapshot_regs *regs)
 		if (probe_row(row)->place.is_return)
 			calls = true;
 		else
-			uprobe_tell(t, row, 0, regs);
+			uprobe_trace(t, row, 0, regs);
 	}
 	if (calls)
 		uprobe_call(t, regs);

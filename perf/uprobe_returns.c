@@ -208,11 +208,11 @@ static s64 find_returned(const struct uprobe_returns *r, gva pc, gva sp, enum cp
 	return -1;
 }
 
-static void tell_returned(struct thread *t, gva func, const struct snapshot_regs *regs)
+static void trace_returned(struct thread *t, gva func, const struct snapshot_regs *regs)
 {
 	for (u32 row = 0; uprobe_site(func, &row); row++)
 		if (probe_row(row)->place.is_return)
-			uprobe_tell(t, row, func, regs);
+			uprobe_trace(t, row, func, regs);
 }
 
 void uprobes_returned(struct thread *t, const struct snapshot_regs *regs)
@@ -230,6 +230,6 @@ void uprobes_returned(struct thread *t, const struct snapshot_regs *regs)
 		return;
 	first = first_of(r, (u32)last);
 	for (u32 i = (u32)last + 1; i-- > first;)
-		tell_returned(t, r->call[i].func, regs);
+		trace_returned(t, r->call[i].func, regs);
 	r->n = first;
 }

@@ -66,7 +66,7 @@ void uprobe_returns_forked(struct thread *t);
 /* None of the thread's calls is probed any more. */
 void uprobe_returns_drop(struct thread *t);
 /* func: where the function begins that has returned; 0: nothing has returned, the place itself is reached. */
-void uprobe_tell(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs);
+void uprobe_trace(struct thread *t, u32 row, gva func, const struct snapshot_regs *regs);
 /*
  * The arguments of a named probe, behind the head of a record that has so much room, zeroed: where they end. site: its
  * address.

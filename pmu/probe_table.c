@@ -155,7 +155,7 @@ static int delete_row(u32 row)
 		row = other;
 	}
 	probe_row(row)->state = PROBE_FREE;
-	probe_tell_users(probe_row(row)->event);
+	probe_changed(probe_row(row)->event);
 	return 0;
 }
 

@@ -89,7 +89,7 @@ static void close_all(s32 first, s32 n)
 }
 
 /* Where members look for the arena: see is_member() of os/session/fence.c. */
-static void tell_members(s32 to)
+static void set_members_fds(s32 to)
 {
 	s32 pid = thread_current()->task->pid;
 
@@ -120,7 +120,7 @@ static long move_to(s32 to)
 		return refuse(EBUSY, "pcl's own descriptor could not be moved");
 	}
 	__atomic_store_n(&the_process.runtime_fd, to, __ATOMIC_RELEASE);
-	tell_members(to);
+	set_members_fds(to);
 	close_all(from, SESSION_FDS);
 	return 0;
 }

@@ -255,7 +255,7 @@ long sys_mmap(struct thread *t, const u64 *a)
 		.fd = a[4],
 		.offset = a[5],
 	};
-	struct told_mapping *gone;
+	struct mapping_record *gone;
 	long ret;
 
 	if (!(m.flags & MAP_ANONYMOUS) && perf_is_event(t, (u32)m.fd))
@@ -316,7 +316,7 @@ long mm_unmap(gva start, gva end)
 
 long sys_munmap(struct thread *t, const u64 *a)
 {
-	struct told_mapping *gone = perf_unmapping(t, a[0], a[1]);
+	struct mapping_record *gone = perf_unmapping(t, a[0], a[1]);
 	gva end;
 
 	return perf_unmapped(t, gone, page_range(a[0], a[1], &end) ? mm_unmap(a[0], end) : -EINVAL);

@@ -65,7 +65,7 @@ struct task {
 	 * [owner]
 	 */
 	s32 fds, own_fd;
-	u32 end_told;	     /* sched_process_exit was: atomic, by whoever ends it */
+	u32 exit_traced;	     /* sched_process_exit was: atomic, by whoever ends it */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
 	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */

@@ -342,7 +342,7 @@ static int load_images(struct loading *ld, int fd)
  * /proc/PID/cmdline, environ, auxv and stat show the guest's stack from here on, to any reader, and the kernel's stack
  * can go. A kernel without CONFIG_CHECKPOINT_RESTORE refuses; then both stacks stay, with the same strings on them.
  */
-static void tell_kernel(const struct loading *ld, const struct stack_built *built)
+static void set_mm_map(const struct loading *ld, const struct stack_built *built)
 {
 	struct prctl_mm_map map = {
 		.start_code = ld->program.code_start,
@@ -449,7 +449,7 @@ static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
 	if (ret)
 		return ret;
 	mm_set_brk(place_brk(ld) + ld->random[3]);
-	tell_kernel(ld, &built);
+	set_mm_map(ld, &built);
 	set_registers(cpu, ld->has_interp ? ld->interp.entry : ld->program.entry, built.sp);
 	return 0;
 }

@@ -103,7 +103,7 @@ static gva place_strings(const struct stack_kernel *k, gva end)
 }
 
 /* Kernels differ in what they tell of rseq(2) and of further features: AT_RSEQ_FEATURE_SIZE to AT_HWCAP4. */
-static bool is_told(u64 type)
+static bool is_passed_on(u64 type)
 {
 	return !held_still(PIN_STACK) || type < 27 || type > 30;
 }
@@ -123,7 +123,7 @@ static void plan(const struct stack_kernel *k, const struct stack_program *prog,
 	p -= RANDOM_BYTES;
 	l->random = p;
 	for (u64 i = 0; i < k->auxc; i++)
-		l->auxc += is_told(k->auxv[2 * i]);
+		l->auxc += is_passed_on(k->auxv[2 * i]);
 	l->sp = down(p - 8 * (2 * l->auxc + items));
 	l->argv = l->sp + 8;
 	l->envp = l->argv + 8 * (k->argc + 1);
@@ -224,7 +224,7 @@ static int fill(const struct stack_kernel *k, const struct stack_program *prog, 
 	int ret = 0;
 
 	for (u64 i = 0; i < k->auxc; i++) {
-		if (!is_told(k->auxv[2 * i]))
+		if (!is_passed_on(k->auxv[2 * i]))
 			continue;
 		ret |= write_u64(&at, k->auxv[2 * i]);
 		ret |= write_u64(&at, auxv_value(prog, l, k->auxv[2 * i], k->auxv[2 * i + 1]));

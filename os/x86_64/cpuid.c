@@ -55,7 +55,7 @@ static void look_up(struct thread *t, u32 leaf, u32 r[4])
 	memcpy(k->r, r, sizeof(k->r));
 }
 
-#define TELLS_IN_USE 4u /* CPUID leaf 0xd, subleaf 1, eax */
+#define HAS_XGETBV_1 4u /* CPUID leaf 0xd, subleaf 1, eax */
 
 int cpuid_emulate(struct thread *t)
 {
@@ -87,14 +87,14 @@ static u64 xgetbv(u32 ecx)
 }
 
 /* xgetbv with ecx = 1. Asked once: under a hypervisor cpuid is slow. */
-static bool tells_in_use(void)
+static bool has_xgetbv_1(void)
 {
 	static u8 answer; /* 0: not known yet */
 	u32 a = 0xd, b, c = 1, d;
 
 	if (!answer) {
 		__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-		answer = a & TELLS_IN_USE ? 2 : 1;
+		answer = a & HAS_XGETBV_1 ? 2 : 1;
 	}
 	return answer == 2;
 }
@@ -105,7 +105,7 @@ int xgetbv_emulate(struct thread *t)
 	struct snapshot_regs before;
 	u64 value;
 
-	if (ecx > 1 || (ecx == 1 && (the_process.config.cpu_level || !tells_in_use())))
+	if (ecx > 1 || (ecx == 1 && (the_process.config.cpu_level || !has_xgetbv_1())))
 		return -EFAULT;
 	value = isa_mask_xcr0(xgetbv(ecx));
 	if (the_process.config.cpu_level)
