@@ -16,6 +16,8 @@
 #define DOT_DOT	 2u
 #define OTHERS	 3u
 #define NOWHERE	 (~0ul)
+#define END	 (~0ul >> 1) /* the greatest position: nothing is behind it */
+#define FEW	 16u	     /* are sorted as they are */
 #define ROOM	 0x10000u    /* bytes of entries, at first, */
 #define ROOM_MAX 0x40000000u /* at most, */
 #define ROOM_ONE 0x1000u     /* and of one */
@@ -51,6 +53,7 @@ struct listing {
 	u64 pos;       /* 0: it is of none */
 	u32 room, len; /* bytes of entries that there is room for; that there are */
 	u32 n;
+	bool at_end; /* they are followed by END */
 	struct place *places;	/* ascending, no two keys the same */
 	struct place *unsorted; /* memory for as many, */
 	u32 *buckets;		/* and as many and one more */
@@ -105,26 +108,39 @@ static struct listing *grow(struct listing *l)
 	return more;
 }
 
+static struct entry *entry_at(struct listing *l, u32 at)
+{
+	return (struct entry *)(l->bytes + at);
+}
+
+/* The position behind the last one of the entries from `at` on; 0: there are none. */
+static u64 behind_last(struct listing *l, u32 at)
+{
+	u64 off = 0;
+
+	for (; at < l->len; at += entry_at(l, at)->reclen)
+		off = entry_at(l, at)->off;
+	return off;
+}
+
 /* All entries from the descriptor's position on. 0 or -errno; then there may be no listing any more. */
 static long read_all(s32 fd, struct listing **l)
 {
 	long got;
+	u32 had;
 
-	(*l)->len = 0;
+	(*l)->len = (*l)->at_end = 0;
 	do {
-		if ((*l)->room - (*l)->len < ROOM_ONE)
+		had = (*l)->len;
+		if ((*l)->room - had < ROOM_ONE)
 			*l = grow(*l);
 		if (!*l)
 			return -ENOMEM;
-		got = sys3(__NR_getdents64, fd, (*l)->bytes + (*l)->len, (*l)->room - (*l)->len);
+		got = sys3(__NR_getdents64, fd, (*l)->bytes + had, (*l)->room - had);
 		(*l)->len += (u32)MAX(got, 0l);
-	} while (got > 0);
-	return got;
-}
-
-static struct entry *entry_at(struct listing *l, u32 at)
-{
-	return (struct entry *)(l->bytes + at);
+		(*l)->at_end = behind_last(*l, had) == END;
+	} while (got > 0 && !(*l)->at_end);
+	return MIN(got, 0l);
 }
 
 /* Where the name ends, which is in the entry's last word: its first byte that is 0. */
@@ -183,7 +199,10 @@ static void spread(struct listing *l)
 
 static void sort(struct listing *l)
 {
-	spread(l);
+	if (l->n > FEW)
+		spread(l);
+	else
+		memcpy(l->places, l->unsorted, l->n * sizeof(*l->places));
 	for (u32 i = 1; i < l->n; i++) {
 		struct place place = l->places[i];
 		u32 to = i;
@@ -300,6 +319,12 @@ static bool set_position(s32 fd, u64 pos)
 	return false;
 }
 
+/* The guest has got all, and the descriptor is at END still. */
+static bool left_at_end(const struct listing *l, u64 before, u64 pos)
+{
+	return l->at_end && !before && l->n && pos == l->places[l->n - 1].key;
+}
+
 /* It has been read to its end: what needs much memory is not kept. */
 static struct listing *shrink(struct listing *l)
 {
@@ -327,7 +352,10 @@ bool pin_read_directory(const u64 *a, bool old, long *ret)
 		*ret = is_kept ? 0 : list(fd, before, &l);
 		if (!*ret)
 			*ret = read_some(l, &pos, a, old);
-		mine = (is_kept && pos == before) || set_position(fd, pos);
+		if (*ret > 0 && left_at_end(l, before, pos))
+			pos = END;
+		else
+			mine = (is_kept && pos == before) || set_position(fd, pos);
 	}
 	if (mine && l) {
 		l->fd = fd;

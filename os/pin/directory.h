@@ -7,6 +7,9 @@
  *   0, goes on from there
  *   entries that come and go meanwhile move no others: none of those is read twice, or left out
  *
+ * Where all of it goes to the guest at once and the file system has the greatest position for a directory's end (ext4),
+ * the host's file is left there: nothing lies behind it.
+ *
  * The whole directory is read when its first entry is, and kept until the process reads another one. Of two threads or
  * processes that read one open file at the same moment each may get what the other one gets.
  *

@@ -2,6 +2,7 @@
 #include "os/pin/random.h"
 
 #include <asm-generic/errno-base.h>
+#include <linux/fcntl.h>
 #include <linux/random.h>
 #include <linux/uio.h>
 #include <sys/stat.h>
@@ -71,11 +72,17 @@ void pin_random_look(void)
 			the_process.config.pin_state.has_random = 1;
 }
 
+/* What it opens is a directory, or nothing. */
+static bool opens_directory(const struct thread *t, const u64 *a)
+{
+	return (t->nr == __NR_open && a[1] & O_DIRECTORY) || (t->nr == __NR_openat && a[2] & O_DIRECTORY);
+}
+
 long pin_random_open(struct thread *t, const u64 *a, syscall_handler *host)
 {
 	long fd = host(t, a);
 
-	if (fd >= 0 && !the_process.config.pin_state.has_random && is_random((s32)fd))
+	if (fd >= 0 && !opens_directory(t, a) && !the_process.config.pin_state.has_random && is_random((s32)fd))
 		the_process.config.pin_state.has_random = 1;
 	return fd;
 }
