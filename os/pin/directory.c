@@ -293,10 +293,13 @@ static long give_some(struct listing *l, u64 *pos, gva buf, u64 size, bool old)
 	return (long)given;
 }
 
-/* The descriptor is somewhere in a directory. False: its file system takes no such positions; it has that one still. */
-static bool takes_positions(s32 fd)
+/*
+ * The descriptor is somewhere in a directory. False: its file system takes no such positions; it has that one still.
+ * Nor is it moved from the end, of which the host says what there is to be said.
+ */
+static bool takes_positions(s32 fd, u64 pos)
 {
-	return sys3(__NR_lseek, fd, LAST, SEEK_SET) == LAST;
+	return pos != END && sys3(__NR_lseek, fd, LAST, SEEK_SET) == LAST;
 }
 
 /* What is given: the position is behind it then. */
@@ -346,7 +349,7 @@ bool pin_read_directory(const u64 *a, bool old, long *ret)
 	u64 before = position_of(fd), pos = before;
 	struct listing *l = take();
 	bool is_kept = l && before && l->fd == fd && l->pos == before;
-	bool mine = l && (s64)before >= 0 && (!before || is_kept || takes_positions(fd));
+	bool mine = l && (s64)before >= 0 && (!before || is_kept || takes_positions(fd, before));
 
 	if (mine) {
 		*ret = is_kept ? 0 : list(fd, before, &l);
