@@ -27,12 +27,15 @@ test-deps:
 # Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named: TESTS='dbg:count/*'.
 OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
 
+# All processors build, unless make was asked for another number of jobs (an expression: MAKEFLAGS says so in recipes only).
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # A program that does not compile is a test that fails, not the end of all tests.
 check: test-deps
-	$(MAKE) all
-	-$(MAKE) -k test-programs
-	-$(foreach m,$(OTHERS),$(MAKE) -k MODE=$(m) hosted-tests;)
-	-$(MAKE) -k ARCH=none MODE=dbg objects
+	$(MAKE) $(JOBS) all
+	-$(MAKE) $(JOBS) -k test-programs
+	-$(foreach m,$(OTHERS),$(MAKE) $(JOBS) -k MODE=$(m) hosted-tests;)
+	-$(MAKE) $(JOBS) -k ARCH=none MODE=dbg objects
 	@tests/run $(O) $(TESTS:%='%')
 
 check-fast: test-deps
