@@ -95,6 +95,7 @@ void faults_forget(struct thread *t)
 		memset(cpu_touched(t->cpu), 0, sizeof(struct cpu_touched));
 	t->cpu->touching = 0;
 	t->faults.counting = 0;
+	t->faults.asked = 0;
 }
 
 /* ---- faults ---- */
@@ -167,6 +168,21 @@ static bool was_present(struct thread *t, const struct touch *p)
 	present = proc_has_page(p->addr);
 	own_faults_end(t);
 	return present;
+}
+
+/*
+ * The same, where the instruction itself is to have the fault. A signal may come before it, and the thread here again:
+ * the answer is kept, since to ask takes longer than the shortest time between two overflows of a clock.
+ */
+static bool was_present_before(struct thread *t, const struct touch *p, u32 changes_before)
+{
+	gva page = ALIGN_DOWN(p->addr, PAGE_SIZE) + 1;
+
+	if (t->faults.asked != page || t->faults.asked_changes != changes_before)
+		t->faults.was_present = was_present(t, p);
+	t->faults.asked = page;
+	t->faults.asked_changes = changes_before;
+	return t->faults.was_present;
 }
 
 /* A filter of the guest's may take the question for a reason to kill. */
@@ -363,7 +379,7 @@ bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 	if (!s->on)
 		return touch_all(t, s);
 	w = touches_of(s->access, s->accesses, ~0ul);
-	s->present = next_unknown(t->cpu, &w, &p) && was_present(t, &p);
+	s->present = next_unknown(t->cpu, &w, &p) && was_present_before(t, &p, s->changes);
 	return true;
 }
 
@@ -379,6 +395,7 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 	perf_regs(t->cpu, &after);
 	w = touches_of(s->access, s->accesses, s->accesses > 0 ? rounds_done(s->access, &s->before, &after) : 0);
 	while (next_unknown(t->cpu, &w, &p)) {
+		t->faults.asked = 0;
 		if (n || s->whole)
 			mark(t->cpu, &p, s->changes);
 		if (n) {

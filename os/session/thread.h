@@ -190,6 +190,9 @@ struct thread {
 			u64 guest[2]; /* page faults, minor and major */
 			u64 host;     /* the kernel's count: what others cannot write to */
 		} count;	      /* when the system call began */
+		/* perf/faults.c asked the host for that page, before an instruction that is not done yet; 0: none */
+		gva asked;
+		u32 asked_changes, was_present;
 	} faults;		      /* see perf/faults.h */
 	struct turn turn;      /* see os/pin/turn.h */
 	u64 clock_due;	      /* when the timer that runs fires, ~0: none does */

@@ -221,6 +221,25 @@ static int children(pid_t *pid, int max)
 	return n;
 }
 
+/* What a process does that hangs: its system call, with the addresses of its stack and code; its state. */
+static void show(pid_t pid)
+{
+	static const char *const names[] = {"syscall", "wchan", "status"};
+	char path[64], line[256];
+
+	printf("%d hangs\n", pid);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, names[i]);
+		f = fopen(path, "r");
+		for (int n = 0; f && n < 4 && fgets(line, sizeof(line), f); n++)
+			printf("  %s: %s%s", names[i], line, strchr(line, '\n') ? "" : "\n");
+		if (f)
+			fclose(f);
+	}
+}
+
 static bool is_gone(pid_t pid)
 {
 	return !pid || (kill(pid, 0) && errno == ESRCH);
@@ -289,7 +308,7 @@ static int judge(char **argv, const char *self, bool is_storm)
 	for (; (n = children(pid, 256)); nap(20)) {
 		bad = true;
 		for (int i = 0; i < n; i++) {
-			printf("%d hangs\n", pid[i]);
+			show(pid[i]);
 			kill(pid[i], SIGKILL);
 		}
 	}

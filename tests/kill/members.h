@@ -99,8 +99,11 @@ static void run_child(bool executes)
 
 static volatile long watched;
 
-static void nothing(int signo)
+/* An event that was written over may signal its thread all the time, which then comes to nothing else. */
+static void end_if_stopped(int signo)
 {
+	if (shared->stop)
+		_exit(0);
 }
 
 /* A breakpoint, a clock or instructions, with records of all kinds. Of its own task they signal it. */
@@ -185,7 +188,7 @@ static void __attribute__((noreturn)) member(int nr)
 	if (count < 0 || sample < 0)
 		exit(1); /* one that is begun in the middle of it may find no room */
 	ring = mmap(NULL, (1 + RING_PAGES) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, sample, 0);
-	signal(SIGRTMIN, nothing);
+	signal(SIGRTMIN, end_if_stopped);
 	shared->pid[nr] = getpid();
 	while (!shared->stop) {
 		for (volatile int i = 0; i < 20000; i++)
