@@ -127,9 +127,12 @@ got=$(trap '' HUP USR1; "$PCL" count -r 2 -o table -- bash -c "$seen")
 
 # Ctrl-C in a terminal: the program ends, then the table comes, and pcl ends as the program did.
 python3 - "$PCL" <<'END' || fail "Ctrl-C"
-import os, pty, signal, sys, time
+import os, pty, signal, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
+    settings = termios.tcgetattr(0)
+    settings[3] |= termios.NOFLSH # else the terminal may drop what comes soon after Ctrl-C
+    termios.tcsetattr(0, termios.TCSANOW, settings)
     os.execv(sys.argv[1], [sys.argv[1], "count", "-r", "3", "-e", "instructions", "--", "sh", "-c", "echo begun; exec sleep 30"])
 text = b""
 try:

@@ -112,8 +112,8 @@ done
 LD_PRELOAD=$PWD/count.so perf stat -x, -o csv -e probe_libc:malloc ./threads
 echo "stat $(grep '^[0-9]' csv | cut -d, -f1) preloaded $(grep -h -v perf count | awk '{ n += $2 } END { print n }')"
 perf probe -q -d '*'
-perf buildid-cache --add ./usdt
-perf probe -q sdt_pcl_test:loop
+perf --buildid-dir $PWD/debug buildid-cache --add ./usdt
+perf --buildid-dir $PWD/debug probe -q sdt_pcl_test:loop
 echo "listened $(perf record -q -o data -e sdt_pcl_test:loop ./usdt)"
 echo "listened $(./usdt)"
 perf script -i data -F trace 2> err | awk '{ print $2, $3 }'
