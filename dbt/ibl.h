@@ -26,8 +26,11 @@ void ibl_emit_miss(struct emit *e);
 /* From the dispatcher to the landing at cpu->poll_back, of cpu->rip. */
 void ibl_emit_resume(struct emit *e);
 
-/* The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what. */
-void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word);
+/*
+ * The lookup, at the end of an indirect branch. word: misses if the bank's word there is used up; 0: no matter what.
+ * in_rdx: the word is in rdx, too.
+ */
+void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_rdx);
 
 /*
  * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the

@@ -126,6 +126,11 @@ bool is_indirect_branch(u32 kind)
 	return kind == ISA_JMP_IND || kind == ISA_CALL_IND || kind == ISA_RET;
 }
 
+bool can_count_late(void)
+{
+	return is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind) && tr.out != NO_VARIANT && !stops_at_limits();
+}
+
 /* An exit at that distance could be linked to what is at target only by way of a poll in front of that. */
 static bool is_nearer(u64 target, u32 distance)
 {

@@ -32,7 +32,8 @@ struct block {
 	bool stops; /* in front of it: it is in a critical section (dbt/rseq_cs.h) */
 	bool guarded; /* CPU_WANT_ONE: so is what it consists of */
 	bool polls; /* in CPU_WANT_SPARSE code */
-	bool late; /* the indirect branch at its end does */
+	bool late; /* by the lookup of the indirect branch at its end */
+	bool counts_late; /* its increments are made in front of that lookup */
 	u64 next; /* where the trace may go on behind it, 0: nowhere */
 	bool joins; /* it is counted with the block before it: their span's first block counts all of them */
 };
@@ -136,6 +137,12 @@ bool find_poll(void);
 
 bool is_indirect_branch(u32 kind);
 
+/*
+ * The block at hand ends in an indirect branch in front of whose lookup it can be counted: a register is free there, so
+ * no flags need be dead.
+ */
+bool can_count_late(void);
+
 /* dbt/x86_64/emit_count.c */
 
 /* The block's increments, at pc. */
@@ -143,6 +150,12 @@ void emit_counting(u64 pc, bool flags_dead);
 
 /* The block's poll, at pc, for so many units; with CPU_WANT_ONE_WORD it counts the block's instructions. */
 void emit_poll(u64 pc, u32 units, bool flags_dead);
+
+/*
+ * In front of the lookup that the block ends with, where rdx is free: its increments, if they are made there, and what
+ * its poll adds. True: the poll's word is in rdx then.
+ */
+bool emit_late(void);
 
 /* Where the word is that the poll of the block at hand looks at. */
 s32 poll_word(void);

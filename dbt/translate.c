@@ -38,7 +38,7 @@ static void begin_span(void)
 			if (!stands_alone(&b->insn[k].in))
 				counting_total(&tr.count, &b->insn[k].in);
 	} while (++i < tr.nblock && tr.block[i].joins);
-	tr.count.polls = tr.b.polls && (tr.want & CPU_WANT_ONE_WORD);
+	tr.count.polls = tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_ONE_WORD);
 }
 
 static u64 emit_break(void)
@@ -68,7 +68,7 @@ static u32 copies(void)
 static u64 emit_copy(u32 more)
 {
 	u32 place = tr.b.n + 1, ahead, units;
-	bool safe = true;
+	bool safe = true, polls;
 	u8 *out = NULL;
 	u64 next = 0;
 
@@ -79,12 +79,16 @@ static u64 emit_copy(u32 more)
 		counting_was_ahead(&tr.count, more);
 	else if (ahead)
 		counting_ahead(&tr.count, ahead);
-	if (tr.b.polls || (counting_any(&tr.count) && !tr.b.joins))
+	polls = tr.b.polls && !tr.b.late;
+	if (polls || (counting_any(&tr.count) && !tr.b.joins))
 		place = find_here(&safe);
-	if (tr.b.polls && place == tr.b.n) {
+	if (polls && place == tr.b.n) {
 		place = 0;
 		safe = false;
 	}
+	tr.b.counts_late = !safe && can_count_late();
+	if (tr.b.counts_late)
+		place = tr.b.n + 1;
 	units = tr.distance + tr.b.units * (more + 1);
 	if (tr.want & CPU_WANT_SPARSE)
 		tr.distance = tr.b.polls || tr.copied ? 0 : units;
@@ -94,7 +98,7 @@ static u64 emit_copy(u32 more)
 		tr.first = true;
 		if (k == place)
 			emit_counting(gi->pc, safe);
-		if (k == place && tr.b.polls)
+		if (k == place && polls)
 			emit_poll(gi->pc, units, safe);
 		emit_watch(gi);
 		if (tr.b.guarded && !k)

@@ -131,12 +131,6 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 		inc = counting_poll(&tr.count);
 	rec_add(pc);
 	counting_made(&tr.count, &inc);
-	if (tr.b.late && !inc.n)
-		return;
-	if (tr.b.late) {
-		emit_add(inc.disp, inc.n, flags_dead);
-		return;
-	}
 	if (flags_dead)
 		patch = emit_add_and_test(inc.disp, inc.n);
 	else
@@ -221,6 +215,35 @@ void emit_counting(u64 pc, bool flags_dead)
 
 	while (counting_next(&tr.count, &inc))
 		emit_increment(pc, &inc, flags_dead);
+}
+
+static void add_in_rdx(const struct increment *inc)
+{
+	emit_load_cpu(&tr.e, RDX, inc->disp);
+	emit_lea_self(&tr.e, RDX, inc->n);
+	emit_store_cpu(&tr.e, RDX, inc->disp);
+	counting_made(&tr.count, inc);
+}
+
+/* What the poll's word is to be added, with CPU_WANT_ONE_WORD by the block's count. Of none, if nothing. */
+static struct increment late_poll(void)
+{
+	if (!(tr.want & CPU_WANT_ONE_WORD))
+		return (struct increment){.disp = poll_word(), .n = (s32)(tr.b.distance + tr.b.units)};
+	return tr.b.counts_late ? counting_poll(&tr.count) : (struct increment){0};
+}
+
+bool emit_late(void)
+{
+	struct increment poll = tr.b.late ? late_poll() : (struct increment){0}, inc;
+
+	check(poll.n >= 0 && poll.n <= (s32)(POLL_MAX + CPU_BLOCK_UNITS));
+	counting_made(&tr.count, &poll);
+	while (tr.b.counts_late && counting_next(&tr.count, &inc))
+		add_in_rdx(&inc);
+	if (poll.n)
+		add_in_rdx(&poll);
+	return poll.n;
 }
 
 void emit_not_taken(const struct guest_insn *gi)

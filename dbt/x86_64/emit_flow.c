@@ -256,8 +256,10 @@ static u64 emit_indirect(const struct guest_insn *gi)
 	if (tr.out == NO_VARIANT) {
 		emit_jmp(&tr.e, cache.miss);
 	} else {
+		bool in_rdx = emit_late();
+
 		cache.frag[tr.frag].lookup = (u32)host_here();
-		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.b.late ? poll_word() : 0);
+		ibl_emit_lookup(&tr.e, &cache.variant[tr.out], tr.b.late ? poll_word() : 0, in_rdx);
 	}
 	return 0;
 }

@@ -4,7 +4,19 @@
 #include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
-void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
+/* The top byte of the word, with its sign, comes into rdx. A Zen 1 has it from memory only when the store is done. */
+static void emit_top_byte(struct emit *e, s32 word, bool in_rdx)
+{
+	if (!in_rdx) {
+		emit_load_top_byte_cpu(e, RDX, word);
+		return;
+	}
+	/* bswap %rdx; movsbq %dl, %rdx */
+	emit8(e, 0x48), emit8(e, 0x0f), emit8(e, 0xca);
+	emit8(e, 0x48), emit8(e, 0x0f), emit8(e, 0xbe), emit8(e, 0xd2);
+}
+
+void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_rdx)
 {
 	u32 table = (u32)(uintptr_t)v->ibl;
 
@@ -14,10 +26,10 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word)
 	}
 	if (word) {
 		/*
-		 * Its sign in %rdx; mov %cx, %dx. The word may be in the arena: whatever the byte is, the index is one
-		 * of the table or of the zeros behind it.
+		 * Then mov %cx, %dx. The word may be in the arena: whatever the byte is, the index is one of the table
+		 * or of the zeros behind it.
 		 */
-		emit_load_top_byte_cpu(e, RDX, word);
+		emit_top_byte(e, word, in_rdx);
 		emit8(e, 0x66), emit8(e, 0x89), emit8(e, 0xca);
 		table += IBL_SIZE * sizeof(u32);
 	} else {
