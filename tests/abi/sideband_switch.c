@@ -16,7 +16,7 @@
 
 #define SLEEPS 20
 #define SPARE  5 /* voluntary switches for other reasons: a page that is waited for */
-#define PAGES  32
+#define PAGES  128 /* the CPUs switch among all programs of the machine */
 #ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
 #define PERF_RECORD_MISC_SWITCH_OUT_PREEMPT (1 << 14)
 #endif
