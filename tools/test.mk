@@ -27,7 +27,7 @@ test-deps:
 # Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named: TESTS='dbg:count/*'.
 OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
 
-# All processors build, unless make was asked for another number of jobs (an expression: MAKEFLAGS says so in recipes only).
+# All processors build, unless make was asked for another number of jobs, which MAKEFLAGS says only in recipes.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # A program that does not compile is a test that fails, not the end of all tests.

@@ -225,7 +225,7 @@ static void add_in_rdx(const struct increment *inc)
 	counting_made(&tr.count, inc);
 }
 
-/* What the poll's word is to be added, with CPU_WANT_ONE_WORD by the block's count. Of none, if nothing. */
+/* What is added to the poll's word: with CPU_WANT_ONE_WORD the block's count, if it is made there. n 0: nothing. */
 static struct increment late_poll(void)
 {
 	if (!(tr.want & CPU_WANT_ONE_WORD))

@@ -4,7 +4,7 @@
 #include "dbt/x86_64/emit.h"
 #include "rt/log.h"
 
-/* The top byte of the word, with its sign, comes into rdx. A Zen 1 has it from memory only when the store is done. */
+/* The top byte of the word, with its sign, comes into rdx. To load it just after the store is slow on a Zen 1. */
 static void emit_top_byte(struct emit *e, s32 word, bool in_rdx)
 {
 	if (!in_rdx) {

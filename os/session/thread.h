@@ -190,7 +190,7 @@ struct thread {
 			u64 guest[2]; /* page faults, minor and major */
 			u64 host;     /* the kernel's count: what others cannot write to */
 		} count;	      /* when the system call began */
-		/* perf/faults.c asked the host for that page, before an instruction that is not done yet; 0: none */
+		/* perf/faults.c asked the host for that page, for an instruction to come: its address + 1, 0 none */
 		gva asked;
 		u32 asked_changes, was_present;
 	} faults;		      /* see perf/faults.h */
