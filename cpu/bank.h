@@ -107,12 +107,13 @@ static inline bool cpu_poll_stops(const struct cpu *cpu)
 	return all >= 0;
 }
 
-/* Its code may count instructions, which have the only limit, and no branches. */
+/* Its code may count instructions, which have the only limit, and neither branches nor kinds. */
 static inline bool cpu_may_have_one_word(const struct cpu *cpu)
 {
+	u32 counts = CPU_WANT_BLOCKS | CPU_WANT_BRANCHES | CPU_WANT_KINDS;
+
 	return cpu_one_word && cpu->limits.on == 1u << CELL_INSTRUCTIONS &&
-	       (__atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED) & (CPU_WANT_BLOCKS | CPU_WANT_BRANCHES)) ==
-		       CPU_WANT_BLOCKS;
+	       (__atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED) & counts) == CPU_WANT_BLOCKS;
 }
 
 /* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
