@@ -1,6 +1,6 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
-#include "cpu/ends.h"
+#include "cpu/mix.h"
 #include "rt/log.h"
 #include "rt/stress.h"
 #include "rt/string.h"
@@ -61,7 +61,7 @@ static u64 own_words(const struct bank *bank, enum cell c)
 
 	for (u32 i = 0; c == CELL_CYCLES && i < CPU_TURNS; i++)
 		count += load(&bank->cycles[i]);
-	return count + cpu_sum_ends(bank, c);
+	return count + cpu_sum_mixes(bank, c);
 }
 
 u64 cpu_read_cell(const struct bank *bank, enum cell c)
@@ -128,15 +128,21 @@ void cpu_take_bank(struct cpu *cpu)
 			store(&bank->blocks[row][n], 0);
 	for (u32 i = 0; i < CPU_TURNS; i++)
 		store(&bank->cycles[i], 0);
-	cpu_clear_ends(bank);
+	cpu_clear_mixes(bank);
 	forget_limits(cpu);
 	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&bank->seq, (bank->seq | 1) + 1, __ATOMIC_RELEASE); /* B */
 }
 
+void cpu_new_bank(struct bank *bank)
+{
+	cpu_clear_mixes(bank);
+	memset(bank, 0, offsetof(struct bank, mixed));
+}
+
 void cpu_clear_bank(struct cpu *cpu)
 {
-	memset(cpu_bank(cpu), 0, sizeof(struct bank));
+	cpu_new_bank(cpu_bank(cpu));
 	forget_limits(cpu);
 }
 

@@ -41,7 +41,10 @@ extern bool cpu_never_sparse;
  */
 extern bool cpu_one_word;
 
-/* Nothing is counted, and there are no limits. */
+/* A new task's: nothing is counted, nor wanted. */
+void cpu_new_bank(struct bank *bank);
+
+/* The same, and there are no limits. */
 void cpu_clear_bank(struct cpu *cpu);
 
 /*

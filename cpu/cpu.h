@@ -2,7 +2,7 @@
  * A guest thread's registers and counter bank: the only wire between the translator and the PMU.
  *
  * struct cpu is private to the thread's process, at the end of its thread's area (os/session/thread.h). Directly behind
- * it, where a page begins, lies struct bank: this page is the session's shared memory, that of the thread's task slot.
+ * it, where a page begins, lies struct bank: its pages are the session's shared memory, that of the thread's task slot.
  * What is in struct cpu steers the thread: nobody else can reach it. What is in struct bank others read, and any member
  * of the session may write: the thread takes nothing from there but counts and, checked, `want`.
  *
@@ -45,7 +45,8 @@ enum cell {
  */
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
-#define CPU_WANT_KINDS 4u  /* all the others */
+#define CPU_WANT_KINDS 4u  /* all the others, but */
+#define CPU_WANT_TAKEN 0x8000u /* CELL_TAKEN */
 #define CPU_WANT_LIMITS 8u /* it stops at the limits of the bank's words: sampling; see cpu/bank.h */
 #define CPU_WANT_WATCH 16u /* data accesses in [watch_lo, watch_lo + watch_len) stop in front of the instruction */
 #define CPU_WANT_BREAK 32u /* it stops in front of instructions with an execution breakpoint (dbt_break_set()) */
@@ -61,7 +62,7 @@ enum cell {
 #define CPU_WANT_LBR 0x3f00u
 #define CPU_WANT_TOUCH 0x4000u /* accesses to pages that are not in cpu_touched() stop as for CPU_WANT_WATCH */
 /* All of these, which others may ask for. */
-#define CPU_WANT_BY_DRIVERS 0x7f7fu
+#define CPU_WANT_BY_DRIVERS 0xff7fu
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
 #define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
 #define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
@@ -79,7 +80,15 @@ static inline u32 cpu_want_bit(enum cell c)
 {
 	if (c == CELL_BRANCHES)
 		return CPU_WANT_BLOCKS | CPU_WANT_BRANCHES;
+	if (c == CELL_TAKEN)
+		return CPU_WANT_KINDS | CPU_WANT_TAKEN;
 	return c == CELL_INSTRUCTIONS ? CPU_WANT_BLOCKS : c == CELL_CYCLES ? CPU_WANT_CYCLES : CPU_WANT_KINDS;
+}
+
+/* Code of these CPU_WANT_* counts the cell. */
+static inline bool cpu_wants(u32 want, enum cell c)
+{
+	return want & (c == CELL_TAKEN ? CPU_WANT_TAKEN : cpu_want_bit(c));
 }
 
 /* Code of these CPU_WANT_* stops in front of limits. */
@@ -88,8 +97,8 @@ static inline bool cpu_stops_at_limits(u32 want)
 	return (want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE);
 }
 
-/* It counts kinds by how blocks end. */
-static inline bool cpu_counts_by_ends(u32 want)
+/* It counts spans by their mixes. */
+static inline bool cpu_counts_by_mix(u32 want)
 {
 	return (want & CPU_WANT_KINDS) && !(want & CPU_WANT_ONE) && !cpu_stops_at_limits(want);
 }
@@ -110,23 +119,13 @@ static inline bool cpu_counts_by_ends(u32 want)
  */
 #define CPU_TURNS 4
 /*
- * Code that counts kinds (CPU_WANT_KINDS) and does not stop at limits counts a block by two increments, in the place of
- * one for each cell: ends[e][n - 1] is how many blocks of n instructions ended so, accesses[l][s] how many had l loads
- * and s stores. A conditional branch counts as taken there; where it is not, the code behind it adds to one of
- * not_taken[] in turns. See cpu/ends.h.
+ * Code that counts kinds, and does not stop at limits, counts a span by its mix, which is how much of each cell but
+ * CELL_CYCLES it is: mixed[i] is how many spans with mix[c][i] of each cell c were run, less what was taken back. So
+ * one increment counts everything. Which mix has which number the threads of a process agree on (dbt/mixes.c). A
+ * conditional branch at the end of a span counts as taken in its mix; where it is not, the code behind it adds to one
+ * of not_taken[] in turns. See cpu/mix.h.
  */
-enum cpu_end {
-	CPU_END_OTHER, /* by no branch, nor system call */
-	CPU_END_SYSCALL,
-	CPU_END_COND,
-	CPU_END_JMP,
-	CPU_END_CALL,
-	CPU_END_CALL_IND,
-	CPU_END_JMP_IND,
-	CPU_END_RET,
-	CPU_ENDS
-};
-#define CPU_ACCESSES 8 /* blocks with more loads or stores are added to their cells */
+#define CPU_MIXES 4096u
 
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
@@ -176,14 +175,17 @@ struct bank {
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
-	u32 by_ends;	   /* what follows has been used */
-	u64 ends[CPU_ENDS][CPU_BLOCK_INSNS];
-	u64 accesses[CPU_ACCESSES][CPU_ACCESSES];
+	u32 mixes;	   /* so many mixes are known; written by threads of the owner's process (dbt/mixes.c) */
+	u32 knows_mixes;   /* all that the process has, and any to come: the owner has run code that counts by them */
 	u64 not_taken[CPU_TURNS];
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
+	u64 mixed[CPU_MIXES];
+	s8 mix[CELL_NR][CPU_MIXES];
 } __attribute__((aligned(64)));
+
+#define CPU_BANK_SIZE ALIGN_UP(sizeof(struct bank), PAGE_SIZE)
 
 /* Limits of the thread's cells, and what is done about them: cpu/bank.h. */
 struct cpu_limits {
@@ -298,7 +300,7 @@ struct cpu {
 #define CPU_BASE ((s32)sizeof(struct cpu) + 72)
 _Static_assert(offsetof(struct cpu, poll) >= CPU_BASE - 128, "an 8-bit displacement");
 _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
-_Static_assert(sizeof(struct bank) <= PAGE_SIZE, "one page");
+_Static_assert(offsetof(struct bank, mixed) <= PAGE_SIZE, "one page");
 
 /* Where a field lies, from where the stolen register points to: for code generation. */
 #define CPU_AT(field) ((s32)offsetof(struct cpu, field) - CPU_BASE)
@@ -313,7 +315,7 @@ static inline struct bank *cpu_bank(const struct cpu *cpu)
 /* Private, on the pages behind the bank's; others of the process may remove entries. */
 static inline struct cpu_touched *cpu_touched(const struct cpu *cpu)
 {
-	return (struct cpu_touched *)((u64)cpu_bank(cpu) + PAGE_SIZE);
+	return (struct cpu_touched *)((u64)cpu_bank(cpu) + CPU_BANK_SIZE);
 }
 
 /* The thread need not stop at an access to the page with that number. */
@@ -332,7 +334,7 @@ static inline bool cpu_knows_code(const struct cpu *cpu, u64 pc, u32 max)
 
 static inline s32 cpu_touched_at(bool write)
 {
-	return (s32)(sizeof(struct cpu) + PAGE_SIZE + write * sizeof(u32) * CPU_TOUCHED) - CPU_BASE;
+	return (s32)(sizeof(struct cpu) + CPU_BANK_SIZE + write * sizeof(u32) * CPU_TOUCHED) - CPU_BASE;
 }
 
 /* The row of blocks[][] for spans of so many branches. */

@@ -2,31 +2,32 @@
 #include "dbt/counting.h"
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
+#include "dbt/mixes.h"
 #include "rt/log.h"
 
 void counting_begin(struct counting *c, u32 want)
 {
 	*c = (struct counting){.want = want, .times = 1};
 	for (enum cell i = 0; i < CELL_NR; i++)
-		if (want & cpu_want_bit(i))
+		if (cpu_wants(want, i))
 			c->cells |= 1u << i;
-	if (cpu_counts_by_ends(want)) /* whether they are wanted or not */
+	if (cpu_counts_by_mix(want)) /* whether they are wanted or not */
 		c->cells |= 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES;
 	if (want & CPU_WANT_ONE_WORD)
 		c->cells &= ~(1u << CELL_BRANCHES);
 }
 
-/* Conditional branches count as taken until they are not. */
-static bool expects_taken(u32 want)
+/* A conditional branch counts as taken until it is not. */
+static bool expects_taken(u32 want, bool inner)
 {
-	return (want & CPU_WANT_EXPECT_TAKEN) || cpu_counts_by_ends(want);
+	return (want & CPU_WANT_EXPECT_TAKEN) || (cpu_counts_by_mix(want) && !inner);
 }
 
 /*
  * What one instruction adds to each cell when it completes. A conditional branch adds to CELL_TAKEN where it jumps,
  * unless it is expected to.
  */
-static void earn(s32 *v, const struct insn *in, u32 want)
+static void earn(s32 *v, const struct insn *in, bool taken)
 {
 	v[CELL_INSTRUCTIONS]++;
 	v[CELL_CYCLES] += in->weight;
@@ -37,7 +38,7 @@ static void earn(s32 *v, const struct insn *in, u32 want)
 	case ISA_LOOP:
 		v[CELL_BRANCHES]++;
 		v[CELL_COND]++;
-		v[CELL_TAKEN] += expects_taken(want);
+		v[CELL_TAKEN] += taken;
 		break;
 	case ISA_CALL_IND:
 		v[CELL_INDIRECT]++;
@@ -72,40 +73,27 @@ void dbt_count_emulated(struct cpu *cpu, const struct insn *in)
 {
 	s32 v[CELL_NR] = {0};
 
-	earn(v, in, 0);
+	earn(v, in, false);
 	for (enum cell c = 0; c < CELL_NR; c++)
-		if (cpu->variant & cpu_want_bit(c))
+		if (cpu_wants(cpu->variant, c))
 			cpu_count_besides(cpu, c, v[c]);
 }
 
-static enum cpu_end end_of(u32 kind)
-{
-	static const u8 ends[] = {
-		[ISA_JCC] = CPU_END_COND, [ISA_LOOP] = CPU_END_COND, [ISA_JMP] = CPU_END_JMP,
-		[ISA_CALL] = CPU_END_CALL, [ISA_CALL_IND] = CPU_END_CALL_IND, [ISA_JMP_IND] = CPU_END_JMP_IND,
-		[ISA_RET] = CPU_END_RET, [ISA_SYSCALL] = CPU_END_SYSCALL,
-	};
-
-	return kind < ARRAY_SIZE(ends) ? ends[kind] : CPU_END_OTHER;
-}
-
-void counting_total(struct counting *c, const struct insn *in)
-{
-	if (!c->cells)
-		return;
-	earn(c->total, in, c->want);
-	c->end = end_of(in->kind);
-}
-
-void counting_passed(struct counting *c, const struct insn *in)
+void counting_total(struct counting *c, const struct insn *in, bool inner)
 {
 	if (c->cells)
-		earn(c->passed, in, c->want);
+		earn(c->total, in, expects_taken(c->want, inner));
+}
+
+void counting_passed(struct counting *c, const struct insn *in, bool inner)
+{
+	if (c->cells)
+		earn(c->passed, in, expects_taken(c->want, inner));
 }
 
 void counting_not_taken(struct counting *c)
 {
-	if (expects_taken(c->want))
+	if (expects_taken(c->want, false))
 		c->passed[CELL_TAKEN]--;
 }
 
@@ -218,29 +206,40 @@ s32 counting_cycles_at(u32 want)
 }
 
 #define ACCESS_CELLS (1u << CELL_LOADS | 1u << CELL_STORES)
-/* Those that ends[][] stand for. */
-#define END_CELLS (((1u << CELL_NR) - 1) & ~(ACCESS_CELLS | 1u << CELL_CYCLES))
 
-/* See cpu/ends.h. False: the next one is of a cell's own word. */
-static bool next_by_ends(const struct counting *c, struct increment *out)
+/*
+ * The increment, by n, of one word for cells of `todo`. Where there are too many mixes, accesses have a word, and all
+ * else another one. False: there is none of these, the cells have words of their own.
+ */
+static bool by_mix(u32 todo, bool all, const s32 *amount, s32 n, struct increment *out)
 {
-	u32 loads = (u32)c->total[CELL_LOADS], stores = (u32)c->total[CELL_STORES];
-	u32 n = (u32)c->total[CELL_INSTRUCTIONS];
+	const u32 parts[] = {all ? todo : 0, todo & ACCESS_CELLS, todo & ~ACCESS_CELLS};
 
-	if (!cpu_counts_by_ends(c->want))
-		return false;
-	*out = (struct increment){.n = 1};
-	if (n && !(c->flushed & 1u << CELL_INSTRUCTIONS)) {
-		out->cells = END_CELLS;
-		out->disp = BANK_AT(ends) + (s32)((c->end * CPU_BLOCK_INSNS + n - 1) * 8);
-		return true;
-	}
-	if ((loads || stores) && loads < CPU_ACCESSES && stores < CPU_ACCESSES && !(c->flushed & ACCESS_CELLS)) {
-		out->cells = ACCESS_CELLS;
-		out->disp = BANK_AT(accesses) + (s32)((loads * CPU_ACCESSES + stores) * 8);
+	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
+		s32 word = mixes_word(amount, parts[i], i);
+
+		if (!word)
+			continue;
+		*out = (struct increment){.cells = parts[i], .disp = word, .n = n};
 		return true;
 	}
 	return false;
+}
+
+/* Those that mixes have. */
+static u32 mix_cells(const struct counting *c)
+{
+	return cpu_counts_by_mix(c->want) ? c->cells & ~(1u << CELL_CYCLES) : 0;
+}
+
+static bool next_by_mix(const struct counting *c, struct increment *out)
+{
+	u32 all = mix_cells(c), todo = all & ~c->flushed;
+	s32 one[CELL_NR];
+
+	for (enum cell cell = 0; todo && cell < CELL_NR; cell++)
+		one[cell] = c->total[cell] / (s32)c->times;
+	return todo && by_mix(todo, todo == all, one, (s32)c->times, out);
 }
 
 bool counting_next(const struct counting *c, struct increment *out)
@@ -248,7 +247,7 @@ bool counting_next(const struct counting *c, struct increment *out)
 	if (next_countdown(c, CELL_INSTRUCTIONS, CPU_WANT_COUNTDOWN, out) ||
 	    next_countdown(c, CELL_BRANCHES, CPU_WANT_COUNTDOWN_BRANCHES, out))
 		return true;
-	if (next_by_ends(c, out))
+	if (next_by_mix(c, out))
 		return true;
 	for (enum cell cell = 0; cell < CELL_NR; cell++) {
 		u32 bit = 1u << cell;
@@ -279,15 +278,70 @@ struct increment counting_poll(const struct counting *c)
 	};
 }
 
+/* Of `times` blocks or spans of one[], each. */
+static u32 back(const struct counting *c, const s32 *one, s32 times, struct increment *out)
+{
+	u32 all = mix_cells(c), todo = all, n = 0;
+
+	while (todo && by_mix(todo, todo == all, one, -times, &out[n]))
+		todo &= ~out[n++].cells;
+	if (c->want & CPU_WANT_ONE_WORD) {
+		todo |= 1u << CELL_INSTRUCTIONS;
+	} else if (!all) {
+		u32 branches = (u32)one[CELL_BRANCHES], insns = (u32)one[CELL_INSTRUCTIONS];
+
+		out[n++] = (struct increment){.disp = cpu_blocks_at(branches, insns), .n = -times};
+	}
+	for (todo |= c->cells & 1u << CELL_CYCLES; todo; todo &= todo - 1) {
+		enum cell cell = (enum cell)__builtin_ctz(todo);
+		s32 disp = cell == CELL_CYCLES ? counting_cycles_at(c->want) : cpu_cell_at(cell);
+
+		if (one[cell])
+			out[n++] = (struct increment){.disp = disp, .n = -times * one[cell]};
+	}
+	check_slow(n <= COUNTING_BACK);
+	return n;
+}
+
+u32 counting_back(const struct counting *c, u32 copies, struct increment out[COUNTING_BACK])
+{
+	s32 one[CELL_NR], times = (s32)MAX(copies, 1);
+	bool was_taken = copies && (mix_cells(c) & 1u << CELL_TAKEN);
+	u32 n;
+
+	for (enum cell cell = 0; cell < CELL_NR; cell++)
+		one[cell] = counting_rest(c, cell) / times;
+	if (was_taken)
+		one[CELL_TAKEN] = 1;
+	n = back(c, one, times, out);
+	if (was_taken)
+		out[n++] = (struct increment){.disp = BANK_AT(not_taken), .n = 1};
+	return n;
+}
+
+u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK])
+{
+	const struct rec *r = &cache.rec[rec];
+	s32 one[CELL_NR] = {-r->d_insns, -r->d_branches, -r->d_cycles};
+	struct counting c;
+
+	if (one[CELL_INSTRUCTIONS] > CPU_BLOCK_INSNS || one[CELL_BRANCHES] > CPU_SPAN_BRANCHES)
+		return 0;
+	counting_begin(&c, want);
+	for (enum cell cell = CELL_COND; (want & CPU_WANT_KINDS) && cell < CELL_NR; cell++)
+		one[cell] = -cache.kinds[rec].d[cell - CELL_COND];
+	return back(&c, one, 1, out);
+}
+
 bool counting_can_be_ahead(const struct counting *c)
 {
-	return (c->want & CPU_WANT_BLOCKS) && !(c->cells & ~AHEAD_CELLS);
+	return cpu_counts_by_mix(c->want) || ((c->want & CPU_WANT_BLOCKS) && !(c->cells & ~AHEAD_CELLS));
 }
 
 void counting_ahead(struct counting *c, u32 more)
 {
 	check_slow(counting_can_be_ahead(c));
-	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_CYCLES; cell++)
+	for (enum cell cell = 0; cell < CELL_NR; cell++)
 		c->total[cell] *= (s32)(more + 1);
 	c->times = more + 1;
 }
@@ -295,5 +349,5 @@ void counting_ahead(struct counting *c, u32 more)
 void counting_was_ahead(struct counting *c, u32 more)
 {
 	counting_ahead(c, more);
-	c->flushed |= AHEAD_CELLS & c->cells;
+	c->flushed |= c->cells;
 }

@@ -16,17 +16,26 @@ struct counting {
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
 	u32 times; /* so many copies of the block are counted at once: total[] is of all of them */
-	enum cpu_end end; /* how the block ends: cpu_counts_by_ends() */
 	bool polls; /* the increment of instructions is the poll's: counting_poll() */
 	s32 total[CELL_NR];
 	s32 passed[CELL_NR];
 };
 
 void counting_begin(struct counting *c, u32 want);
-void counting_total(struct counting *c, const struct insn *in);	 /* for each instruction of the block, first */
-void counting_passed(struct counting *c, const struct insn *in); /* after each one is emitted */
-/* it was a conditional branch, expected to be taken: what is due now is known by counting_delta() */
+/*
+ * For each instruction of the block, first; and after each one is emitted. `inner`: its block is not the span's last,
+ * so that a conditional branch is expected to be not taken. At a span's end it is expected to be taken, where that
+ * matters.
+ */
+void counting_total(struct counting *c, const struct insn *in, bool inner);
+void counting_passed(struct counting *c, const struct insn *in, bool inner);
+/* It was a conditional branch, expected to be taken: what is due now is known by counting_delta(). */
 void counting_not_taken(struct counting *c);
+/* It went the other way: so many taken branches more have passed. */
+static inline void counting_turned(struct counting *c, s32 taken)
+{
+	c->passed[CELL_TAKEN] += taken;
+}
 void counting_delta(const struct counting *c, struct rec *r, struct rec_kinds *k);
 
 /* Translated code was left at the record's place: makes the counts right. */
@@ -81,5 +90,13 @@ static inline s32 counting_rest(const struct counting *c, enum cell cell)
 {
 	return c->total[cell] - c->passed[cell];
 }
+
+/*
+ * The increments that take back what is counted ahead, which is so many copies of a loop, 0: a span's rest; or at that
+ * record's place, where the code is of these CPU_WANT_* (false: there are none that do that). Returns how many.
+ */
+#define COUNTING_BACK (CELL_NR + 1)
+u32 counting_back(const struct counting *c, u32 copies, struct increment out[COUNTING_BACK]);
+u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK]);
 
 #endif

@@ -9,6 +9,7 @@
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"
 #include "dbt/lbr.h"
+#include "dbt/mixes.h"
 #include "dbt/polls.h"
 #include "dbt/piece.h"
 #include "dbt/run.h"
@@ -184,8 +185,8 @@ void run_set_variant(struct cpu *cpu, u32 want)
 	stat_inc(variant_switches);
 	if (want & ~cpu->variant & CPU_WANT_LBR)
 		lbr_clear(cpu);
-	if (cpu_counts_by_ends(want))
-		__atomic_store_n(&cpu_bank(cpu)->by_ends, 1, __ATOMIC_RELAXED);
+	if (cpu_counts_by_mix(want))
+		mixes_know(cpu);
 	cpu->variant = want;
 	cpu->here.frag = 0; /* in another one's */
 }
@@ -436,7 +437,7 @@ enum dbt_stop dbt_rseq_cs(struct cpu *cpu, struct dbt_fault *fault)
 	u32 want = run_usable_want(cpu);
 	enum dbt_stop stop;
 
-	if (want & ~(CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_KINDS))
+	if (want & ~(CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_KINDS | CPU_WANT_TAKEN))
 		return DBT_NEAR;
 	stop = step(cpu, want | CPU_WANT_RSEQ_CS, fault);
 	if (stop != DBT_STEPPED)

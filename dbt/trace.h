@@ -160,11 +160,8 @@ bool emit_late(void);
 /* Where the word is that the poll of the block at hand looks at. */
 s32 poll_word(void);
 
-/* Takes back that many copies of the loop at hand. */
-void emit_copies_back(s32 times, bool flags_dead);
-
-/* Takes back what is left of the span at hand. */
-void emit_rest(bool flags_dead);
+/* These n increments. */
+void emit_increments(const struct increment *inc, u32 n, bool flags_dead);
 
 /*
  * In front of what the exit leads to: what its EXIT_AHEAD takes back in the cold part. Returns the cache address; 0: it

@@ -33,10 +33,11 @@ static void begin_span(void)
 	counting_begin(&tr.count, tr.want);
 	do {
 		const struct block *b = &tr.block[i];
+		bool inner = i + 1 < tr.nblock && b[1].joins;
 
 		for (u32 k = 0; k < b->n; k++)
 			if (!stands_alone(&b->insn[k].in))
-				counting_total(&tr.count, &b->insn[k].in);
+				counting_total(&tr.count, &b->insn[k].in, inner);
 	} while (++i < tr.nblock && tr.block[i].joins);
 	tr.count.polls = tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_ONE_WORD);
 }
@@ -56,7 +57,7 @@ static u64 emit_break(void)
 static u32 copies(void)
 {
 	if (dbt_options.no_unroll || tr.checked || !is_loop() || stops_at_limits() ||
-	    (tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE | CPU_WANT_TOUCH)))
+	    (tr.want & (CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE | CPU_WANT_TOUCH)))
 		return 1;
 	return MAX(1, MIN(LOOP_COPIES, LOOP_UNITS / tr.b.units));
 }
@@ -114,12 +115,13 @@ static u64 emit_copy(u32 more)
 		if (tr.first) /* it needs no code of its own */
 			rec_add(gi->pc);
 		if (!stands_alone(&gi->in))
-			counting_passed(&tr.count, &gi->in);
+			counting_passed(&tr.count, &gi->in, span_goes_on());
 		if (out)
 			emit_loop_end(gi, out, ahead);
 		else if (tr.taken)
 			emit_taken(gi);
-		emit_not_taken(gi);
+		if (!more && !span_goes_on())
+			emit_not_taken(gi);
 	}
 	if (place == tr.b.n)
 		emit_counting(next, safe);
@@ -171,8 +173,8 @@ static u32 fine_of(u32 want)
 
 static bool counts_by_span(void)
 {
-	return !dbt_options.no_spans && (tr.want & CPU_WANT_BLOCKS) && !stops_at_limits() &&
-	       !(tr.want & (CPU_WANT_KINDS | CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE));
+	return !dbt_options.no_spans && (tr.want & (CPU_WANT_BLOCKS | CPU_WANT_KINDS)) && !stops_at_limits() &&
+	       !(tr.want & (CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE));
 }
 
 /* The trace at hand is to be of that variant, of the code at pc. */

@@ -5,6 +5,7 @@
 #include "dbt/cache_memory.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
+#include "dbt/mixes.h"
 #include "dbt/translate.h"
 #include "dbt/warm_parts.h"
 #include "rt/log.h"
@@ -79,7 +80,9 @@ static bool fits(const struct warm_header *h)
 			return false;
 		sum += h->part[i];
 	}
-	return sum == h->size && WARM_HEADER_SIZE + (slots + h->landings) * sizeof(u64) <= h->tables &&
+	slots += h->landings;
+	return sum == h->size && h->mixes <= CPU_MIXES &&
+	       WARM_HEADER_SIZE + slots * sizeof(u64) + h->mixes * sizeof(struct mix) <= h->tables &&
 	       h->nfrag < MAX_FRAGS && h->nentry < MAX_ENTRIES && h->nexit < MAX_EXITS && h->nrec < MAX_RECS &&
 	       h->npage < MAX_PAGES && h->nnode < MAX_NODES;
 }
@@ -137,6 +140,16 @@ static void unmap_parts(const struct warm_header *h, u32 n)
 		}
 }
 
+/* Behind the lookup tables of all variants. */
+static const u64 *landings(const struct warm_header *h)
+{
+	const u64 *at = (const u64 *)(cache.warm + WARM_HEADER_SIZE);
+
+	for (u32 i = 0; i < h->nvariants; i++)
+		at += h->variant[i].mask + 1ul;
+	return at;
+}
+
 int dbt_warm_load(int fd)
 {
 	const struct warm_header *h = header();
@@ -164,20 +177,11 @@ int dbt_warm_load(int fd)
 	for (u32 i = 0; i < h->nvariants; i++)
 		cache.variant[i].want = h->variant[i].want;
 	cache.nvariant[0] = h->nvariants;
+	mixes_load((const struct mix *)(landings(h) + h->landings), h->mixes);
 	warm_frags = h->nfrag;
 	first_new = h->nentry;
 	had = h->nentry;
 	return 0;
-}
-
-/* Behind the lookup tables of all variants. */
-static const u64 *landings(const struct warm_header *h)
-{
-	const u64 *at = (const u64 *)(cache.warm + WARM_HEADER_SIZE);
-
-	for (u32 i = 0; i < h->nvariants; i++)
-		at += h->variant[i].mask + 1ul;
-	return at;
 }
 
 static bool is_alive(u32 landing)

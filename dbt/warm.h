@@ -63,6 +63,7 @@ struct warm_header {
 	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
 	u32 nvariants, nregions;
 	u32 landings; /* behind the lookup tables: u64s, see warm_landing() */
+	u32 mixes; /* behind them, of struct mix: what the code counts by (dbt/mixes.h) */
 	u32 worn;     /* so much in it is dead that it is not worth being kept, nor that which it was made from */
 	struct {
 		u32 want, mask; /* mask + 1: slots of its lookup table */

@@ -3,6 +3,7 @@
 #include "dbt/cache_memory.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
+#include "dbt/mixes.h"
 #include "dbt/warm.h"
 #include "dbt/warm_parts.h"
 #include "rt/log.h"
@@ -279,6 +280,7 @@ static struct warm_header *make(u8 *place, const struct warm_region *region, u32
 {
 	struct warm_header *h = (struct warm_header *)place;
 	u64 *slots = (u64 *)(place + WARM_HEADER_SIZE), *end = (u64 *)(place + WARM_TABLES_MAX), pages_size;
+	const struct mix *mix;
 	long landings;
 
 	h->nvariants = cache.nvariant[0];
@@ -298,9 +300,11 @@ static struct warm_header *make(u8 *place, const struct warm_region *region, u32
 		return NULL;
 	h->landings = (u32)landings;
 	slots += landings;
-	h->tables = ALIGN_UP((u64)((u8 *)slots - place), PAGE_SIZE);
+	mix = mixes_all(&h->mixes);
+	h->tables = ALIGN_UP((u64)((u8 *)slots - place) + h->mixes * sizeof(*mix), PAGE_SIZE);
 	if (h->tables + cache.npage * sizeof(struct code_page) + PAGE_SIZE > WARM_TABLES_MAX)
 		return NULL;
+	memcpy(slots, mix, h->mixes * sizeof(*mix));
 	pages_size = copy_pages(place + h->tables);
 	fill_header(h, pages_size);
 	return h->size <= WARM_FILE_MAX ? h : NULL;

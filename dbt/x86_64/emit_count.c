@@ -148,42 +148,24 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 	cold_end(hot);
 }
 
-void emit_copies_back(s32 times, bool flags_dead)
+void emit_increments(const struct increment *inc, u32 n, bool flags_dead)
 {
-	if (tr.want & CPU_WANT_ONE_WORD)
-		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), -times * (s32)tr.b.n, flags_dead);
-	else
-		emit_add(cpu_blocks_at(1, tr.b.n), -times, flags_dead);
-	if (tr.want & CPU_WANT_CYCLES)
-		emit_add(counting_cycles_at(tr.want), -times * (s32)tr.b.cycles, flags_dead);
-}
-
-static void take_back(s32 insns, s32 branches, s32 cycles, bool flags_dead)
-{
-	if (tr.want & CPU_WANT_ONE_WORD)
-		emit_add(cpu_cell_at(CELL_INSTRUCTIONS), -insns, flags_dead);
-	else
-		emit_add(cpu_blocks_at((u32)branches, (u32)insns), -1, flags_dead);
-	if (tr.want & CPU_WANT_CYCLES)
-		emit_add(counting_cycles_at(tr.want), -cycles, flags_dead);
-}
-
-void emit_rest(bool flags_dead)
-{
-	take_back(counting_rest(&tr.count, CELL_INSTRUCTIONS), counting_rest(&tr.count, CELL_BRANCHES),
-		  counting_rest(&tr.count, CELL_CYCLES), flags_dead);
+	for (u32 i = 0; i < n; i++)
+		emit_add(inc[i].disp, inc[i].n, flags_dead);
 }
 
 u32 emit_take_back(u32 exit)
 {
 	const struct exit *ahead = &cache.exit[exit - 1];
-	const struct rec *r = &cache.rec[ahead->rec];
-	u32 at = (u32)host_here();
+	struct increment back[COUNTING_BACK];
+	u32 at = (u32)host_here(), n;
 
-	if (!exit || ahead->kind != EXIT_AHEAD || ahead->frag != cache.exit[exit].frag || !ahead->dead ||
-	    -r->d_insns > CPU_BLOCK_INSNS || -r->d_branches > CPU_SPAN_BRANCHES)
+	if (!exit || ahead->kind != EXIT_AHEAD || ahead->frag != cache.exit[exit].frag || !ahead->dead)
 		return 0;
-	take_back(-r->d_insns, -r->d_branches, -r->d_cycles, true);
+	n = counting_back_at(tr.want, ahead->rec, back);
+	if (!n)
+		return 0;
+	emit_increments(back, n, true);
 	return at;
 }
 
@@ -252,7 +234,7 @@ void emit_not_taken(const struct guest_insn *gi)
 
 	if (gi->in.kind != ISA_JCC && gi->in.kind != ISA_LOOP)
 		return;
-	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) && !cpu_counts_by_ends(tr.want))
+	if (!(tr.want & CPU_WANT_EXPECT_TAKEN) && !(cpu_counts_by_mix(tr.want) && (tr.want & CPU_WANT_TAKEN)))
 		return;
 	counting_not_taken(&tr.count);
 	rec_add(next);

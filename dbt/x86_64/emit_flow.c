@@ -40,7 +40,7 @@ static u8 *emit_jmp_unlinked(void)
  */
 static void conditional_exit(u64 from, u64 target, u8 *patch)
 {
-	bool counted = (tr.want & CPU_WANT_KINDS) && !(tr.want & CPU_WANT_EXPECT_TAKEN) && !cpu_counts_by_ends(tr.want);
+	bool counted = (tr.want & CPU_WANT_TAKEN) && !(tr.want & CPU_WANT_EXPECT_TAKEN) && !cpu_counts_by_mix(tr.want);
 	struct emit hot;
 	u8 *used_up = NULL;
 
@@ -93,20 +93,22 @@ u8 *emit_loop_on(const struct guest_insn *gi)
 static void exit_ahead(u64 target, u64 behind, u8 *patch, u32 copies)
 {
 	bool dead = copies ? tr.dead_behind : flags_dead_at(target);
+	struct increment back[COUNTING_BACK];
+	s32 turned = copies ? -1 : 1;
 	struct emit hot;
-	u32 id;
+	u32 id, n;
 
+	counting_turned(&tr.count, turned);
 	rec_add(target);
 	id = cache_exit_new(EXIT_AHEAD, tr.frag, tr.variant, target, patch);
 	cache.exit[id].rec = cache.nrec - 1;
 	cache.exit[id].dead = dead;
+	n = counting_back(&tr.count, copies, back);
+	counting_turned(&tr.count, -turned);
 	rec_add(behind); /* what aligns the next jump is not of the target */
 	hot = cold_begin(patch);
 	cache.exit[id].stub = (u32)host_here();
-	if (copies)
-		emit_copies_back((s32)copies, dead);
-	else
-		emit_rest(dead);
+	emit_increments(back, n, dead);
 	patch = emit_jmp_unlinked();
 	cold_end(hot);
 	exit_add(target, patch);

@@ -40,7 +40,6 @@ struct pidns_ids {
 };
 
 struct task {
-	struct bank bank;    /* first, where a page begins: its thread has it mapped behind its struct cpu, too */
 	u32 state;	     /* enum task_state, under arena->lock to change to or from FREE */
 	u32 generation;	     /* rises each time the slot is allocated */
 	u32 next_slot, is_left; /* of those that are free, or left behind: derived */
@@ -84,6 +83,12 @@ struct task {
 	u32 images;	     /* programs that it has executed [owner] */
 	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
 } __attribute__((aligned(4096)));
+
+/* It begins where a page begins: the task's thread has it mapped behind its struct cpu, too. */
+struct task_bank {
+	struct bank bank;
+} __attribute__((aligned(4096)));
+_Static_assert(sizeof(struct task_bank) == CPU_BANK_SIZE, "whole pages");
 
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an
@@ -183,6 +188,7 @@ struct arena {
 	struct stats task_stats[ARENA_TASKS]; /* of each slot's threads, one after the other [owner] */
 	struct pin_end pin_ends[PIN_ENDS];
 	struct task tasks[ARENA_TASKS] __attribute__((aligned(4096)));
+	struct task_bank banks[ARENA_TASKS]; /* of each slot's task */
 	/* event/'s own tables follow, at arena_event_space() */
 };
 
@@ -211,6 +217,11 @@ static inline struct task *arena_task(u32 slot)
 static inline u32 task_slot(const struct task *task)
 {
 	return (u32)(task - arena()->tasks);
+}
+
+static inline struct bank *arena_bank(u32 slot)
+{
+	return &arena()->banks[slot % ARENA_TASKS].bank;
 }
 
 static inline void *arena_event_space(void)

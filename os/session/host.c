@@ -378,7 +378,7 @@ void host_kick(task_id id)
 
 struct bank *host_task_bank(task_id task)
 {
-	return &arena_task(task)->bank;
+	return arena_bank(task);
 }
 
 struct cpu *host_own_cpu(void)

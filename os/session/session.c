@@ -366,7 +366,7 @@ struct task *session_task_new(struct task *parent)
 	}
 	if (!task)
 		return NULL;
-	memset(&task->bank, 0, sizeof(task->bank));
+	cpu_new_bank(arena_bank(task_slot(task)));
 	task->ppid = parent->pid;
 	task->uid = parent->uid;
 	task->gid = parent->gid;

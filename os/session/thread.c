@@ -95,8 +95,9 @@ static struct thread *reuse_area(struct process *p)
 
 int thread_map_bank(struct thread *t, const struct task *task)
 {
-	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, PAGE_SIZE, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_FIXED, the_process.runtime_fd + ARENA_FD, (u64)&task->bank - LAYOUT_ARENA);
+	long ret = sys6(__NR_mmap, thread_area(t) + THREAD_BANK, CPU_BANK_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, the_process.runtime_fd + ARENA_FD,
+			(u64)arena_bank(task_slot(task)) - LAYOUT_ARENA);
 
 	return sys_is_error(ret) ? (int)ret : 0;
 }

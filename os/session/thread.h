@@ -32,9 +32,9 @@
 #define THREAD_XSAVE 0x3b000ul	  /* 16 KiB, for vector state on its way to and from signal frames */
 #define THREAD_XSAVE_SIZE 0x4000ul
 #define THREAD_STRUCT 0x3f000ul
-/* shared: the page of its task slot with struct bank; struct cpu ends in front of it */
+/* shared: struct bank of its task slot; struct cpu ends in front of it */
 #define THREAD_BANK 0x43000ul
-#define THREAD_END (THREAD_BANK + PAGE_SIZE + sizeof(struct cpu_touched))
+#define THREAD_END (THREAD_BANK + CPU_BANK_SIZE + sizeof(struct cpu_touched))
 
 struct sighand; /* os/sig/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/session/process.h: what threads with the same memory share */

@@ -257,6 +257,7 @@ static void test_runs(void)
 		0xc3,			/* 25: ret */
 	};
 	static const u32 wants[] = {0, CPU_WANT_BLOCKS, CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_CYCLES,
+				    CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_TAKEN,
 				    CPU_WANT_BLOCKS | CPU_WANT_LIMITS};
 	u64 left[CELL_NR] = {1ul << 40};
 	struct dbt_fault fault;
@@ -273,7 +274,8 @@ static void test_runs(void)
 		expect_long(cpu_get_gpr(cpu, RSP), (u64)(guest_stack + STACK_SIZE - 256));
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), wants[i] ? 2 + 3000 + 1 + 2 + 1 : 0);
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_BRANCHES), wants[i] ? 1002 : 0);
-		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_TAKEN), wants[i] & CPU_WANT_KINDS ? 1001 : 0);
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_TAKEN), wants[i] & CPU_WANT_TAKEN ? 1001 : 0);
+		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_COND), wants[i] & CPU_WANT_KINDS ? 1000 : 0);
 	}
 	left[CELL_INSTRUCTIONS] = 2000; /* the 2000th instruction, and no other */
 	guest_at(CODE, CPU_WANT_BLOCKS | CPU_WANT_LIMITS);
@@ -286,13 +288,13 @@ static void test_runs(void)
 	expect_long(cpu->rip, CODE + 8 + 3 * ((2000 - 2) % 3 > 0) + 2 * ((2000 - 2) % 3 > 1));
 }
 
-/* Runs the code at CODE with ecx; its last instruction is a syscall. */
-static void run_with(u64 ecx)
+/* Runs the code at CODE with ecx, counting that; its last instruction is a syscall. */
+static void run_with(u64 ecx, u32 want)
 {
 	struct dbt_fault fault;
 
 	cpu_clear_bank(cpu);
-	guest_at(CODE, CPU_WANT_BLOCKS);
+	guest_at(CODE, want);
 	cpu_set_gpr(cpu, RCX, ecx);
 	expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
 }
@@ -302,13 +304,18 @@ static void expect_counts(u64 rip, u64 insns, u64 branches)
 	expect_long(cpu->rip, CODE + rip);
 	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), insns);
 	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_BRANCHES), branches);
+	if (!(cpu->variant & CPU_WANT_TAKEN))
+		return;
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_COND), branches);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_TAKEN), 1);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_SYSCALLS), 1);
 }
 
 /*
  * A block behind a branch far ahead is counted before it, and taken back where the branch is taken: in the cold part,
  * or in front of what was translated for it.
  */
-static void test_spans(void)
+static void test_spans(u32 want)
 {
 	static const u8 code[] = {
 		0x31, 0xc0,			/* 0: xor %eax, %eax */
@@ -325,23 +332,23 @@ static void test_spans(void)
 
 	guest_code(code, sizeof(code));
 	memcpy((void *)(CODE + 256), other, sizeof(other));
-	f = frag_of(guest_entry(CODE, CPU_WANT_BLOCKS));
+	f = frag_of(guest_entry(CODE, want));
 	ahead = &cache.exit[f->exit];
 	expect(ahead->kind == EXIT_AHEAD && ahead[1].kind == EXIT_BRANCH && ahead[1].target == CODE + 256);
 	expect(leads_to(ahead) == ahead->stub && leads_to(&ahead[1]) == ahead[1].stub);
-	run_with(0);
+	run_with(0, want);
 	expect_counts(19, 6, 2);
 	for (u32 i = 0; i < 3; i++) {
-		run_with(1);
+		run_with(1, want);
 		expect_counts(261, 5, 1);
 		expect(ahead[1].linked && leads_to(ahead) + 4 <= cache.entry[ahead[1].linked].host);
 		expect(leads_to(ahead) >= cache.entry[ahead[1].linked].host - 8);
 	}
 	dbt_invalidate(CODE + 256, CODE + 257);
 	expect(!ahead[1].linked && leads_to(ahead) == ahead->stub);
-	run_with(1);
+	run_with(1, want);
 	expect_counts(261, 5, 1);
-	run_with(0);
+	run_with(0, want);
 	expect_counts(19, 6, 2);
 }
 
@@ -386,7 +393,8 @@ int main(void)
 	test_landings();
 	test_places();
 	test_runs();
-	test_spans();
+	test_spans(CPU_WANT_BLOCKS);
+	test_spans(CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_TAKEN);
 	test_aligned_spans();
 	return unit_result();
 }

@@ -51,14 +51,15 @@ long dbt_host_apart(long (*fn)(void *arg), void *arg)
 /* False: the addresses are taken. */
 static bool guest_begin(void)
 {
-	u8 *pages = mmap(NULL, 8 * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u8 *pages = mmap(NULL, 6 * PAGE_SIZE + CPU_BANK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
 	void *code = mmap((void *)CODE, CODE_SIZE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	guest_stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED || code != (void *)CODE || guest_stack == MAP_FAILED || dbt_init())
 		return false;
-	cpu = (struct cpu *)(pages + 6 * PAGE_SIZE) - 1; /* the bank is on a page of its own behind it */
+	cpu = (struct cpu *)(pages + 6 * PAGE_SIZE) - 1; /* the bank is on pages of its own behind it */
 	dbt_cpu_init(cpu);
 	cpu_clear_bank(cpu);
 	return true;
