@@ -97,10 +97,12 @@ static inline bool cpu_stops_at_limits(u32 want)
 	return (want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE);
 }
 
-/* It counts spans by their mixes. */
+/* It counts spans by their mixes: kinds, or cycles where nothing has a limit. */
 static inline bool cpu_counts_by_mix(u32 want)
 {
-	return (want & CPU_WANT_KINDS) && !(want & CPU_WANT_ONE) && !cpu_stops_at_limits(want);
+	if ((want & CPU_WANT_ONE) || cpu_stops_at_limits(want))
+		return false;
+	return (want & CPU_WANT_KINDS) || ((want & CPU_WANT_CYCLES) && !(want & CPU_WANT_LIMITS));
 }
 
 #define CPU_SPAN_BRANCHES 3 /* in a span (dbt/plan.c), of no more than CPU_BLOCK_INSNS instructions, at most */
@@ -119,11 +121,11 @@ static inline bool cpu_counts_by_mix(u32 want)
  */
 #define CPU_TURNS 4
 /*
- * Code that counts kinds, and does not stop at limits, counts a span by its mix, which is how much of each cell but
- * CELL_CYCLES it is: mixed[i] is how many spans with mix[c][i] of each cell c were run, less what was taken back. So
- * one increment counts everything. Which mix has which number the threads of a process agree on (dbt/mixes.c). A
- * conditional branch at the end of a span counts as taken in its mix; where it is not, the code behind it adds to one
- * of not_taken[] in turns. See cpu/mix.h.
+ * Code of which cpu_counts_by_mix() says so counts a span by its mix, which is how much of each cell it is: mixed[i] is
+ * how many spans with mix[c][i] of each cell c were run, less what was taken back. So one increment counts everything;
+ * but cycles beside kinds have one of their own, or there would be too many mixes. Which mix has which number the
+ * threads of a process agree on (dbt/mixes.c). A conditional branch at the end of a span counts as taken in its mix;
+ * where it is not, the code behind it adds to one of not_taken[] in turns. See cpu/mix.h.
  */
 #define CPU_MIXES 4096u
 
@@ -182,7 +184,7 @@ struct bank {
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
 	u64 shown[CELL_NR];  /* what others read last; written by them (cpu_show_cell()) */
 	u64 mixed[CPU_MIXES];
-	s8 mix[CELL_NR][CPU_MIXES];
+	s16 mix[CELL_NR][CPU_MIXES];
 } __attribute__((aligned(64)));
 
 #define CPU_BANK_SIZE ALIGN_UP(sizeof(struct bank), PAGE_SIZE)

@@ -10,7 +10,7 @@ static u64 load(const u64 *word)
 u64 cpu_sum_mixes(const struct bank *bank, enum cell c)
 {
 	u32 n = MIN(__atomic_load_n(&bank->mixes, __ATOMIC_ACQUIRE), CPU_MIXES);
-	const s8 *of = bank->mix[c];
+	const s16 *of = bank->mix[c];
 	u64 sum = 0;
 
 #pragma GCC unroll 4

@@ -11,8 +11,6 @@ void counting_begin(struct counting *c, u32 want)
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (cpu_wants(want, i))
 			c->cells |= 1u << i;
-	if (cpu_counts_by_mix(want)) /* whether they are wanted or not */
-		c->cells |= 1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES;
 	if (want & CPU_WANT_ONE_WORD)
 		c->cells &= ~(1u << CELL_BRANCHES);
 }
@@ -205,15 +203,15 @@ s32 counting_cycles_at(u32 want)
 	return BANK_AT(cycles) + (s32)(8 * (turn++ % CPU_TURNS));
 }
 
-#define ACCESS_CELLS (1u << CELL_LOADS | 1u << CELL_STORES)
+#define PART_CELLS (1u << CELL_CYCLES | 1u << CELL_LOADS | 1u << CELL_STORES)
 
 /*
- * The increment, by n, of one word for cells of `todo`. Where there are too many mixes, accesses have a word, and all
- * else another one. False: there is none of these, the cells have words of their own.
+ * The increment, by n, of one word for cells of `todo`. Where there are too many mixes, these have a word, and all else
+ * another one. False: there is none of these, the cells have words of their own.
  */
 static bool by_mix(u32 todo, bool all, const s32 *amount, s32 n, struct increment *out)
 {
-	const u32 parts[] = {all ? todo : 0, todo & ACCESS_CELLS, todo & ~ACCESS_CELLS};
+	const u32 parts[] = {all ? todo : 0, todo & PART_CELLS, todo & ~PART_CELLS};
 
 	for (u32 i = 0; i < ARRAY_SIZE(parts); i++) {
 		s32 word = mixes_word(amount, parts[i], i);
@@ -229,7 +227,9 @@ static bool by_mix(u32 todo, bool all, const s32 *amount, s32 n, struct incremen
 /* Those that mixes have. */
 static u32 mix_cells(const struct counting *c)
 {
-	return cpu_counts_by_mix(c->want) ? c->cells & ~(1u << CELL_CYCLES) : 0;
+	if (!cpu_counts_by_mix(c->want))
+		return 0;
+	return c->want & CPU_WANT_KINDS ? c->cells & ~(1u << CELL_CYCLES) : c->cells;
 }
 
 static bool next_by_mix(const struct counting *c, struct increment *out)
@@ -292,7 +292,7 @@ static u32 back(const struct counting *c, const s32 *one, s32 times, struct incr
 
 		out[n++] = (struct increment){.disp = cpu_blocks_at(branches, insns), .n = -times};
 	}
-	for (todo |= c->cells & 1u << CELL_CYCLES; todo; todo &= todo - 1) {
+	for (todo |= c->cells & ~all & 1u << CELL_CYCLES; todo; todo &= todo - 1) {
 		enum cell cell = (enum cell)__builtin_ctz(todo);
 		s32 disp = cell == CELL_CYCLES ? counting_cycles_at(c->want) : cpu_cell_at(cell);
 

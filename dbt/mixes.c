@@ -20,7 +20,7 @@ static u16 *find(const struct mix *mix)
 	u32 h = 0;
 
 	for (enum cell c = 0; c < CELL_NR; c++)
-		h = (h + (u8)mix->of[c]) * 0x9e3779b1u;
+		h = (h + (u16)mix->of[c]) * 0x9e3779b1u;
 	for (h >>= 16;; h++) {
 		u16 *s = &slot[h % SLOTS];
 
@@ -72,8 +72,8 @@ s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part)
 	for (; cells; cells &= cells - 1) {
 		u32 c = (u32)__builtin_ctz(cells);
 
-		check_slow(fits_s8(amount[c]));
-		any |= mix.of[c] = (s8)amount[c];
+		check_slow(amount[c] == (s16)amount[c]);
+		any |= mix.of[c] = (s16)amount[c];
 	}
 	if (!any)
 		return 0;

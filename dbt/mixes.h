@@ -8,7 +8,7 @@
 #include "cpu/cpu.h"
 
 struct mix {
-	s8 of[CELL_NR];
+	s16 of[CELL_NR];
 };
 
 /*

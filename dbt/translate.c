@@ -173,7 +173,9 @@ static u32 fine_of(u32 want)
 
 static bool counts_by_span(void)
 {
-	return !dbt_options.no_spans && (tr.want & (CPU_WANT_BLOCKS | CPU_WANT_KINDS)) && !stops_at_limits() &&
+	bool counts = (tr.want & CPU_WANT_BLOCKS) || cpu_counts_by_mix(tr.want);
+
+	return counts && !dbt_options.no_spans && !stops_at_limits() &&
 	       !(tr.want & (CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE));
 }
 

@@ -17,7 +17,7 @@ static void expect_cells(const u64 *count)
 }
 
 /* So many spans of that mix were run. */
-static void ran(u32 i, s64 times, const s8 *mix, u64 *count)
+static void ran(u32 i, s64 times, const s16 *mix, u64 *count)
 {
 	own.bank.mixed[i] += (u64)times;
 	for (enum cell c = 0; c < CELL_NR; c++) {
@@ -28,10 +28,11 @@ static void ran(u32 i, s64 times, const s8 *mix, u64 *count)
 
 int main(void)
 {
-	static const s8 call[CELL_NR] = {[CELL_INSTRUCTIONS] = 32, [CELL_BRANCHES] = 3, [CELL_COND] = 2,
-					 [CELL_TAKEN] = 1, [CELL_CALLS] = 1, [CELL_LOADS] = 20, [CELL_STORES] = 12};
-	static const s8 rest[CELL_NR] = {[CELL_INSTRUCTIONS] = 11, [CELL_BRANCHES] = 1, [CELL_TAKEN] = -1,
-					 [CELL_COND] = 1, [CELL_LOADS] = 3};
+	static const s16 call[CELL_NR] = {[CELL_INSTRUCTIONS] = 32, [CELL_BRANCHES] = 3, [CELL_COND] = 2,
+					  [CELL_TAKEN] = 1, [CELL_CALLS] = 1, [CELL_LOADS] = 20, [CELL_STORES] = 12,
+					  [CELL_CYCLES] = 300};
+	static const s16 rest[CELL_NR] = {[CELL_INSTRUCTIONS] = 11, [CELL_BRANCHES] = 1, [CELL_TAKEN] = -1,
+					  [CELL_COND] = 1, [CELL_LOADS] = 3};
 	u64 count[CELL_NR] = {0};
 
 	cpu_clear_bank(&own.cpu);

@@ -257,9 +257,10 @@ static void test_runs(void)
 		0xc3,			/* 25: ret */
 	};
 	static const u32 wants[] = {0, CPU_WANT_BLOCKS, CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_CYCLES,
+				    CPU_WANT_BLOCKS | CPU_WANT_CYCLES,
 				    CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_TAKEN,
 				    CPU_WANT_BLOCKS | CPU_WANT_LIMITS};
-	u64 left[CELL_NR] = {1ul << 40};
+	u64 left[CELL_NR] = {1ul << 40}, cycles = 0;
 	struct dbt_fault fault;
 
 	for (u32 i = 0; i < ARRAY_SIZE(wants); i++) {
@@ -276,6 +277,12 @@ static void test_runs(void)
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_BRANCHES), wants[i] ? 1002 : 0);
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_TAKEN), wants[i] & CPU_WANT_TAKEN ? 1001 : 0);
 		expect_long(cpu_read_cell(cpu_bank(cpu), CELL_COND), wants[i] & CPU_WANT_KINDS ? 1000 : 0);
+		if (!(wants[i] & CPU_WANT_CYCLES))
+			continue;
+		expect(cpu_read_cell(cpu_bank(cpu), CELL_CYCLES) > 1000);
+		if (cycles)
+			expect_long(cpu_read_cell(cpu_bank(cpu), CELL_CYCLES), cycles);
+		cycles = cpu_read_cell(cpu_bank(cpu), CELL_CYCLES);
 	}
 	left[CELL_INSTRUCTIONS] = 2000; /* the 2000th instruction, and no other */
 	guest_at(CODE, CPU_WANT_BLOCKS | CPU_WANT_LIMITS);
