@@ -45,8 +45,8 @@ enum cell {
  */
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
-#define CPU_WANT_KINDS 4u  /* all the others, but */
-#define CPU_WANT_TAKEN 0x8000u /* CELL_TAKEN */
+#define CPU_WANT_KINDS 4u  /* all the others; but CELL_TAKEN only with: */
+#define CPU_WANT_TAKEN 0x8000u
 #define CPU_WANT_LIMITS 8u /* it stops at the limits of the bank's words: sampling; see cpu/bank.h */
 #define CPU_WANT_WATCH 16u /* data accesses in [watch_lo, watch_lo + watch_len) stop in front of the instruction */
 #define CPU_WANT_BREAK 32u /* it stops in front of instructions with an execution breakpoint (dbt_break_set()) */
@@ -127,7 +127,7 @@ static inline bool cpu_counts_by_mix(u32 want)
  * threads of a process agree on (dbt/mixes.c). A conditional branch at the end of a span counts as taken in its mix;
  * where it is not, the code behind it adds to one of not_taken[] in turns. See cpu/mix.h.
  */
-#define CPU_MIXES 4096u
+#define CPU_MIXES 4096u /* the last quarter is for parts of mixes; if all are taken, cells are added to */
 
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */
@@ -178,7 +178,7 @@ struct bank {
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
 	u32 mixes;	   /* so many mixes are known; written by threads of the owner's process (dbt/mixes.c) */
-	u32 knows_mixes;   /* all that the process has, and any to come: the owner has run code that counts by them */
+	u32 knows_mixes;   /* the owner has run code that counts by mixes: new ones are added */
 	u64 not_taken[CPU_TURNS];
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */

@@ -35,28 +35,32 @@ static void write(struct bank *bank, u32 n)
 		bank->mix[c][n] = known[n].of[c];
 }
 
-/* One bank: the mix is in it before code that counts by it is. */
+/*
+ * One bank: the mix is in it before there is code that counts by it. One that has not all before it is that of a thread
+ * that was left out, since it was in a call of execve, which has failed: mixes_know() is due.
+ */
 static bool add_to_bank(struct cpu *cpu, void *arg)
 {
 	struct bank *bank = cpu_bank(cpu);
 	u32 n = *(u32 *)arg;
 
-	if (!bank->knows_mixes)
+	if (!bank->knows_mixes || bank->mixes != n)
 		return false;
 	write(bank, n);
 	__atomic_store_n(&bank->mixes, n + 1, __ATOMIC_RELEASE);
 	return false;
 }
 
-/* Gives the next number to it. */
+/* Gives the next number to it. A thread that does not run code now sees by n_known that there is one more. */
 static void add(const struct mix *mix, u16 *s)
 {
 	u32 n = n_known;
 
 	known[n] = *mix;
 	*s = (u16)(n + 1);
+	__atomic_store_n(&n_known, n + 1, __ATOMIC_SEQ_CST);
+	n_hashed = n + 1;
 	dbt_host_any_cpu(add_to_bank, &n);
-	n_hashed = n_known = n + 1;
 	stat_inc(mixes);
 }
 
@@ -89,7 +93,7 @@ void mixes_know(struct cpu *cpu)
 {
 	struct bank *bank = cpu_bank(cpu);
 
-	if (bank->knows_mixes)
+	if (bank->knows_mixes && bank->mixes == __atomic_load_n(&n_known, __ATOMIC_SEQ_CST))
 		return;
 	lock_acquire(&dbt_lock);
 	for (u32 n = 0; n < n_known; n++)

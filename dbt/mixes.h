@@ -17,7 +17,10 @@ struct mix {
  */
 s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part);
 
-/* The thread is about to run code that counts by mixes: its bank is to know them. Without dbt_lock. */
+/*
+ * The thread is about to run code that counts by mixes, another one than before or after it was outside: its bank is to
+ * know them. Without dbt_lock.
+ */
 void mixes_know(struct cpu *cpu);
 
 /* For images: all that there are; and those of one, before there are any. */

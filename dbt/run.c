@@ -177,6 +177,8 @@ bool run_hold_cache(struct cpu *cpu)
 		return false;
 	__atomic_store_n(&cpu_bank(cpu)->inside, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&cpu->epoch, epoch, __ATOMIC_SEQ_CST);
+	if (cpu_counts_by_mix(cpu->variant))
+		mixes_know(cpu);
 	return true;
 }
 

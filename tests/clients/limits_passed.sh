@@ -36,7 +36,8 @@ for word in 0 1; do
 done
 # How long the start of a program takes may differ by a sample.
 apart=$(($(cat samples.0) - $(cat samples.1)))
-[ "$(cat samples.0)" -gt 10 ] && [ ${apart#-} -le 1 ] || { echo "with loads, --one-word=0 and 1"; head samples.*; status=1; }
+[ "$(cat samples.0)" -gt 10 ] && [ ${apart#-} -le 1 ] ||
+	{ echo "with loads, --one-word=0 and 1"; head samples.*; status=1; }
 "$PCL" --no-polls --stats perf record -q -o data -e instructions:u -c 1000003 python3 -c pass > /dev/null 2> err || status=1
 grep 'pieces of code copied' err && { echo "--no-polls: approached in pieces"; status=1; }
 exit $status

@@ -359,6 +359,40 @@ static void test_spans(u32 want)
 	expect_counts(19, 6, 2);
 }
 
+/* Mixes come into being while the thread is in a call of execve, which fails, and afterwards. */
+static void test_new_mixes(void)
+{
+	/* 0: mov (%rsp), %rax; 5 nops; syscall. 64: mov (%rsp), %rax twice; 6 nops; syscall. 128: 3 times, 7 */
+	static const u8 load[] = {0x48, 0x8b, 0x04, 0x24}, end[] = {SYSCALL};
+	const u32 want = CPU_WANT_BLOCKS | CPU_WANT_KINDS;
+	struct dbt_fault fault;
+	u8 code[192];
+
+	memset(code, 0x90, sizeof(code));
+	for (u32 i = 0; i < 3; i++) {
+		for (u32 k = 0; k <= i; k++)
+			memcpy(&code[64 * i + 4 * k], load, sizeof(load));
+		memcpy(&code[64 * i + 4 * (i + 1) + 5 + i], end, sizeof(end));
+	}
+	guest_code(code, sizeof(code));
+	cpu_clear_bank(cpu);
+	guest_at(CODE, want);
+	expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
+	guest_executes = true;
+	expect(guest_entry(CODE + 64, want));
+	guest_executes = false;
+	cpu->rip = CODE + 128;
+	expect(run_find(cpu, 0, false, &fault));
+	dbt_outside(cpu);
+	for (u32 i = 1; i < 3; i++) {
+		cpu->rip = CODE + 64 * i;
+		expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
+	}
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_LOADS), 6);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_SYSCALLS), 3);
+	expect_long(cpu_read_cell(cpu_bank(cpu), CELL_INSTRUCTIONS), 6 + 18 + 3);
+}
+
 /* Where the jump behind a branch that is not taken is aligned, nobody is at the branch's target. */
 static void test_aligned_spans(void)
 {
@@ -403,5 +437,6 @@ int main(void)
 	test_spans(CPU_WANT_BLOCKS);
 	test_spans(CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_TAKEN);
 	test_aligned_spans();
+	test_new_mixes();
 	return unit_result();
 }
