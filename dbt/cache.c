@@ -110,13 +110,13 @@ u32 cache_find(const struct variant *v, u64 pc)
 	const struct table *t = &v->table[__atomic_load_n(&v->level, __ATOMIC_ACQUIRE)];
 	u64 want = cache_slot(cache_hash(pc), 0), slot;
 
-	for (u32 i = index_of(pc) & t->mask;; i = (i + 1) & t->mask) {
-		slot = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE);
-		if (!slot)
-			return warm_frags ? warm_find(v, pc) : 0;
+	if (!__atomic_load_n(&t->used, __ATOMIC_RELAXED)) /* its pages stay untouched */
+		return warm_frags ? warm_find(v, pc) : 0;
+	for (u32 i = index_of(pc) & t->mask; (slot = __atomic_load_n(&t->slot[i], __ATOMIC_ACQUIRE));
+	     i = (i + 1) & t->mask)
 		if (cache_slot(slot, 0) == want && (u32)slot && cache.entry[(u32)slot].pc == pc)
 			return (u32)slot;
-	}
+	return warm_frags ? warm_find(v, pc) : 0;
 }
 
 void cache_publish(struct variant *v, u32 entry)

@@ -21,12 +21,24 @@ static bool take_hex(const char **s, u64 *out)
 	return true;
 }
 
+static bool take_words(const char **s, u32 *out, u32 n)
+{
+	u64 value;
+
+	for (u32 i = 0; i < n; i++) {
+		if (!take_hex(s, &value))
+			return false;
+		out[i] = (u32)value;
+	}
+	return true;
+}
+
 int handover_take(char *string)
 {
 	struct handover *h = &handover;
 	const char *s = string;
 	u32 word[HANDOVER_WORDS];
-	u64 n[4], value;
+	u64 n[4];
 	size_t len;
 
 	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
@@ -34,11 +46,9 @@ int handover_take(char *string)
 			return -EINVAL;
 	if (!take_hex(&s, &h->sigmask) || !take_hex(&s, &h->sigign))
 		return -EINVAL;
-	for (u32 i = 0; i < HANDOVER_WORDS; i++) {
-		if (!take_hex(&s, &value))
-			return -EINVAL;
-		word[i] = (u32)value;
-	}
+	if (!take_words(&s, word, HANDOVER_WORDS) || !take_words(&s, &h->nkept, 1) || h->nkept > HANDOVER_KEPT ||
+	    !take_words(&s, h->kept, h->nkept))
+		return -EINVAL;
 	if (strlen(s) >= sizeof(h->name))
 		return -EINVAL;
 	memcpy(&h->config, word, sizeof(word));

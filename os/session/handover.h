@@ -11,6 +11,8 @@
 #include "rt/fmt.h"
 #include "rt/string.h"
 
+#define HANDOVER_KEPT 168u
+
 struct handover {
 	u32 slot;	/* of the task */
 	u32 fd;		/* 1 + descriptor of the opened program; 0: the launcher's, open `name` */
@@ -18,11 +20,12 @@ struct handover {
 	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
 	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/sig/signal.h */
 	struct session_config config;
+	u32 nkept, kept[HANDOVER_KEPT]; /* see processor_hand_over() */
 	char name[ARENA_PATH]; /* AT_EXECFN as the guest is to see it */
 };
 
 #define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
-#define HANDOVER_MAX (ARENA_PATH + 80 + HANDOVER_WORDS * 9)
+#define HANDOVER_MAX (ARENA_PATH + 80 + (HANDOVER_WORDS + 1 + HANDOVER_KEPT) * 9)
 
 /* As a string, which has room for HANDOVER_MAX bytes: the numbers in the order of the structure, and the name. */
 static inline void handover_make(char *out, const struct handover *h, const char *name)
@@ -34,6 +37,9 @@ static inline void handover_make(char *out, const struct handover *h, const char
 	memcpy(word, &h->config, sizeof(word));
 	for (u32 i = 0; i < HANDOVER_WORDS; i++)
 		len = rt_append(out, HANDOVER_MAX, len, "%x ", word[i]);
+	len = rt_append(out, HANDOVER_MAX, len, "%x ", h->nkept);
+	for (u32 i = 0; i < h->nkept; i++)
+		len = rt_append(out, HANDOVER_MAX, len, "%x ", h->kept[i]);
 	rt_append(out, HANDOVER_MAX, len, "%s", name);
 }
 
@@ -42,5 +48,11 @@ extern struct handover handover;
 
 /* 0, or -EINVAL: it is no such string. Overwrites the string with zeroes. */
 int handover_take(char *string);
+
+/*
+ * Into kept[]: what the processor has said that it would say again, when asked by instructions that pcl emulates. How
+ * many words. The image that comes next need not ask.
+ */
+u32 processor_hand_over(u32 *words);
 
 #endif

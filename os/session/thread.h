@@ -59,14 +59,6 @@ struct taken_signal {
 	u8 info[128];
 };
 
-/* What cpuid says of a leaf, on one CPU. */
-struct known_leaf {
-	u32 leaf, cpu; /* leaf 0: nothing is known */
-	u32 r[4];
-};
-
-#define KNOWN_LEAVES 16u
-
 /* A system call that was served. */
 struct thread_call {
 	u64 nr, args[3];
@@ -121,7 +113,6 @@ struct thread {
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
-	struct known_leaf known_leaf[KNOWN_LEAVES]; /* see os/x86_64/cpuid.c */
 	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
 
 	/* The handler of a signal of events that it is in, see os/sig/sigtime.h; the outermost. */

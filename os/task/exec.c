@@ -278,6 +278,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
+	h.nkept = processor_hand_over(h.kept);
 	handover_make(x->handover, &h, x->name);
 	session_exec_begin(t->task);
 	/* The point of no return is inside. */
@@ -450,13 +451,8 @@ static long execute(struct request *r, gva path)
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)
 {
 	struct request r = {
-		.t = t,
-		.x = exec_alloc(t),
-		.dirfd = dirfd,
-		.flags = flags,
-		.argv = argv,
-		.envp = envp,
-		.envc = ARGS_MAX + 1,
+		.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags,
+		.argv = argv, .envp = envp, .envc = ARGS_MAX + 1,
 	};
 	long ret;
 

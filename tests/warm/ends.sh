@@ -40,3 +40,8 @@ ends()
 ends ./threads
 grep -qx done out || exit 1
 ends bash forks.sh
+
+# Programs that a program executes ask the processor for little that is known: a virtual machine traps each cpuid.
+cpuids() { "$PCL" --stats "$@" 2>&1 > /dev/null | sed -n 's/^ *\([0-9]*\)  times that cpuid.*/\1/p'; }
+one=$(cpuids /bin/true) many=$(cpuids sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done; :')
+[ "$one" -lt 10 ] || [ "$many" -lt $((one * 5)) ] || fail "cpuid: $one times in a program, $many times in nine"
