@@ -127,7 +127,8 @@ void dbt_warm_populate(void)
 		return;
 	sys3(__NR_madvise, (long)cache.warm, (long)header()->tables, MADV_POPULATE_READ_);
 	for (u32 i = 0; i < WARM_PARTS; i++)
-		sys3(__NR_madvise, (long)warm_part_at(i, &max), (long)header()->part[i], MADV_POPULATE_READ_);
+		if (i < WARM_RECS || i > WARM_PAGE_HASH)
+			sys3(__NR_madvise, (long)warm_part_at(i, &max), (long)header()->part[i], MADV_POPULATE_READ_);
 }
 
 /* The first n parts become empty memory again. */

@@ -45,8 +45,8 @@ struct warm_key {
 
 /* The parts of the file behind the header and the lookup tables. */
 enum {
-	WARM_FRAGS, WARM_ENTRIES, WARM_EXITS, WARM_RECS, WARM_KINDS,
-	WARM_PAGES, WARM_NODES, WARM_PAGE_HASH,
+	WARM_FRAGS, WARM_ENTRIES, WARM_EXITS,
+	WARM_RECS, WARM_KINDS, WARM_PAGES, WARM_NODES, WARM_PAGE_HASH, /* see dbt_warm_populate() */
 	WARM_HOT, WARM_COLD,
 	WARM_PARTS
 };
@@ -93,7 +93,10 @@ const struct warm_header *dbt_warm_header(void);
 /* The guest has mapped region i of the header. With what guards its map, not with dbt_lock. */
 void dbt_warm_activate(u32 i);
 
-/* Nobody has page faults when he looks at it. */
+/*
+ * Nobody has page faults when he executes it, or looks for what there is of it. The parts from WARM_RECS to
+ * WARM_PAGE_HASH are left out: who looks there translates, which is own work (dbt_host_own_work()), or does so seldom.
+ */
 void dbt_warm_populate(void);
 
 /* Nothing of the image is used from now on, and none is made. */
