@@ -20,6 +20,7 @@ static u8 active[1 + WARM_REGIONS]; /* by frag.region */
 static bool some_went;		     /* fragments of the image are dead that were not when it was made */
 /* Regions are those of an image that was made, or none is to be used: no other is mapped any more. */
 static bool numbered_anew;
+static bool populated;		    /* in this memory map, which other threads share */
 static u32 first_new = 1, had;	    /* entries: see dbt_warm_new() */
 
 void *dbt_warm_place(void)
@@ -123,7 +124,7 @@ void dbt_warm_populate(void)
 {
 	u64 max;
 
-	if (!warm_frags)
+	if (!warm_frags || __atomic_exchange_n(&populated, true, __ATOMIC_RELAXED))
 		return;
 	sys3(__NR_madvise, (long)cache.warm, (long)header()->tables, MADV_POPULATE_READ_);
 	for (u32 i = 0; i < WARM_PARTS; i++)
@@ -306,4 +307,5 @@ u32 dbt_warm_new(u32 *before)
 void dbt_warm_forked(void)
 {
 	first_new = had = cache.nentry;
+	populated = false;
 }
