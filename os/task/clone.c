@@ -182,21 +182,22 @@ static gva clear_tid(const struct request *rq)
 	return rq->args.flags & CLONE_CHILD_CLEARTID ? rq->args.child_tid : 0;
 }
 
-static long clone_vm(struct thread *t, struct request *rq, struct task *task)
+/* A thread of this memory. NULL, and *ret: -errno. */
+static struct thread *make_child(struct thread *t, const struct request *rq, struct task *task, long *ret)
 {
 	struct thread *child = thread_alloc(t->proc);
 	u64 flags = rq->args.flags;
-	long ret;
 
+	*ret = -ENOMEM;
 	if (!child)
-		return -ENOMEM;
+		return NULL;
 	copy_thread(t, child, flags);
-	ret = thread_map_bank(child, task);
-	if (!ret)
-		ret = share_or_copy(t, child, flags);
-	if (ret) {
+	*ret = thread_map_bank(child, task);
+	if (!*ret)
+		*ret = share_or_copy(t, child, flags);
+	if (*ret) {
 		thread_list_retire(child, 0);
-		return ret;
+		return NULL;
 	}
 	child->task = task;
 	child->cpu = thread_cpu(child);
@@ -208,6 +209,20 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
+	return child;
+}
+
+static long clone_vm(struct thread *t, struct request *rq, struct task *task)
+{
+	u64 flags = rq->args.flags;
+	struct thread *child;
+	long ret;
+
+	own_faults_begin(t);
+	child = make_child(t, rq, task, &ret);
+	own_faults_end(t);
+	if (!child)
+		return ret;
 	if (flags & CLONE_THREAD)
 		turn_clone(t, child, clear_tid(rq));
 	ret = call_clone_vm(child, rq);
