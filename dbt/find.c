@@ -36,7 +36,7 @@ static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fau
 	struct variant *v;
 
 	lock_acquire(&dbt_lock);
-	if (run_hold_cache(cpu))
+	if (run_hold_cache_locked(cpu))
 		exit = 0;
 again:
 	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;

@@ -89,17 +89,29 @@ s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part)
 	return BANK_AT(mixed) + (s32)(8 * (*s - 1));
 }
 
-void mixes_know(struct cpu *cpu)
+static bool knows_all(const struct bank *bank)
+{
+	return bank->knows_mixes && bank->mixes == __atomic_load_n(&n_known, __ATOMIC_SEQ_CST);
+}
+
+void mixes_know_locked(struct cpu *cpu)
 {
 	struct bank *bank = cpu_bank(cpu);
 
-	if (bank->knows_mixes && bank->mixes == __atomic_load_n(&n_known, __ATOMIC_SEQ_CST))
+	if (knows_all(bank))
 		return;
-	lock_acquire(&dbt_lock);
 	for (u32 n = 0; n < n_known; n++)
 		write(bank, n);
 	__atomic_store_n(&bank->mixes, n_known, __ATOMIC_RELEASE);
 	bank->knows_mixes = 1;
+}
+
+void mixes_know(struct cpu *cpu)
+{
+	if (knows_all(cpu_bank(cpu)))
+		return;
+	lock_acquire(&dbt_lock);
+	mixes_know_locked(cpu);
 	cache_unlock();
 }
 

@@ -19,9 +19,10 @@ s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part);
 
 /*
  * The thread is about to run code that counts by mixes, another one than before or after it was outside: its bank is to
- * know them. Without dbt_lock.
+ * know them. Without dbt_lock; and with it.
  */
 void mixes_know(struct cpu *cpu);
+void mixes_know_locked(struct cpu *cpu);
 
 /* For images: all that there are; and those of one, before there are any. */
 const struct mix *mixes_all(u32 *n);

@@ -169,7 +169,7 @@ int run_enter_at(struct cpu *cpu, u64 host)
 	return dbt_enter(cpu, host);
 }
 
-bool run_hold_cache(struct cpu *cpu)
+static bool hold_cache(struct cpu *cpu)
 {
 	u32 epoch = __atomic_load_n(&cache.epoch, __ATOMIC_ACQUIRE);
 
@@ -177,9 +177,25 @@ bool run_hold_cache(struct cpu *cpu)
 		return false;
 	__atomic_store_n(&cpu_bank(cpu)->inside, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&cpu->epoch, epoch, __ATOMIC_SEQ_CST);
-	if (cpu_counts_by_mix(cpu->variant))
-		mixes_know(cpu);
 	return true;
+}
+
+bool run_hold_cache(struct cpu *cpu)
+{
+	bool began = hold_cache(cpu);
+
+	if (began && cpu_counts_by_mix(cpu->variant))
+		mixes_know(cpu);
+	return began;
+}
+
+bool run_hold_cache_locked(struct cpu *cpu)
+{
+	bool began = hold_cache(cpu);
+
+	if (began && cpu_counts_by_mix(cpu->variant))
+		mixes_know_locked(cpu);
+	return began;
 }
 
 void run_set_variant(struct cpu *cpu, u32 want)

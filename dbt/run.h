@@ -12,9 +12,11 @@ void run_set_variant(struct cpu *cpu, u32 want);
 
 /*
  * From here until the exit that code is left by has been read, this half of the cache stays. True: the thread held
- * another one or none, so numbers of exits and fragments from before may be others' by now.
+ * another one or none, so numbers of exits and fragments from before may be others' by now. Without dbt_lock; and with
+ * it.
  */
 bool run_hold_cache(struct cpu *cpu);
+bool run_hold_cache_locked(struct cpu *cpu);
 
 /*
  * The entry for cpu->rip, translated if need be; 0, and *fault: there is none. `exit` (0: none) is the direct exit that

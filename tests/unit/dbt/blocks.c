@@ -384,6 +384,11 @@ static void test_new_mixes(void)
 	cpu->rip = CODE + 128;
 	expect(run_find(cpu, 0, false, &fault));
 	dbt_outside(cpu);
+	/* Another member may write there: who makes code, with the lock, has the bank know them again. */
+	cpu_bank(cpu)->mixes = 0;
+	cpu->rip = CODE + 132;
+	expect(run_find(cpu, 0, false, &fault));
+	dbt_outside(cpu);
 	for (u32 i = 1; i < 3; i++) {
 		cpu->rip = CODE + 64 * i;
 		expect_long(dbt_run(cpu, &fault), DBT_SYSCALL);
