@@ -11,7 +11,7 @@
 #include "rt/fmt.h"
 #include "rt/string.h"
 
-#define HANDOVER_KEPT 168u
+#define HANDOVER_KEPT 168u /* words: 28 answers of the processor */
 
 struct handover {
 	u32 slot;	/* of the task */

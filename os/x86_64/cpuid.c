@@ -22,7 +22,7 @@
 /* ---- what the processor says ---- */
 
 /*
- * A virtual machine takes microseconds for each cpuid, and the C library executes some thirty when a program starts.
+ * A virtual machine takes microseconds for each cpuid, and the C library executes some twenty when a program starts.
  * What cannot change is asked for once: leaves of features by a program for all that it executes, leaves of caches by
  * each program on each CPU. Others are asked for each time: they are about the CPU itself, or the hypervisor's.
  */
