@@ -23,12 +23,10 @@
 /* A file that changed so recently may change again at the same time, as far as its times tell. */
 #define SETTLED_NS 2000000000l
 #define VDSO_MAX 0x10000ul
-/*
- * An image is worth it if the process has translated so many blocks, and processes of the session such a part of what
- * the image has.
- */
+/* An image is worth it if so many blocks were translated, and such a part of what the image has: warm_wants_save(). */
 #define NEW_MIN 128u
 #define NEW_PART 16u
+#define DOUBLED_MAX 16u
 
 static struct warm_key key; /* of the program */
 static bool wanted;	    /* there is one */
@@ -277,22 +275,25 @@ static void save(struct saving *s)
 
 /*
  * Many processes that each translate the same little, as a shell's children do, translate much: what they had to
- * translate is added up for the image that they might have had.
+ * translate is added up for the image that they might have had. Those that began before one was written go on
+ * translating the same, so it has to be twice as much each time.
  */
 bool warm_wants_save(void)
 {
-	u32 before, new, *missed = &arena()->images_missed[hash_of(&key, sizeof(key), 0) % ARENA_IMAGES];
-	bool worth;
+	struct images_missed *m = &arena()->images_missed[hash_of(&key, sizeof(key), 0) % ARENA_IMAGES];
+	u32 before, new, sum;
+	u64 goal;
 
 	if (!wanted || !enabled())
 		return false;
 	new = dbt_warm_new(&before);
-	if (new < NEW_MIN)
+	goal = MAX(NEW_MIN, before / NEW_PART);
+	sum = __atomic_add_fetch(&m->blocks, new, __ATOMIC_RELAXED);
+	if (new < goal && sum < goal << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX))
 		return false;
-	worth = __atomic_add_fetch(missed, new, __ATOMIC_RELAXED) >= before / NEW_PART;
-	if (worth)
-		__atomic_store_n(missed, 0, __ATOMIC_RELAXED);
-	return worth;
+	__atomic_store_n(&m->blocks, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&m->written, 1, __ATOMIC_RELAXED);
+	return true;
 }
 
 void warm_save(void)

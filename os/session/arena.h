@@ -170,12 +170,17 @@ struct session_cpus {
 };
 
 #define ARENA_IMAGES 256u
+/* By a hash of an image's key; see warm_wants_save(). Atomic, by everyone. */
+struct images_missed {
+	u32 blocks;  /* translated since one was written, by processes that then ended or executed another program */
+	u32 written; /* how often one was */
+};
 
 struct arena {
 	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
 	u32 memory_spread; /* memory that was lent has come to others, see os/mm/own_memory.h; atomic, by everyone */
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
-	u32 images_missed[ARENA_IMAGES];  /* see warm_wants_save(); atomic, by everyone */
+	struct images_missed images_missed[ARENA_IMAGES];
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;
