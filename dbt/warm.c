@@ -81,9 +81,9 @@ static bool fits(const struct warm_header *h)
 			return false;
 		sum += h->part[i];
 	}
-	slots += h->landings;
 	return sum == h->size && h->mixes <= CPU_MIXES &&
-	       WARM_HEADER_SIZE + slots * sizeof(u64) + h->mixes * sizeof(struct mix) <= h->tables &&
+	       WARM_HEADER_SIZE + slots * sizeof(u64) + warm_landings_size(h->landings) +
+			       h->mixes * sizeof(struct mix) <= h->tables &&
 	       h->nfrag < MAX_FRAGS && h->nentry < MAX_ENTRIES && h->nexit < MAX_EXITS && h->nrec < MAX_RECS &&
 	       h->npage < MAX_PAGES && h->nnode < MAX_NODES;
 }
@@ -142,7 +142,7 @@ static void unmap_parts(const struct warm_header *h, u32 n)
 		}
 }
 
-/* Behind the lookup tables of all variants. */
+/* Behind the lookup tables of all variants. See warm_landing(). */
 static const u64 *landings(const struct warm_header *h)
 {
 	const u64 *at = (const u64 *)(cache.warm + WARM_HEADER_SIZE);
@@ -150,6 +150,11 @@ static const u64 *landings(const struct warm_header *h)
 	for (u32 i = 0; i < h->nvariants; i++)
 		at += h->variant[i].mask + 1ul;
 	return at;
+}
+
+static const struct mix *mixes(const struct warm_header *h)
+{
+	return (const struct mix *)((const u8 *)landings(h) + warm_landings_size(h->landings));
 }
 
 int dbt_warm_load(int fd)
@@ -179,28 +184,26 @@ int dbt_warm_load(int fd)
 	for (u32 i = 0; i < h->nvariants; i++)
 		cache.variant[i].want = h->variant[i].want;
 	cache.nvariant[0] = h->nvariants;
-	mixes_load((const struct mix *)(landings(h) + h->landings), h->mixes);
+	mixes_load(mixes(h), h->mixes);
 	warm_frags = h->nfrag;
 	first_new = h->nentry;
 	had = h->nentry;
 	return 0;
 }
 
-static bool is_alive(u32 landing)
-{
-	u32 entry;
-
-	memcpy(&entry, cache.miss + landing - sizeof(entry), sizeof(entry));
-	return !cache.frag[cache.entry[entry].frag].dead;
-}
-
-/* Puts the region's landings into the variant's table, but where there is one already. */
+/*
+ * Puts the region's landings into the variant's table, where there is just what they go on with. Others are found
+ * when they are missed.
+ */
 static void install(u32 variant, u32 region)
 {
 	const struct warm_header *h = header();
 	const u64 *list = landings(h), from = warm_landing(variant, region, 0, 0);
+	const u32 *below = (const u32 *)(list + h->landings);
 	u32 lo = 0, hi = h->landings, *ibl = cache.variant[variant].ibl;
 
+	if (some_went)
+		return;
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -212,7 +215,7 @@ static void install(u32 variant, u32 region)
 	for (; lo < h->landings && list[lo] >> 48 == from >> 48; lo++) {
 		u16 index = (u16)(list[lo] >> 32);
 
-		if (!ibl[index] && (!some_went || is_alive((u32)list[lo])))
+		if (ibl[index] == below[lo])
 			__atomic_store_n(&ibl[index], (u32)list[lo], __ATOMIC_RELEASE);
 	}
 }

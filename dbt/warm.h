@@ -62,7 +62,8 @@ struct warm_header {
 	u64 hot, cold; /* bytes in use */
 	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
 	u32 nvariants, nregions;
-	u32 landings; /* behind the lookup tables: u64s, see warm_landing() */
+	/* behind the lookup tables: u64s, see warm_landing(); then u32s, what each goes on with, from cache.miss on */
+	u32 landings;
 	u32 mixes; /* behind them, of struct mix: what the code counts by (dbt/mixes.h) */
 	u32 worn;     /* so much in it is dead that it is not worth being kept, nor that which it was made from */
 	struct {

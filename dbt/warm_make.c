@@ -139,19 +139,6 @@ static void keep_links(void)
 	}
 }
 
-/* Landings are the first of their index. */
-static void unchain_landings(void)
-{
-	for (u32 i = 1; i < cache.nentry; i++) {
-		struct entry *e = &cache.entry[i];
-
-		if (!e->landing_next || cache.frag[e->frag].dead)
-			continue;
-		e->landing_next = 0;
-		emit_patch(code_at(e->landing_miss), cache.miss);
-	}
-}
-
 static bool is_found(const struct entry *e, u32 variant)
 {
 	const struct frag *f = &cache.frag[e->frag];
@@ -211,8 +198,33 @@ static void sort(u64 *a, u32 n)
 	}
 }
 
-/* How many there are, -1: too many. */
-static long fill_landings(u64 *at, const u64 *end)
+static u32 entry_of(u32 landing)
+{
+	u32 entry;
+
+	memcpy(&entry, cache.miss + landing - sizeof(entry), sizeof(entry));
+	return entry;
+}
+
+/* Both from cache.miss on; then 0: the miss code. */
+static void chain_landing(u32 landing, u32 then)
+{
+	struct entry *e = &cache.entry[entry_of(landing)];
+	u32 next = then ? entry_of(then) : 0;
+
+	if (e->landing_next == next) /* the page of the image that this process began with stays as it is */
+		return;
+	e->landing_next = next;
+	emit_patch(code_at(e->landing_miss), cache.miss + then);
+}
+
+static u8 region_of_landing(u32 landing)
+{
+	return cache.frag[cache.entry[entry_of(landing)].frag].region;
+}
+
+/* All that are alive, by variant, index, region and place. How many there are, -1: too many. */
+static long find_landings(u64 *at, u64 max)
 {
 	u32 n = 0;
 
@@ -222,11 +234,61 @@ static long fill_landings(u64 *at, const u64 *end)
 
 		if (f->dead || !e->landing)
 			continue;
-		if (at + n == end)
+		if (n == max)
 			return -1;
-		at[n++] = warm_landing(f->variant, f->region, (u16)e->pc, e->landing - code_host(cache.miss));
+		at[n++] = (u64)f->variant << 56 | (u64)(u16)e->pc << 40 | (u64)f->region << 32 |
+			  (e->landing - code_host(cache.miss));
 	}
 	sort(at, n);
+	return n;
+}
+
+/*
+ * Chains those of the same index, the newest first, as they come to be chained when code is made. Those that are the
+ * first of their regions remain. How many these are.
+ */
+static u32 chain_landings(u64 *at, u32 n)
+{
+	u32 heads = 0;
+
+	for (u32 i = 0, then = 0; i < n; i++) {
+		u32 landing = (u32)at[i];
+
+		chain_landing(landing, then);
+		then = i + 1 < n && at[i + 1] >> 40 == at[i] >> 40 ? landing : 0;
+		if (!then || at[i + 1] >> 32 != at[i] >> 32)
+			at[heads++] = warm_landing((u32)(at[i] >> 56), region_of_landing(landing), (u16)(at[i] >> 40),
+						   landing);
+	}
+	return heads;
+}
+
+/* What the last one of its region goes on with. */
+static u32 find_below(u32 landing)
+{
+	u32 next = entry_of(landing), region = region_of_landing(landing);
+
+	do
+		next = cache.entry[next].landing_next;
+	while (next && cache.frag[cache.entry[next].frag].region == region);
+	return next ? cache.entry[next].landing - code_host(cache.miss) : 0;
+}
+
+/* Into the list that the header tells of. How many there are, -1: too many. */
+static long fill_landings(u64 *at, const u64 *end)
+{
+	long n = find_landings(at, (u64)(end - at) / 2);
+	u32 *below;
+
+	if (n < 0)
+		return n;
+	n = chain_landings(at, (u32)n);
+	sort(at, (u32)n);
+	below = (u32 *)(at + n);
+	for (long i = 0; i < n; i++)
+		below[i] = find_below((u32)at[i]);
+	if (n % 2)
+		below[n] = 0;
 	return n;
 }
 
@@ -299,7 +361,7 @@ static struct warm_header *make(u8 *place, const struct warm_region *region, u32
 	if (landings < 0)
 		return NULL;
 	h->landings = (u32)landings;
-	slots += landings;
+	slots += warm_landings_size(h->landings) / sizeof(*slots);
 	mix = mixes_all(&h->mixes);
 	h->tables = ALIGN_UP((u64)((u8 *)slots - place) + h->mixes * sizeof(*mix), PAGE_SIZE);
 	if (h->tables + cache.npage * sizeof(struct code_page) + PAGE_SIZE > WARM_TABLES_MAX)
@@ -342,7 +404,6 @@ struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_
 		all = keep_unmapped(region, n, now);
 		forget_others(region, n, now, clean, arg);
 		keep_links();
-		unchain_landings();
 		warm_set_active(n);
 		h = make(place, region, all);
 		if (h)

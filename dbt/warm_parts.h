@@ -8,12 +8,20 @@
 void *warm_part_at(u32 i, u64 *max);
 
 /*
- * A landing that is to be in the table of indirect branches: its variant, its region (as frag.region) and its
- * index in the table, and in the low half where it is, from cache.miss on. They are in this order. None is dead.
+ * The first of the landings of a variant and region that have the same index in the table of indirect branches: the
+ * variant, the region (as frag.region) and the index, and in the low half where it is, from cache.miss on. They are in
+ * this order. They are chained as they are to be, and the last goes on with the first of the regions before that have
+ * landings with this index, or with the miss code. None is dead.
  */
 static inline u64 warm_landing(u32 variant, u32 region, u16 index, u32 at)
 {
 	return (u64)variant << 56 | (u64)region << 48 | (u64)index << 32 | at;
+}
+
+/* Of the list of n landings, with what is behind it. */
+static inline u64 warm_landings_size(u32 n)
+{
+	return n * sizeof(u64) + ALIGN_UP(n * sizeof(u32), sizeof(u64));
 }
 
 /* The process has made an image: it makes no other. */

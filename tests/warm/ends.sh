@@ -41,12 +41,14 @@ ends ./threads
 grep -qx done out || exit 1
 ends bash forks.sh
 
-# What children translate before they execute something is in the image too.
+# What children translate before they execute something is in the image too, and they find it without the runtime.
 cat > execs.sh <<'EOF'
 for i in $(seq 40); do /bin/true; done; exit 3
 EOF
 ends bash execs.sh
 [ "$translated" -lt 400 ] || fail "$translated blocks in 40 children, again"
+looked_up=$(awk '/indirect branches looked up/ { print $1 }' stats)
+[ "$looked_up" -lt 150 ] || fail "$looked_up indirect branches looked up"
 
 # Programs that a program executes ask the processor for little that is known: a virtual machine traps each cpuid.
 cpuids() { "$PCL" --stats "$@" 2>&1 > /dev/null | sed -n 's/^ *\([0-9]*\)  times that cpuid.*/\1/p'; }
