@@ -139,11 +139,23 @@ void cache_unpublish(struct variant *v, u32 entry)
 		}
 }
 
+/* What leads from the lookup to the dispatcher, and back. */
+static void emit_miss(u32 half)
+{
+	struct half_place *p = &cache.place[half];
+	struct emit e = {.p = code_at((u64)(uintptr_t)p->miss)};
+
+	ibl_emit_miss(&e);
+	p->lookup = (u8 *)(uintptr_t)code_host(e.p);
+	ibl_emit_resume(&e);
+}
+
 /* Starts with an empty half. Index 0 stays unused in both. */
 static void use_half(u32 half)
 {
 	const struct half_place *p = &cache.place[half];
 
+	emit_miss(half);
 	cache.nvariant[half] = 0;
 	cache.full = false;
 	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
@@ -194,17 +206,6 @@ void cache_switch_half(void)
 	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
 }
 
-/* What leads from the lookup to the dispatcher, and back. */
-static void emit_miss(u32 half)
-{
-	struct half_place *p = &cache.place[half];
-	struct emit e = {.p = code_at((u64)(uintptr_t)p->miss)};
-
-	ibl_emit_miss(&e);
-	p->lookup = (u8 *)(uintptr_t)code_host(e.p);
-	ibl_emit_resume(&e);
-}
-
 bool cache_is_new(void)
 {
 	return cache.epoch == 1 && cache.nfrag == cache.first_frag;
@@ -215,7 +216,6 @@ int cache_move_half(u32 half, u64 start, u64 size)
 	int ret = cache_memory_move(half, start, size);
 
 	check_slow(lock_held(RANK_DBT) && (half != cache.half || cache_is_new()));
-	emit_miss(half);
 	if (half == cache.half)
 		use_half(half);
 	return ret;
@@ -247,8 +247,6 @@ void cache_renew(void)
 	cache.generation++;
 	cache.nfrag_of[cache.half] = cache.first_frag;
 	forget_lookups();
-	emit_miss(0);
-	emit_miss(1);
 	use_half(!cache.half);
 }
 
@@ -267,8 +265,6 @@ int cache_init(void)
 	lock_init(&dbt_lock, RANK_DBT);
 	cache.npage = 1;
 	cache.epoch = cache.generation = 1;
-	emit_miss(0);
-	emit_miss(1);
 	use_half(0);
 	return 0;
 }
