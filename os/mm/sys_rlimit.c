@@ -18,8 +18,6 @@
 
 #define STATM_FIELDS 6
 
-static u64 own_as, own_data; /* bytes; set before the guest runs */
-
 /* Fields of /proc/self/statm, in pages: 0 is all mapped, 5 is private writable and stack. */
 static bool read_statm(u64 *field)
 {
@@ -58,19 +56,22 @@ static void put_in_force(u64 resource, struct session_limit *limit, u64 mine)
 
 void rlimit_note_own(u64 stack, u64 others)
 {
+	struct session_config *c = &the_process.config;
 	u64 field[STATM_FIELDS];
 
-	if (!read_statm(field))
+	if (c->own_as || !read_statm(field))
 		return;
-	own_as = field[0] * PAGE_SIZE - stack - others;
-	own_data = field[5] * PAGE_SIZE - stack + code_memory_shared();
-	put_in_force(RLIMIT_AS, &the_process.config.limit_as, own_as);
-	put_in_force(RLIMIT_DATA, &the_process.config.limit_data, own_data);
+	c->own_as = field[0] * PAGE_SIZE - stack - others;
+	c->own_data = field[5] * PAGE_SIZE - stack + code_memory_shared();
+	put_in_force(RLIMIT_AS, &c->limit_as, c->own_as);
+	put_in_force(RLIMIT_DATA, &c->limit_data, c->own_data);
 }
 
 static u64 own(u64 resource)
 {
-	return resource == RLIMIT_AS ? own_as : resource == RLIMIT_DATA ? own_data : 0;
+	const struct session_config *c = &the_process.config;
+
+	return resource == RLIMIT_AS ? c->own_as : resource == RLIMIT_DATA ? c->own_data : 0;
 }
 
 static u64 to_guest(u64 limit, u64 less)

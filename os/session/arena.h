@@ -144,6 +144,7 @@ struct session_config {
 	s32 runtime_fd; /* the first of SESSION_FDS descriptor numbers hidden from guests */
 	s32 log_fd;
 	struct session_limit limit_as, limit_data;
+	u64 own_as, own_data; /* bytes of pcl's own that they count: os/mm/sys_rlimit.c. The first image asks */
 	u64 session_id;	   /* random */
 	/* What the first image has found of the processor, so that the others need not ask. */
 	u64 vector_features; /* states in signal frames */
