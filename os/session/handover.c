@@ -38,7 +38,7 @@ int handover_take(char *string)
 	struct handover *h = &handover;
 	const char *s = string;
 	u32 word[HANDOVER_WORDS];
-	u64 n[4];
+	u64 n[5];
 	size_t len;
 
 	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
@@ -56,6 +56,7 @@ int handover_take(char *string)
 	h->fd = (u32)n[1];
 	h->nr = (u32)n[2];
 	h->ss_flags = (u32)n[3];
+	h->interp = (u32)n[4];
 	len = strlen(s) + 1;
 	memcpy(h->name, s, len);
 	memset(string, 0, (size_t)(s - string) + len);

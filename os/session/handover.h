@@ -8,7 +8,6 @@
 
 #include "abi/types.h"
 #include "os/session/arena.h"
-#include "rt/fmt.h"
 #include "rt/string.h"
 
 #define HANDOVER_KEPT 168u /* words: 28 answers of the processor */
@@ -18,6 +17,7 @@ struct handover {
 	u32 fd;		/* 1 + descriptor of the opened program; 0: the launcher's, open `name` */
 	u32 nr;		/* the system call; 0: the launcher's */
 	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
+	u32 interp;	/* 1 + descriptor of the program's opened interpreter; 0: it has none, or none is open */
 	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/sig/signal.h */
 	struct session_config config;
 	u32 nkept, kept[HANDOVER_KEPT]; /* see processor_hand_over() */
@@ -25,22 +25,38 @@ struct handover {
 };
 
 #define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
-#define HANDOVER_MAX (ARENA_PATH + 80 + (HANDOVER_WORDS + 1 + HANDOVER_KEPT) * 9)
+#define HANDOVER_MAX (ARENA_PATH + 96 + (HANDOVER_WORDS + 1 + HANDOVER_KEPT) * 9)
+
+static inline char *handover_put(char *to, u64 value)
+{
+	u32 shift = 60;
+
+	while (shift && !(value >> shift))
+		shift -= 4;
+	for (;; shift -= 4) {
+		*to++ = "0123456789abcdef"[value >> shift & 15];
+		if (!shift)
+			break;
+	}
+	*to++ = ' ';
+	return to;
+}
 
 /* As a string, which has room for HANDOVER_MAX bytes: the numbers in the order of the structure, and the name. */
 static inline void handover_make(char *out, const struct handover *h, const char *name)
 {
+	const u64 first[] = {h->slot, h->fd, h->nr, h->ss_flags, h->interp, h->sigmask, h->sigign};
 	u32 word[HANDOVER_WORDS];
-	size_t len = rt_append(out, HANDOVER_MAX, 0, "%x %x %x %x %lx %lx ", h->slot, h->fd, h->nr, h->ss_flags,
-			       h->sigmask, h->sigign);
 
+	for (u32 i = 0; i < ARRAY_SIZE(first); i++)
+		out = handover_put(out, first[i]);
 	memcpy(word, &h->config, sizeof(word));
 	for (u32 i = 0; i < HANDOVER_WORDS; i++)
-		len = rt_append(out, HANDOVER_MAX, len, "%x ", word[i]);
-	len = rt_append(out, HANDOVER_MAX, len, "%x ", h->nkept);
+		out = handover_put(out, word[i]);
+	out = handover_put(out, h->nkept);
 	for (u32 i = 0; i < h->nkept; i++)
-		len = rt_append(out, HANDOVER_MAX, len, "%x ", h->kept[i]);
-	rt_append(out, HANDOVER_MAX, len, "%s", name);
+		out = handover_put(out, h->kept[i]);
+	memcpy(out, name, strlen(name) + 1);
 }
 
 /* This image's; name[] and the rest are the runtime's own copy. */

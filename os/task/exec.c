@@ -68,7 +68,8 @@ struct exec {
 	const char *prefix[2 * SCRIPT_DEPTH + 2]; /* what comes before the guest's argv[1] */
 	u32 prefixes;
 	bool reachable; /* by the name that a script's interpreter is given */
-	int fd; /* the program or, at last, its interpreter for scripts */
+	int fd;		/* the program or, at last, its interpreter for scripts */
+	int interp_fd;	/* that file's interpreter; negative: none is open */
 };
 
 /*
@@ -176,16 +177,12 @@ static long resolve_scripts(struct exec *x)
 /* All that Linux looks at in the final program before its point of no return. */
 static long probe(struct exec *x)
 {
-	long fd, ret = elf_probe(x->fd, x->interp);
+	long ret = elf_probe(x->fd, x->interp);
 
 	if (ret || !x->interp[0])
 		return ret;
-	fd = exec_open_interp(x->interp);
-	if (fd < 0)
-		return fd;
-	ret = elf_probe_interp(fd);
-	sys1(__NR_close, fd);
-	return ret;
+	x->interp_fd = (int)exec_open_interp(x->interp);
+	return x->interp_fd < 0 ? x->interp_fd : elf_probe_interp(x->interp_fd);
 }
 
 static void *area_map(gva at, u64 size)
@@ -267,7 +264,8 @@ static void copy_path(char *dst, const char *src)
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
 	struct handover h = {
-		.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .nr = (u32)t->nr, .config = the_process.config,
+		.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .interp = (u32)x->interp_fd + 1, .nr = (u32)t->nr,
+		.config = the_process.config,
 	};
 	long ret;
 
@@ -276,6 +274,8 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
 		warm_save();
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
+	if (x->interp_fd >= 0)
+		sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
 	h.nkept = processor_hand_over(h.kept);
@@ -293,8 +293,10 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 /* Up to the arguments. */
 static long find_program(struct exec *x, gva *argv)
 {
-	long ret = resolve_scripts(x);
+	long ret;
 
+	x->interp_fd = -1;
+	ret = resolve_scripts(x);
 	if (!ret)
 		ret = probe(x);
 	if (!ret && x->prefixes)
@@ -311,6 +313,8 @@ static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp, u6
 		ret = build_envp(x, &envp, envc);
 	if (!ret)
 		ret = commit(t, x, argv, envp);
+	if (x->interp_fd >= 0)
+		sys1(__NR_close, x->interp_fd);
 	sys1(__NR_close, x->fd);
 	return ret;
 }

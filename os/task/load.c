@@ -329,7 +329,7 @@ static int load_images(struct loading *ld, int fd)
 	ret = elf_load(fd, ld->path[0] ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
 	if (ret || !ld->path[0])
 		return ret;
-	interp_fd = exec_open_interp(ld->path);
+	interp_fd = handover.interp ? (long)handover.interp - 1 : exec_open_interp(ld->path);
 	if (interp_fd < 0)
 		return interp_fd;
 	ld->has_interp = true;
