@@ -119,21 +119,27 @@ static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampl
 	return stop;
 }
 
-void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len)
+void perf_emulated_insn(struct thread *t, const struct snapshot_regs *before, const struct insn *in)
 {
 	struct cpu *cpu = t->cpu;
-	struct insn in;
 
-	/* It may have gone meanwhile, by another thread. */
-	if (!guest_insn_decode(cpu->rip, &in))
-		in = (struct insn){.len = len};
-	cpu->rip += in.len;
+	cpu->rip += in->len;
 	if (cpu->variant & CPU_WANT_BLOCKS)
 		cpu_count_besides(cpu, CELL_INSTRUCTIONS, 1);
 	if (cpu->variant & CPU_WANT_CYCLES)
-		cpu_count_besides(cpu, CELL_CYCLES, in.weight);
+		cpu_count_besides(cpu, CELL_CYCLES, in->weight);
 	if ((cpu_bank(t->cpu)->want & CPU_WANT_LIMITS) && cpu_limit_reached(t->cpu))
 		overflow_exact(t, before, DBT_STEPPED);
+}
+
+void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len)
+{
+	struct insn in;
+
+	/* It may have gone meanwhile, by another thread. */
+	if (!guest_insn_decode(t->cpu->rip, &in))
+		in = (struct insn){.len = len};
+	perf_emulated_insn(t, before, &in);
 }
 
 void perf_counted(struct thread *t, const struct snapshot_regs *before, const struct insn *in)

@@ -6,14 +6,29 @@
 #include "event/map.h"
 #include "event/read.h"
 #include "event/userpage.h"
+#include "isa/insn.h"
 #include "perf/sampling.h"
 #include "perf/snapshot.h"
+#include "rt/guest.h"
+#include "rt/string.h"
+
+#define RDPMC_LEN 2
 
 static bool may_read(const struct thread *t)
 {
 	s32 rule = event_sysctl()->rdpmc;
 
 	return rule == 2 || (rule == 1 && event_map_rdpmc(t->cpu->slot));
+}
+
+/* Without prefixes, and with no weight to ask for. */
+static bool is_plain(const struct cpu *cpu)
+{
+	static const u8 plain[RDPMC_LEN] = {0x0f, 0x33};
+	u8 code[RDPMC_LEN];
+
+	return !(cpu->variant & CPU_WANT_CYCLES) && !guest_read(code, cpu->rip, RDPMC_LEN) &&
+	       !memcmp(code, plain, RDPMC_LEN);
 }
 
 int perf_rdpmc(struct thread *t)
@@ -32,6 +47,9 @@ int perf_rdpmc(struct thread *t)
 	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);
-	perf_emulated(t, &before, 2);
+	if (is_plain(t->cpu))
+		perf_emulated_insn(t, &before, &(struct insn){.len = RDPMC_LEN});
+	else
+		perf_emulated(t, &before, RDPMC_LEN);
 	return 0;
 }
