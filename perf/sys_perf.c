@@ -36,7 +36,7 @@ _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have t
 
 #define SOL_SOCKET_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SCM_RIGHTS_ 1
-#define READ_SMALL 1024	 /* bytes read on the stack */
+#define READ_SMALL 320	 /* bytes read on the stack, which sections keep: of a group of 18 with IDs */
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
 

@@ -28,15 +28,11 @@ section_save:
 	mov	%r8, REGS_RSP(%rdi)
 	mov	%rdx, %rax
 	sub	%r8, %rax
-	/* By 16 bytes from the lower end: the last may be one word too many. It is not put back. */
-	xor	%ecx, %ecx
-1:	mov	(%r8,%rcx), %r9
-	mov	8(%r8,%rcx), %r10
-	mov	%r9, (%rsi,%rcx)
-	mov	%r10, 8(%rsi,%rcx)
-	add	$16, %rcx
-	cmp	%rax, %rcx
-	jb	1b
+	mov	%rax, %rcx
+	shr	$3, %rcx
+	mov	%rsi, %rdi
+	mov	%r8, %rsi
+	rep movsq
 	ret
 	.size	section_save, . - section_save
 
