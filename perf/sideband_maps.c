@@ -51,12 +51,11 @@ struct mapping_record {
 static bool find_line(struct mapping_record *w, gva at, struct procmaps_line *line)
 {
 	struct procmaps pm;
-	bool found = false;
+	bool found;
 
 	if (procmaps_open(&pm, "self/maps", w->buffer))
 		return false;
-	while (!found && procmaps_next(&pm, line))
-		found = line->start <= at && at < line->end;
+	found = procmaps_around(&pm, at, line) && line->start <= at;
 	procmaps_close(&pm);
 	return found;
 }
@@ -200,7 +199,7 @@ static long describe(void *arg)
 	gva end = w->end;
 
 	if (!find_line(w, vma->flags & VMA_GROWSDOWN ? vma->end - 1 : vma->start, &line))
-		line = (struct procmaps_line){.id = "0:0 0", .name = vma->kind == VMA_VDSO ? "[vdso]" : ""};
+		line = (struct procmaps_line){.name = vma->kind == VMA_VDSO ? "[vdso]" : ""};
 	join_neighbours(vma, &line);
 	if (vma->kind == VMA_VVAR)
 		vma->end = MIN(vma->end, line.end); /* of several kinds, which lie side by side */
@@ -236,16 +235,12 @@ static bool is_wanted(struct thread *t, const struct vma *vma)
 	return perf_sideband_wanted(t, vma->prot & PROT_EXEC ? SB_MMAP : SB_MMAP_DATA);
 }
 
-/* The mapping around `at`; up to `end`, if that is not 0. */
-static void record_around(struct thread *t, gva at, gva end, enum occasion occasion, int fd)
+/* The mapping around `at`, by way of *w; up to `end`, if that is not 0. */
+static void record_by(struct thread *t, struct mapping_record *w, gva at, gva end, enum occasion occasion, int fd)
 {
-	struct mapping_record *w;
 	struct vma vma;
 
 	if (vma_lookup(at, &vma) || !is_wanted(t, &vma))
-		return;
-	w = scratch_alloc(sizeof(*w));
-	if (!w)
 		return;
 	w->vma = vma;
 	w->occasion = occasion;
@@ -256,6 +251,19 @@ static void record_around(struct thread *t, gva at, gva end, enum occasion occas
 	w->fd = fd;
 	apart_run(describe, w);
 	sideband_mmap(t->cpu->slot, &w->m);
+}
+
+static void record_around(struct thread *t, gva at, gva end, enum occasion occasion, int fd)
+{
+	struct mapping_record *w;
+	struct vma vma;
+
+	if (vma_lookup(at, &vma) || !is_wanted(t, &vma))
+		return;
+	w = scratch_alloc(sizeof(*w));
+	if (!w)
+		return;
+	record_by(t, w, at, end, occasion, fd);
 	scratch_free(w, sizeof(*w));
 }
 
@@ -348,7 +356,7 @@ void perf_unmapped_slowly(struct thread *t, struct mapping_record *gone, long re
  * The mappings of an image, in [start, end); segments may have gaps between them. Linux quirk: the first one is
  * recorded with the length of the whole image if the loader had to find a place for it.
  */
-static void record_image(struct thread *t, gva start, gva end, bool placed)
+static void record_image(struct thread *t, struct mapping_record *w, gva start, gva end, bool placed)
 {
 	struct vma vma;
 
@@ -356,42 +364,59 @@ static void record_image(struct thread *t, gva start, gva end, bool placed)
 		if (vma_lookup(at, &vma))
 			return;
 		if (placed && at == start)
-			record_around(t, at, end, NEW_IMAGE, -1);
+			record_by(t, w, at, end, NEW_IMAGE, -1);
 		else
-			record_around(t, at, 0, NEW_MAPPING, -1);
+			record_by(t, w, at, 0, NEW_MAPPING, -1);
 	}
+}
+
+/* The first of that kind that ends above `at`. */
+static bool find_kind(gva at, enum vma_kind kind, struct vma *out)
+{
+	const struct vma *v;
+
+	vma_lock();
+	for (v = vma_next_locked(at); v && v->kind != kind; v = vma_next_locked(v->end))
+		;
+	if (v)
+		*out = *v;
+	vma_unlock();
+	return v;
 }
 
 /*
  * The mappings of a kind as the host tells them apart: the kernel's data pages are of several sorts, and one here. At
  * exec, so in a table that nobody shares.
  */
-static void record_kind(struct thread *t, enum vma_kind kind)
+static void record_kind(struct thread *t, struct mapping_record *w, enum vma_kind kind)
 {
 	struct procmaps_line line;
 	struct procmaps pm;
-	char *buffer = scratch_alloc(PROCMAPS_BUFFER);
 	struct vma vma;
 
-	if (!buffer)
-		return;
-	if (!procmaps_open(&pm, "self/maps", buffer)) {
-		while (procmaps_next(&pm, &line))
-			if (!vma_lookup(line.start, &vma) && vma.kind == kind)
-				record_around(t, line.start, 0, NEW_MAPPING, -1);
+	for (gva from = 0; find_kind(from, kind, &vma); from = vma.end) {
+		if (!is_wanted(t, &vma) || procmaps_open(&pm, "self/maps", w->buffer))
+			continue;
+		for (gva at = vma.start; at < vma.end && procmaps_around(&pm, at, &line); at = line.end)
+			if (line.start < vma.end)
+				record_by(t, w, line.start, 0, NEW_MAPPING, -1);
 		procmaps_close(&pm);
 	}
-	scratch_free(buffer, PROCMAPS_BUFFER);
 }
 
 /* The name first and the tracepoint of the exec last, as in the kernel. */
 static void record_images(struct thread *t, const struct load_result *loaded)
 {
-	record_kind(t, VMA_STACK);
-	record_image(t, loaded->program, loaded->program_end, loaded->program_placed);
-	record_image(t, loaded->interp, loaded->interp_end, true);
-	record_kind(t, VMA_VDSO);
-	record_kind(t, VMA_VVAR);
+	struct mapping_record *w = scratch_alloc(sizeof(*w));
+
+	if (!w)
+		return;
+	record_kind(t, w, VMA_STACK);
+	record_image(t, w, loaded->program, loaded->program_end, loaded->program_placed);
+	record_image(t, w, loaded->interp, loaded->interp_end, true);
+	record_kind(t, w, VMA_VDSO);
+	record_kind(t, w, VMA_VVAR);
+	scratch_free(w, sizeof(*w));
 }
 
 void perf_executed(struct thread *t, const struct load_result *loaded, const struct perf_executed *before)

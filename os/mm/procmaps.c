@@ -1,9 +1,26 @@
 /* Reader of /proc/PID/maps; see procmaps.h. */
+#include <asm/errno.h>
 #include <fcntl.h>
 #include "os/mm/procmaps.h"
 #include "os/session/proc.h"
+#include "os/session/process.h"
 #include "rt/string.h"
 #include "rt/sys.h"
+
+/* Linux 6.11: <linux/fs.h>. */
+#define PROCMAP_QUERY_ 0xc0686611u
+#define QUERY_OR_NEXT 0x10u
+#define MAY_READ 1u
+#define MAY_WRITE 2u
+#define MAY_EXECUTE 4u
+#define IS_SHARED 8u
+struct procmap_query_ {
+	u64 size, flags, at;
+	u64 start, end, vma_flags, page_size, offset, ino;
+	u32 maj, min, name_size, build_id_size;
+	u64 name, build_id;
+};
+_Static_assert(sizeof(struct procmap_query_) == 104, "as the request's number says");
 
 int procmaps_open(struct procmaps *pm, const char *path, char *buffer)
 {
@@ -106,4 +123,47 @@ bool procmaps_next(struct procmaps *pm, struct procmaps_line *line)
 		what = procmaps_next_any(pm, line, &other);
 	while (what == PROCMAPS_OTHER);
 	return what == PROCMAPS_MAPPING;
+}
+
+static long query(struct procmaps *pm, gva at, struct procmaps_line *line)
+{
+	struct procmap_query_ q = {
+		.size = sizeof(q), .flags = QUERY_OR_NEXT, .at = at,
+		.name = (u64)pm->buffer, .name_size = PROCMAPS_BUFFER,
+	};
+	long ret = sys3(__NR_ioctl, pm->fd, PROCMAP_QUERY_, &q);
+
+	if (ret)
+		return ret;
+	*line = (struct procmaps_line){
+		.start = q.start, .end = q.end, .offset = q.offset, .maj = q.maj, .min = q.min, .ino = q.ino,
+		.name = q.name_size ? pm->buffer : "",
+	};
+	line->perms[0] = q.vma_flags & MAY_READ ? 'r' : '-';
+	line->perms[1] = q.vma_flags & MAY_WRITE ? 'w' : '-';
+	line->perms[2] = q.vma_flags & MAY_EXECUTE ? 'x' : '-';
+	line->perms[3] = q.vma_flags & IS_SHARED ? 's' : 'p';
+	return 0;
+}
+
+/*
+ * For text the kernel names the files of all mappings below, too: 1 us for a line. A filter of the guest's may kill for
+ * ioctl.
+ */
+bool procmaps_around(struct procmaps *pm, gva at, struct procmaps_line *line)
+{
+	bool found = false;
+	long ret;
+
+	if (!pm->no_query && !__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED)) {
+		ret = query(pm, at, line);
+		if (!ret || ret == -ENOENT)
+			return !ret;
+		pm->no_query = ret == -ENOTTY;
+	}
+	sys3(__NR_lseek, pm->fd, 0, SEEK_SET);
+	pm->at = pm->filled = 0;
+	while (!found && procmaps_next(pm, line))
+		found = at < line->end;
+	return found;
 }

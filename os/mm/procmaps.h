@@ -12,13 +12,15 @@ struct procmaps {
 	int fd;
 	char *buffer; /* PROCMAPS_BUFFER bytes */
 	u32 at, filled;
+	bool no_query; /* the kernel does not know PROCMAP_QUERY */
 };
 
 struct procmaps_line {
 	gva start, end;
 	char perms[5]; /* "rw-p" */
 	u64 offset;
-	const char *id; /* "fe:00 332383", up to the spaces before the name; not terminated */
+	/* "fe:00 332383", up to the spaces before the name; not terminated. Not by procmaps_around() */
+	const char *id;
 	u32 id_len;
 	u32 maj, min;	/* the same in numbers */
 	u64 ino;
@@ -29,6 +31,12 @@ struct procmaps_line {
 int procmaps_open(struct procmaps *pm, const char *path, char *buffer);
 /* False at the end. Lines that are not of the form of a mapping are skipped. */
 bool procmaps_next(struct procmaps *pm, struct procmaps_line *line);
+
+/*
+ * The mapping of this process that `at` is in, or the next one above. False: there is none. In any order, but not with
+ * procmaps_next() of the same.
+ */
+bool procmaps_around(struct procmaps *pm, gva at, struct procmaps_line *line);
 
 /* For smaps: a line that is no mapping is given as it is, without its newline, until the next call. */
 enum procmaps_what { PROCMAPS_END, PROCMAPS_MAPPING, PROCMAPS_OTHER };
