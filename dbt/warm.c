@@ -255,6 +255,18 @@ void dbt_warm_give_up(void)
 	cache_unlock();
 }
 
+/* Landings are chained to some of regions that are not mapped now. They are chained anew as they are missed. */
+void dbt_warm_goes_on(void)
+{
+	if (!numbered_anew)
+		return;
+	lock_acquire(&dbt_lock);
+	for (u32 i = 0; i < cache.nvariant[0]; i++)
+		if (cache.variant[i].begun)
+			memset(cache.variant[i].ibl, 0, IBL_BYTES);
+	cache_unlock();
+}
+
 void warm_set_active(u32 n)
 {
 	for (u32 i = 0; i < WARM_REGIONS; i++)

@@ -119,6 +119,9 @@ void dbt_warm_forked(void);
 typedef bool warm_clean(u64 page, u32 region, void *arg);
 struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_clean *clean, void *arg);
 
+/* The process goes on all the same, if it has made one. No other thread of it is there. */
+void dbt_warm_goes_on(void);
+
 /* Where the bytes of part i are. */
 const void *dbt_warm_part(u32 i);
 

@@ -274,8 +274,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
 		warm_save();
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
-	if (x->interp_fd >= 0)
-		sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);
+	sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
 	h.nkept = processor_hand_over(h.kept);
@@ -283,6 +282,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	session_exec_begin(t->task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
+	dbt_warm_goes_on();
 	session_exec_failed(t->task);
 	signal_exec_failed(t);
 	group_resume(t);
