@@ -277,18 +277,17 @@ static u32 find_below(u32 landing)
 /* Into the list that the header tells of. How many there are, -1: too many. */
 static long fill_landings(u64 *at, const u64 *end)
 {
-	long n = find_landings(at, (u64)(end - at) / 2);
+	long n, all = find_landings(at, (u64)(end - at) / 2);
 	u32 *below;
 
-	if (n < 0)
-		return n;
-	n = chain_landings(at, (u32)n);
+	if (all < 0)
+		return all;
+	n = chain_landings(at, (u32)all);
 	sort(at, (u32)n);
 	below = (u32 *)(at + n);
+	memset(below, 0, (u64)(all - n) * sizeof(*at)); /* zero, as what is behind */
 	for (long i = 0; i < n; i++)
 		below[i] = find_below((u32)at[i]);
-	if (n % 2)
-		below[n] = 0;
 	return n;
 }
 

@@ -95,7 +95,7 @@ void loop_run(struct thread *t)
 	enum dbt_stop stop;
 	u32 want;
 
-	t->section.stack_top = (u64)__builtin_frame_address(0); /* who called this is done */
+	t->section.stack_top = (u64)__builtin_frame_address(0); /* what called this never goes on */
 	for (;;) {
 		__atomic_store_n(&t->cpu->pending, 0, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -269,7 +269,7 @@ void perf_regs(const struct cpu *cpu, struct snapshot_regs *out);
  * reached. before: its registers; len: its length, for when its code is gone by now.
  */
 void perf_emulated(struct thread *t, const struct snapshot_regs *before, u8 len);
-/* The same where it is known; weight: only while cycles are counted. */
+/* The same for an instruction of which the length is known, and the weight if cycles are counted. */
 void perf_emulated_insn(struct thread *t, const struct snapshot_regs *before, const struct insn *in);
 /* As perf_emulated(), but cpu->rip is right already: counts all that `in` counts. */
 void perf_counted(struct thread *t, const struct snapshot_regs *before, const struct insn *in);

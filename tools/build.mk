@@ -87,8 +87,8 @@ $(O)/plain/%.o: % | $(GEN)
 	@mkdir -p $(@D)
 	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) -MMD -MP -c -o $@ $<
 
-# Linked at LAYOUT_BASE (rt/layout.h). Sorted by alignment, which keeps small variables apart from large tables: a process
-# touches few pages of them.
+# Linked at LAYOUT_BASE (rt/layout.h). Sorted by alignment, which keeps small variables apart from large tables, so that
+# a process touches few pages of them.
 $(O)/pclrt: $(RT_OBJ)
 	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 -Wl,-z,noexecstack \
 		-Wl,--gc-sections -Wl,--sort-section=alignment -Wl,--no-relax -Wl,-e,rt_start -o $@ $(RT_OBJ)

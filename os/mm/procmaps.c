@@ -10,10 +10,10 @@
 /* Linux 6.11: <linux/fs.h>. */
 #define PROCMAP_QUERY_ 0xc0686611u
 #define QUERY_OR_NEXT 0x10u
-#define MAY_READ 1u
-#define MAY_WRITE 2u
-#define MAY_EXECUTE 4u
-#define IS_SHARED 8u
+#define QUERY_READABLE 1u
+#define QUERY_WRITABLE 2u
+#define QUERY_EXECUTABLE 4u
+#define QUERY_SHARED 8u
 struct procmap_query_ {
 	u64 size, flags, at;
 	u64 start, end, vma_flags, page_size, offset, ino;
@@ -139,10 +139,10 @@ static long query(struct procmaps *pm, gva at, struct procmaps_line *line)
 		.start = q.start, .end = q.end, .offset = q.offset, .maj = q.maj, .min = q.min, .ino = q.ino,
 		.name = q.name_size ? pm->buffer : "",
 	};
-	line->perms[0] = q.vma_flags & MAY_READ ? 'r' : '-';
-	line->perms[1] = q.vma_flags & MAY_WRITE ? 'w' : '-';
-	line->perms[2] = q.vma_flags & MAY_EXECUTE ? 'x' : '-';
-	line->perms[3] = q.vma_flags & IS_SHARED ? 's' : 'p';
+	line->perms[0] = q.vma_flags & QUERY_READABLE ? 'r' : '-';
+	line->perms[1] = q.vma_flags & QUERY_WRITABLE ? 'w' : '-';
+	line->perms[2] = q.vma_flags & QUERY_EXECUTABLE ? 'x' : '-';
+	line->perms[3] = q.vma_flags & QUERY_SHARED ? 's' : 'p';
 	return 0;
 }
 
