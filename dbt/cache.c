@@ -150,6 +150,12 @@ static void emit_miss(u32 half)
 	ibl_emit_resume(&e);
 }
 
+void cache_frags_are(u32 n)
+{
+	cache.nfrag = n;
+	__atomic_store_n(&cache.nfrag_of[cache.half], n, __ATOMIC_RELEASE);
+}
+
 /* Starts with an empty half. Index 0 stays unused in both. */
 static void use_half(u32 half)
 {
@@ -167,8 +173,7 @@ static void use_half(u32 half)
 	cache.nexit = half * MAX_EXITS + 1;
 	cache.nrec = half * MAX_RECS + 1;
 	cache.nnode = half * MAX_NODES + 1;
-	__atomic_store_n(&cache.nfrag, cache.first_frag, __ATOMIC_RELEASE);
-	cache.nfrag_of[half] = cache.first_frag;
+	cache_frags_are(cache.first_frag);
 }
 
 /* No lookup finds anything of the half in use. */
@@ -196,7 +201,6 @@ void cache_switch_half(void)
 	stat_inc(cache_flushes);
 	warm_forget();
 	/* Whoever is still inside the old half finds no way to stay in it. */
-	cache.nfrag_of[old] = cache.nfrag;
 	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
 		if (cache.exit[i].linked)
 			cache_exit_unlink(i);
@@ -272,9 +276,12 @@ int cache_init(void)
 /* The half that host is in, 2: in none. */
 static u32 half_at(u64 host)
 {
-	for (u32 half = 0; half < 2; half++)
-		if (host >= cache.place[half].start + CODE_AT && host < cache.place[half].end)
+	for (u32 half = 0; half < 2; half++) {
+		u64 code = __atomic_load_n(&cache.code[half], __ATOMIC_RELAXED);
+
+		if (host >= (u32)code && host < code >> 32)
 			return half;
+	}
 	return 2;
 }
 
@@ -290,7 +297,7 @@ u32 cache_frag_at(u64 host)
 	if (half == 2)
 		return 0;
 	lo = half * MAX_FRAGS + 1;
-	end = half == cache.half ? __atomic_load_n(&cache.nfrag, __ATOMIC_ACQUIRE) : cache.nfrag_of[half];
+	end = __atomic_load_n(&cache.nfrag_of[half], __ATOMIC_ACQUIRE);
 	hi = end;
 	while (lo < hi) { /* fragments are in the order of their host addresses */
 		u32 mid = lo + (hi - lo) / 2;

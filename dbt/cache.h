@@ -211,7 +211,9 @@ struct cache {
 	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
 	u32 half;	     /* which one is being filled */
 	u32 first_frag;	     /* of this half */
-	u32 nfrag_of[2];     /* nfrag of the other half when it was full */
+	/* For signal handlers, which take no lock, while a half is begun or goes to another place; of each half: */
+	u32 nfrag_of[2];     /* its nfrag, or what that was when it was full */
+	u64 code[2];	     /* where its code is: start | end << 32 */
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
 	bool full;	     /* there was no memory for a larger table of a variant of this half */
 	u32 epoch;	     /* rises with each switch */
@@ -257,6 +259,8 @@ u64 cache_slot(u64 hash, u32 entry);
 
 /* The entry for pc, or 0. Lock-free. */
 u32 cache_find(const struct variant *v, u64 pc);
+/* Those below n are complete. With dbt_lock. */
+void cache_frags_are(u32 n);
 void cache_publish(struct variant *v, u32 entry); /* with dbt_lock, as unpublish */
 void cache_unpublish(struct variant *v, u32 entry);
 

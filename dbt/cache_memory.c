@@ -189,6 +189,7 @@ static void set_place(u32 half, u64 start, u64 size)
 	};
 
 	cache.place[half] = place;
+	__atomic_store_n(&cache.code[half], (start + CODE_AT) | place.end << 32, __ATOMIC_RELAXED);
 	cache.huge[half] = false;
 	for (u32 i = half * VARIANTS; i < (half + 1) * VARIANTS; i++) {
 		cache.variant[i].ibl = (u32 *)(start + i % VARIANTS * 2 * IBL_BYTES);

@@ -226,7 +226,7 @@ static void end_frag(void)
 	stat_add(blocks, tr.nblock);
 	stat_add(block_insns, tr.insns);
 	stat_add(block_bytes, f->host_end - f->host);
-	__atomic_store_n(&cache.nfrag, tr.frag + 1, __ATOMIC_RELEASE);
+	cache_frags_are(tr.frag + 1);
 	guest_code_commit(&tr.code, tr.frag);
 }
 

@@ -175,7 +175,7 @@ int dbt_warm_load(int fd)
 	}
 	cache.hot = code_at(cache.place[0].hot) + h->hot;
 	cache.cold = code_at(cache.place[0].cold) + h->cold;
-	cache.nfrag = h->nfrag;
+	cache_frags_are(h->nfrag);
 	cache.nentry = h->nentry;
 	cache.nexit = h->nexit;
 	cache.nrec = h->nrec;
