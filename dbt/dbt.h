@@ -157,14 +157,15 @@ enum dbt_where {
 	DBT_AT_RUNTIME,	 /* not in the cache: in C code or in the way in or out; cpu->pending is enough */
 	DBT_AT_BOUNDARY, /* between two guest instructions */
 	DBT_AT_INSIDE,	 /* inside the host code of one guest instruction */
+	DBT_AT_BRANCH,	 /* on the way of a branch from one guest instruction to the next, in landings and stubs */
 };
 
 /*
  * For the host's signal handlers: where a machine context is, given as gregs of ucontext (GREG_* of cpu/regs.h). For
  * DBT_AT_BOUNDARY and DBT_AT_INSIDE fills in *out the guest's registers as they are at (before) the guest instruction
- * at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only
- * time that it may be used so. The cells' corrections (instructions that a block has counted too many or too few at
- * this point) are applied to cpu by dbt_leave(), not here.
+ * at out->rip; INSIDE is precise for a fault of that instruction's own access, which is the only time that it may be
+ * used so. Nothing on the way of a branch has faults. The cells' corrections (instructions that a block has counted too
+ * many or too few at this point) are applied to cpu by dbt_leave(), not here.
  */
 enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
 

@@ -63,7 +63,7 @@ static struct place locate(struct cpu *cpu, const u64 *greg, struct cpu *out)
 	if (!frag) {
 		x = exit_at_stub(pc);
 		if (!x)
-			return (struct place){.where = DBT_AT_INSIDE};
+			return (struct place){.where = DBT_AT_BRANCH};
 		take_registers(cpu, greg, SPILLS_NONE, out);
 		out->rip = x->target;
 		return (struct place){.where = DBT_AT_BOUNDARY};
@@ -91,7 +91,7 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 	struct cpu now;
 	struct place p = locate(cpu, greg, &now);
 
-	if (p.where == DBT_AT_RUNTIME)
+	if (p.where == DBT_AT_RUNTIME || p.where == DBT_AT_BRANCH)
 		return;
 	if (!in_enter_window(pc)) {
 		memcpy(cpu->gpr, now.gpr, sizeof(cpu->gpr));

@@ -18,7 +18,6 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define CODE_TRAP_TRACE	 2
 #define CODE_SYS_SECCOMP 1
 
 /* Blocks asynchronous signals after the handler's return, until signal_deliver() sets the guest's mask again. */
@@ -49,6 +48,7 @@ static void leave_cache(struct thread *t, struct kucontext *uc)
 		dbt_leave(t->cpu, uc->greg);
 		break;
 	case DBT_AT_INSIDE:
+	case DBT_AT_BRANCH:
 		step(t, uc);
 		break;
 	}
@@ -78,12 +78,13 @@ static void crash(struct thread *t, int signo, const struct ksiginfo *info, stru
 static void take_exception(struct thread *t, int signo, const struct ksiginfo *info, struct kucontext *uc)
 {
 	u64 *g = uc->greg;
+	enum dbt_where where;
 	bool given_up, write;
 	u64 fixup;
 	struct cpu out;
 	gva addr;
 
-	if (signo == SIGTRAP && t->stepping && info->code == CODE_TRAP_TRACE) {
+	if (signo == SIGTRAP && t->stepping && trap_is_debug(g)) {
 		stepped(t, uc);
 		return;
 	}
@@ -95,7 +96,8 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 		return;
 	}
 	given_up = rseq_gave_up(t, g[GREG_PC]);
-	if (!given_up && dbt_locate(t->cpu, g, &out) == DBT_AT_RUNTIME) {
+	where = dbt_locate(t->cpu, g, &out);
+	if (!given_up && (where == DBT_AT_RUNTIME || where == DBT_AT_BRANCH)) {
 		crash(t, signo, info, uc);
 		return;
 	}

@@ -4,6 +4,11 @@
 
 #include "os/session/thread.h"
 
+/*
+ * A debug exception, as a step ends with. Not by si_code, which Linux takes from DR6: on a virtual machine (Intel,
+ * Linux 6.18) one of millions of steps found that register empty, and SIGTRAP came as TRAP_BRKPT.
+ */
+bool trap_is_debug(const u64 *greg);
 /* A write to memory that may not be written, at *addr. */
 bool trap_is_write(int signo, const u64 *greg, gva *addr);
 

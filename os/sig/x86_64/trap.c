@@ -7,6 +7,7 @@
 #include "rt/sys.h"
 
 #define PAGE_FAULT_WRITE 2u
+#define TRAP_DEBUG	 1
 #define TRAP_PAGE_FAULT	 14
 #define OPERAND_SIZE	 0x66
 #define PUSHF		 0x9c
@@ -16,6 +17,11 @@ bool trap_is_write(int signo, const u64 *greg, gva *addr)
 {
 	*addr = greg[GREG_CR2];
 	return signo == SIGSEGV && greg[GREG_TRAPNO] == TRAP_PAGE_FAULT && (greg[GREG_ERR] & PAGE_FAULT_WRITE);
+}
+
+bool trap_is_debug(const u64 *greg)
+{
+	return greg[GREG_TRAPNO] == TRAP_DEBUG;
 }
 
 void trap_note(struct thread *t, const u64 *greg)

@@ -241,6 +241,22 @@ static void test_places(void)
 	cpu_clear_bank(cpu);
 }
 
+/* What a lookup that finds nothing goes on with, and what is not written yet, are no guest instruction's. */
+static void test_places_of_branches(void)
+{
+	const u64 at[] = {code_host(cache.miss), code_host(cache.hot), code_host(cache.cold)};
+	struct cpu out;
+	u64 greg[23];
+
+	for (u32 i = 0; i < ARRAY_SIZE(at); i++) {
+		cpu->rip = CODE;
+		host_context(greg, at[i]);
+		expect_long(dbt_locate(cpu, greg, &out), DBT_AT_BRANCH);
+		dbt_leave(cpu, greg);
+		expect(cpu->rip == CODE && greg[16] == at[i]);
+	}
+}
+
 /* ---- running ---- */
 
 static void test_runs(void)
@@ -438,6 +454,7 @@ int main(void)
 	test_links();
 	test_landings();
 	test_places();
+	test_places_of_branches();
 	test_runs();
 	test_spans(CPU_WANT_BLOCKS);
 	test_spans(CPU_WANT_BLOCKS | CPU_WANT_KINDS | CPU_WANT_TAKEN);
