@@ -55,9 +55,10 @@ static enum keep how_kept(u32 leaf)
 	}
 }
 
+/* 0x19 has none, but where it is beyond the last leaf, Intel's processors answer as for that one. */
 static bool has_subleaves(u32 leaf)
 {
-	return leaf == LEAF_CACHES || leaf == LEAF_FEATURES || leaf == LEAF_XSAVE || leaf == 0x14 ||
+	return leaf == LEAF_CACHES || leaf == LEAF_FEATURES || leaf == LEAF_XSAVE || leaf == 0x14 || leaf == 0x19 ||
 	       leaf == LEAF_CACHES_AMD;
 }
 

@@ -2,7 +2,6 @@
  * What cpuid says is the same in the program that a program executes, on each CPU: also where pcl need not ask the
  * processor again. Subleaves that a leaf does not have make no difference, and those that it has are kept apart.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +27,15 @@ static uint64_t add(uint64_t sum, unsigned leaf, unsigned sub)
 	return (sum ^ c ^ (uint64_t)d << 32) * 0x9fb21c651e98df25ul;
 }
 
+/* Of one that it does not have, Intel's processors say what they say of the last one, which may have subleaves. */
+static int processor_has(unsigned leaf)
+{
+	unsigned a = leaf & 0x80000000, b, c = 0, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return leaf <= a;
+}
+
 /* Of all leaves; garbage: what is in the register where a subleaf would be. */
 static uint64_t all(unsigned garbage)
 {
@@ -35,7 +43,8 @@ static uint64_t all(unsigned garbage)
 
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++)
 		for (unsigned sub = 0; !sub || sub < leaves[i].subleaves; sub++)
-			sum = add(sum, leaves[i].leaf, leaves[i].subleaves ? sub : garbage);
+			sum = add(sum, leaves[i].leaf,
+				  leaves[i].subleaves || !processor_has(leaves[i].leaf) ? sub : garbage);
 	return sum;
 }
 
