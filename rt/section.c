@@ -117,7 +117,7 @@ static void do_what_was_put_off(struct section *s)
 	s->noting = 0;
 	s->after = 1;
 	__atomic_store_n(&j->state, state_of(j) | SECTION_DONE, __ATOMIC_RELEASE); /* A */
-	section_do_afters(j, true);
+	section_do_afters(j, s->afters, true);
 }
 
 static void close_section(struct section *s)
@@ -155,7 +155,7 @@ static void take_back(struct section *s)
 {
 	s->noting = 0;
 	section_put_back(s->journal);
-	section_do_afters(s->journal, false);
+	section_do_afters(s->journal, s->afters, false);
 	end(s);
 	s->depth = 0;
 	lock_set_ranks(s->ranks);

@@ -55,11 +55,9 @@ static inline void wake_all(const u64 *state)
 
 /* Stores the old values again, newest first. */
 void section_put_back(const struct journal *j);
-/* What was put off. */
-static inline void section_do_afters(const struct journal *j, bool committed)
+/* The first n things that were put off: whose section it is has their number where nobody else can write. */
+static inline void section_do_afters(const struct journal *j, u32 n, bool committed)
 {
-	u32 n = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
-
 	for (const struct section_after *a = j->after; n--; a++)
 		section_host.after(a->kind, a->arg, a->value, committed);
 }

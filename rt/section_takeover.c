@@ -56,6 +56,7 @@ void section_put_back(const struct journal *j)
 static void finish(struct section *s, struct journal *j, u64 state)
 {
 	bool done = state & SECTION_DONE;
+	u32 afters = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
 	u32 noting = s->noting;
 
 	s->noting = 0;
@@ -63,7 +64,7 @@ static void finish(struct section *s, struct journal *j, u64 state)
 		__atomic_store_n(&j->last_done, turn_of(state) + 1, __ATOMIC_RELEASE);
 	else
 		section_put_back(j);
-	section_do_afters(j, done);
+	section_do_afters(j, afters, done);
 	s->noting = noting;
 	cas(&j->state, state, (turn_of(state) + 1) << SECTION_TURN_SHIFT | SECTION_LOST); /* B */
 	wake_all(&j->state);
