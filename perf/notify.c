@@ -20,6 +20,7 @@
 
 #define AF_UNIX_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SOCK_DGRAM_ 2
+#define LOOKS 1024
 #define MSG_DONTWAIT_ 0x40
 #define MSG_NOSIGNAL_ 0x4000
 #define SIGNALS_QUEUED 32 /* from this number on; of the others one is pending at a time */
@@ -103,6 +104,18 @@ static long send_from_new(void *inode)
 }
 
 /*
+ * The first of the task's descriptors that is the event; -1: none of the first few. A longer search would take longer
+ * than to make a new one, and a table's length is what any member has written there.
+ */
+static s32 own_descriptor(u32 nr)
+{
+	for (s32 fd = 0; nr && fd < LOOKS; fd++)
+		if (event_files_lookup(host_current(), (u64)fd) == nr)
+			return fd;
+	return -1;
+}
+
+/*
  * From the session's own socket, which no guest can mistake for one of its descriptors. Where that fails, because too
  * many that it has sent are not taken yet or because the receiver is in another network namespace, from the event's own
  * if the caller has it, or else from a new one. False: it does not arrive.
@@ -119,7 +132,7 @@ static bool send_datagram(u32 root)
 		return !ret;
 	if (unlikely(t->has_left))
 		return !send_from_new(&inode);
-	fd = event_files_find(host_current(), root);
+	fd = own_descriptor(root);
 	if (fd >= 0)
 		return !send_from(fd, inode);
 	return !apart_run(send_from_new, &inode);
