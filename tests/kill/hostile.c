@@ -22,7 +22,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +36,7 @@
 #define PASSES 6
 #define END_SECONDS 20
 #define STORM_MS 1200
+#define RUNTIME_AT 0x520000000000ul /* build/rel/pclrt */
 
 static void map_file(const char *path)
 {
@@ -221,6 +224,32 @@ static int children(pid_t *pid, int max)
 	return n;
 }
 
+/* Where it is, some times over, and what may be return addresses: those of the runtime. */
+static void show_code(pid_t pid)
+{
+	struct user_regs_struct r;
+
+	for (int i = 0; i < 3; i++) {
+		if (ptrace(PTRACE_ATTACH, pid, 0, 0))
+			return;
+		waitpid(pid, NULL, __WALL);
+		if (!ptrace(PTRACE_GETREGS, pid, 0, &r)) {
+			printf("  rip %llx rsp %llx, on the stack:", r.rip, r.rsp);
+			for (unsigned long at = r.rsp, n = 0; n < 12 && at < r.rsp + 4096; at += 8) {
+				unsigned long word = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, at, 0);
+
+				if (word >> 24 == RUNTIME_AT >> 24) {
+					printf(" %lx", word);
+					n++;
+				}
+			}
+			printf("\n");
+		}
+		ptrace(PTRACE_DETACH, pid, 0, 0);
+		nap(5);
+	}
+}
+
 /* What a process does that hangs: its system call, with the addresses of its stack and code; its state. */
 static void show(pid_t pid)
 {
@@ -238,6 +267,7 @@ static void show(pid_t pid)
 		if (f)
 			fclose(f);
 	}
+	show_code(pid);
 }
 
 static bool is_gone(pid_t pid)
