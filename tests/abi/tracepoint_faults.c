@@ -51,6 +51,12 @@ static __attribute__((noinline)) void by_masking(char *p)
 	__asm__ volatile("pcmpeqb %%xmm1, %%xmm1\n maskmovdqu %%xmm1, %%xmm0" : : "D"(p) : "xmm0", "xmm1", "memory");
 }
 
+/* Of these 16 bytes a Xeon sometimes names the ninth. */
+static u64 size_of(void (*how)(char *))
+{
+	return how == by_masking ? 16 : 1;
+}
+
 static void begin(void)
 {
 	struct traced t;
@@ -65,8 +71,8 @@ static void end(void)
 	perf_ioctl(tracer.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* The next one, of an instruction within 32 bytes from ip. */
-static void expect_fault(const char *what, const void *address, const void *ip, u64 code)
+/* The next one, of an instruction within 32 bytes from ip; any of `size` bytes may be named, from address on. */
+static void expect_fault(const char *what, const void *address, u64 size, const void *ip, u64 code)
 {
 	struct traced t;
 
@@ -75,13 +81,13 @@ static void expect_fault(const char *what, const void *address, const void *ip, 
 		expect(0, 1);
 		return;
 	}
-	if ((u64)t.nr != (u64)address || t.value[1] != code)
+	if ((u64)t.nr - (u64)address >= size || t.value[1] != code)
 		printf("%s: %lx, code %lx, not %lx, code %lx\n", what, (u64)t.nr, t.value[1], (u64)address, code);
 	expect(t.size, 36);
 	expect(t.type, tracer.id);
 	expect(t.pid, getpid());
 	expect(t.misc & PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_KERNEL);
-	expect((u64)t.nr, (u64)address);
+	expect((u64)t.nr - (u64)address < size, 1);
 	expect(t.value[0] >= (u64)ip && t.value[0] < (u64)ip + 32, 1);
 	expect(t.value[1], code);
 }
@@ -102,7 +108,7 @@ static void expect_no_more(const char *what)
 		how(p);                                                                                                \
 		end();                                                                                                 \
 		if (code)                                                                                              \
-			expect_fault(#how, p, (code) & FETCH ? p : (char *)how, code);                                 \
+			expect_fault(#how, p, size_of(how), (code) & FETCH ? p : (char *)how, code);                   \
 		expect_no_more(#how);                                                                                  \
 	} while (0)
 
@@ -114,7 +120,7 @@ static void expect_no_more(const char *what)
 			how(p);                                                                                        \
 		}                                                                                                      \
 		end();                                                                                                 \
-		expect_fault(#how " in vain", p, place, code);                                                         \
+		expect_fault(#how " in vain", p, size_of(how), place, code);                                           \
 		expect_no_more(#how " in vain");                                                                       \
 	} while (0)
 
@@ -189,7 +195,7 @@ static void fetches(void)
 	begin();
 	by_calling(p + AROUND - 4);
 	end();
-	expect_fault("across", p + AROUND, p + AROUND - 4, USER | FETCH);
+	expect_fault("across", p + AROUND, 1, p + AROUND - 4, USER | FETCH);
 	expect_no_more("across");
 	munmap(p, 2 * AROUND);
 	p = map_code();
