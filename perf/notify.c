@@ -20,7 +20,6 @@
 
 #define AF_UNIX_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SOCK_DGRAM_ 2
-#define LOOKS 1024
 #define MSG_DONTWAIT_ 0x40
 #define MSG_NOSIGNAL_ 0x4000
 #define SIGNALS_QUEUED 32 /* from this number on; of the others one is pending at a time */
@@ -103,14 +102,18 @@ static long send_from_new(void *inode)
 	return ret;
 }
 
+#define OWN_LOOKS 1024
+
 /*
- * The first of the task's descriptors that is the event; -1: none of the first few. A longer search would take longer
- * than to make a new one, and a table's length is what any member has written there.
+ * The first of the task's descriptors that is the event; -1: none of the first OWN_LOOKS. A longer search may take
+ * longer than to make a new one, and how long the table is may be what any member has written there.
  */
 static s32 own_descriptor(u32 nr)
 {
-	for (s32 fd = 0; nr && fd < LOOKS; fd++)
-		if (event_files_lookup(host_current(), (u64)fd) == nr)
+	u32 task = host_current();
+
+	for (s32 fd = 0; nr && fd < OWN_LOOKS; fd++)
+		if (event_files_lookup(task, (u64)fd) == nr)
 			return fd;
 	return -1;
 }
