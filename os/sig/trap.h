@@ -5,10 +5,11 @@
 #include "os/session/thread.h"
 
 /*
- * A debug exception, as a step ends with. Not by si_code, which Linux takes from DR6: on a virtual machine (Intel,
- * Linux 6.18) one of millions of steps found that register empty, and SIGTRAP came as TRAP_BRKPT.
+ * A step has ended: a debug exception that int1 has not raised. Not by si_code alone, which Linux takes from DR6: on a
+ * virtual machine (Intel, Linux 6.18) one of millions of steps found that register empty, as it is behind int1, and
+ * SIGTRAP came as TRAP_BRKPT.
  */
-bool trap_is_debug(const u64 *greg);
+bool trap_is_step(const u64 *greg, s32 code);
 /* A write to memory that may not be written, at *addr. */
 bool trap_is_write(int signo, const u64 *greg, gva *addr);
 

@@ -1,5 +1,6 @@
 /* See os/sig/trap.h. */
 #include "os/sig/trap.h"
+#include <asm/siginfo.h>
 #include <asm/signal.h>
 #include "os/sig/signal.h"
 #include "os/syscall.h"
@@ -12,6 +13,7 @@
 #define OPERAND_SIZE	 0x66
 #define PUSHF		 0x9c
 #define UD2_LEN		 2
+#define INT1		 0xf1
 
 bool trap_is_write(int signo, const u64 *greg, gva *addr)
 {
@@ -19,9 +21,9 @@ bool trap_is_write(int signo, const u64 *greg, gva *addr)
 	return signo == SIGSEGV && greg[GREG_TRAPNO] == TRAP_PAGE_FAULT && (greg[GREG_ERR] & PAGE_FAULT_WRITE);
 }
 
-bool trap_is_debug(const u64 *greg)
+bool trap_is_step(const u64 *greg, s32 code)
 {
-	return greg[GREG_TRAPNO] == TRAP_DEBUG;
+	return greg[GREG_TRAPNO] == TRAP_DEBUG && (code == TRAP_TRACE || ((const u8 *)greg[GREG_RIP])[-1] != INT1);
 }
 
 void trap_note(struct thread *t, const u64 *greg)
