@@ -211,9 +211,10 @@ struct cache {
 	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
 	u32 half;	     /* which one is being filled */
 	u32 first_frag;	     /* of this half */
-	/* For signal handlers, which take no lock, while a half is begun or goes to another place; of each half: */
-	u32 nfrag_of[2];     /* its nfrag, or what that was when it was full */
-	u64 code[2];	     /* where its code is: start | end << 32 */
+	/* For signal handlers, which take no lock, while a half is begun or goes to another place: */
+	u32 nfrag_of[2];     /* nfrag, also of the half that is full */
+	u64 code[2];	     /* where each one's code is: start | end << 32 */
+
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
 	bool full;	     /* there was no memory for a larger table of a variant of this half */
 	u32 epoch;	     /* rises with each switch */

@@ -51,7 +51,7 @@ static __attribute__((noinline)) void by_masking(char *p)
 	__asm__ volatile("pcmpeqb %%xmm1, %%xmm1\n maskmovdqu %%xmm1, %%xmm0" : : "D"(p) : "xmm0", "xmm1", "memory");
 }
 
-/* Of these 16 bytes a Xeon sometimes names the ninth. */
+/* Of these 16 bytes a Xeon mostly names the ninth. */
 static u64 size_of(void (*how)(char *))
 {
 	return how == by_masking ? 16 : 1;

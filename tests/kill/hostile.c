@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "rt/layout.h"
 #include "tests/kill/members.h"
 #include "tests/kill/pages.h"
 
@@ -36,7 +37,6 @@
 #define PASSES 6
 #define END_SECONDS 20
 #define STORM_MS 1200
-#define RUNTIME_AT 0x520000000000ul /* build/rel/pclrt */
 
 static void map_file(const char *path)
 {
@@ -238,7 +238,7 @@ static void show_code(pid_t pid)
 			for (unsigned long at = r.rsp, n = 0; n < 12 && at < r.rsp + 4096; at += 8) {
 				unsigned long word = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, at, 0);
 
-				if (word >> 24 == RUNTIME_AT >> 24) {
+				if (word >> 24 == LAYOUT_BASE >> 24) {
 					printf(" %lx", word);
 					n++;
 				}
