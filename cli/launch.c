@@ -244,6 +244,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_polls = (u32)o->no_polls,
 		.one_word = o->one_word == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->one_word,
 		.loop = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + !o->landing,
+		.bswap = o->top_byte == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->top_byte,
 		.no_bias = (u32)o->no_bias,
 		.dump = (u32)o->dump,
 		.dump_at = (u32)o->dump_at,

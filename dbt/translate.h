@@ -28,6 +28,7 @@ struct dbt_options {
 	u32 always;	/* CPU_WANT_* that all threads' code has, whatever the drivers want */
 	bool one_insn;	/* one instruction per basic block */
 	bool loop_is_fast; /* landings verify by `loop`, else by jrcxz; see dbt/x86_64/ibl.c */
+	bool bswap_is_fast; /* polls of indirect branches use it; see there */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */
 };
