@@ -43,7 +43,7 @@ static void *exec_from_thread(void *arg)
 int main(int argc, char **argv)
 {
 	static char stack[65536];
-	int p[2], n = 71, status;
+	int p[2], go[2], n = 71, status;
 	siginfo_t si;
 	pthread_t t;
 	pid_t pid;
@@ -101,9 +101,12 @@ int main(int argc, char **argv)
 		execl("/bin/sh", "sh", "-c", "grep -E 'SigIgn|SigCgt' /proc/self/status | cut -c 15-", NULL);
 	}
 	printf("signals after exec %x\n", wait_for(pid));
+	if (pipe(go))
+		return 1;
 	if (!(pid = fork())) {
 		alarm(0);
 		kill(getpid(), SIGSTOP);
+		(void)!read(go[0], &c, 1); /* that it has gone on is seen only while it has not ended */
 		_exit(3);
 	}
 	waitid(P_PID, pid, &si, WSTOPPED);
@@ -111,6 +114,7 @@ int main(int argc, char **argv)
 	kill(pid, SIGCONT);
 	waitid(P_PID, pid, &si, WCONTINUED);
 	printf(" %d", si.si_code == CLD_CONTINUED);
+	(void)!write(go[1], "", 1);
 	waitid(P_PID, pid, &si, WEXITED | WNOWAIT);
 	printf(" %d %d", si.si_code == CLD_EXITED, si.si_status);
 	printf(" %x\n", wait_for(pid));
