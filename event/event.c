@@ -170,7 +170,7 @@ static void sched_in(struct event *e, u64 now)
 	if (samples(e))
 		overflow_sync(e->task);
 	event_hits_changed(e);
-	userpage_update(e);
+	userpage_update_at(e, now);
 }
 
 static void sched_out(struct event *e, s64 state, u64 now)
@@ -184,7 +184,7 @@ static void sched_out(struct event *e, s64 state, u64 now)
 		overflow_sched_out(e, event_source_now(e));
 	if (samples(e))
 		overflow_sync(e->task);
-	userpage_update(e);
+	userpage_update_at(e, now);
 	event_hits_changed(e);
 	unit_use(e, -1);
 }
@@ -207,7 +207,7 @@ void event_set_state(struct event *e, s64 state, u64 now)
 		t = &e->tally;
 		tally_time(e, t, now);
 		t->state = state;
-		userpage_update(e);
+		userpage_update_at(e, now);
 	}
 }
 

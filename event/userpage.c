@@ -52,13 +52,17 @@ static void set_count(struct perf_event_mmap_page *p, const struct event *e, boo
 	p->offset = (s64)count >> shift;
 }
 
-static void set_times(struct perf_event_mmap_page *p, struct event *e)
+static bool is_enabled(const struct event *e)
+{
+	return event_tally(e)->state >= PERF_STATE_INACTIVE &&
+	       event_tally(event_leader(e))->state >= PERF_STATE_INACTIVE;
+}
+
+static void set_times(struct perf_event_mmap_page *p, struct event *e, u64 now)
 {
 	struct event_total total;
 	const struct event_tally *t = event_tally(e);
-	bool enabled = t->state >= PERF_STATE_INACTIVE && event_tally(event_leader(e))->state >= PERF_STATE_INACTIVE;
-	u64 now = enabled ? event_clock(e) : t->stamp;
-	u64 ns = now > t->stamp ? now - t->stamp : 0;
+	u64 ns = is_enabled(e) && now > t->stamp ? now - t->stamp : 0;
 
 	if (e->cgroup.at) {
 		event_read_total(e, true, &total);
@@ -88,14 +92,28 @@ static void set_clock(struct perf_event_mmap_page *p, const struct event *e)
 	p->time_zero = tsc.zero;
 }
 
-void userpage_update(struct event *e)
+/* NULL: it has no page, or not one of its own. */
+static struct ring *own_ring(const struct event *e)
 {
 	struct ring *r = e->parent || !e->ring ? NULL : ring_slot(e->ring);
+
+	return unlikely(r) && ring_is_own(r, e) ? r : NULL;
+}
+
+void userpage_update(struct event *e)
+{
+	if (own_ring(e))
+		userpage_update_at(e, is_enabled(e) ? event_clock(e) : 0);
+}
+
+void userpage_update_at(struct event *e, u64 now)
+{
+	struct ring *r = own_ring(e);
 	struct perf_event_mmap_page *p;
 	u32 seq;
 
 	check_slow(ctx_is_locked());
-	if (likely(!r) || !ring_is_own(r, e))
+	if (likely(!r))
 		return;
 	p = ring_page(r);
 	seq = p->lock | 1; /* odd already: whoever wrote it died */
@@ -108,7 +126,7 @@ void userpage_update(struct event *e)
 	else
 		set_whole_count(p, e, has_counter(r, e));
 	if (!e->of_2009) {
-		set_times(p, e);
+		set_times(p, e, now);
 		set_clock(p, e);
 	}
 	__atomic_store_n(&p->lock, seq + 1, __ATOMIC_RELEASE);

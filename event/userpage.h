@@ -20,6 +20,8 @@
 void userpage_init(struct ring *r);
 /* After e was scheduled in or out, reset or its times changed: if e is the event that the page is of. */
 void userpage_update(struct event *e);
+/* The same, when its clock (event_clock()) was just read: that is a system call. */
+void userpage_update_at(struct event *e, u64 now);
 
 /*
  * What rdpmc's ecx means: value = (cell + fraction) >> shift. With RDPMC_EVENT it is the number of an event of all
