@@ -303,7 +303,8 @@ void warm_save(void)
 	if (!s)
 		return;
 	own_faults_begin(thread_current());
-	save(s);
+	if (!warm_file_is_there(&key)) /* to make one takes long, and children of the same process each have the same */
+		save(s);
 	for (u32 i = 0; i < s->n; i++)
 		if (s->pages[i])
 			scratch_free(s->pages[i], pages_size(&s->region[i]));

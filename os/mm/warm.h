@@ -49,7 +49,9 @@ void warm_save(void);
 
 /* Maps the image of that key at dbt_warm_place(), and has it loaded. */
 void warm_file_load(const struct warm_key *key);
-/* Writes one, unless another process has written one meanwhile that has half of what is new in it. */
+/* Another process has written one meanwhile that has half of what is new here. */
+bool warm_file_is_there(const struct warm_key *key);
+/* Writes one, unless there is such a one. */
 void warm_file_write(struct warm_header *header);
 
 #endif

@@ -301,22 +301,23 @@ static bool may_be_so_large(u64 size)
 	return !sys2(__NR_getrlimit, RLIMIT_FSIZE, &limit) && limit.rlim_cur >= size;
 }
 
-/* Another process was first, with half of what is new here. */
-static bool is_there(const char *name, const struct warm_header *h)
+bool warm_file_is_there(const struct warm_key *key)
 {
 	struct warm_header *other = scratch_alloc(sizeof(*other));
 	u32 before, new = dbt_warm_new(&before);
+	char name[NAME_SIZE];
 	struct stat st;
 	bool there = false;
 	long fd;
 
 	if (!other)
 		return true;
+	make_name(name, key);
 	fd = open_image(name, &st);
 	if (fd >= 0) {
 		there = sys4(__NR_pread64, fd, other, sizeof(*other), 0) == (long)sizeof(*other) &&
-			other->magic == WARM_MAGIC && !memcmp(&other->key, &h->key, sizeof(h->key)) &&
-			other->size == (u64)st.st_size && other->nentry > h->nentry - new / 2;
+			other->magic == WARM_MAGIC && !memcmp(&other->key, key, sizeof(*key)) &&
+			other->size == (u64)st.st_size && other->nentry > before + new - new / 2;
 		sys1(__NR_close, fd);
 	}
 	scratch_free(other, sizeof(*other));
@@ -331,7 +332,8 @@ void warm_file_write(struct warm_header *h)
 	long fd;
 
 	make_name(name, &h->key);
-	if (!is_own_dir() || h->size > limit / 2 || !may_be_so_large(h->size) || is_there(name, h))
+	if (!is_own_dir() || h->size > limit / 2 || !may_be_so_large(h->size) ||
+	    warm_file_is_there(&h->key))
 		return;
 	if (h->worn) {
 		sys3(__NR_unlinkat, cache_dir(), name, 0);
