@@ -36,8 +36,8 @@
 extern bool cpu_never_sparse;
 
 /*
- * Polls may look at a count: one word is added to by all blocks. Only where the processor adds to a word in memory as
- * fast as to a register. Set before the first limit is.
+ * Polls may look at a count: one word is added to by all blocks. Only where the processor adds to one word about
+ * as fast as to several (dbt/probe.h). Set before the first limit is.
  */
 extern bool cpu_one_word;
 

@@ -18,7 +18,7 @@ struct processor_probe {
 
 #define PROBE_PRODUCT_CYCLES 3
 
-/* Takes some 50 us. */
+/* Takes some 30 us. */
 void probe_processor(struct processor_probe *p);
 
 /*

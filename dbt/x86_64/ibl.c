@@ -5,8 +5,8 @@
 #include "rt/log.h"
 
 /*
- * The top byte of the word, with its sign, comes into rdx. To load it just after the store is slow on a Zen 1; on Intel
- * bswap is two operations, and more is gained than these.
+ * The top byte of the word, with its sign, comes into rdx. To load it just after the store is slow on a Zen 1. On Intel
+ * bswap is two operations, and the load is faster.
  */
 static void emit_top_byte(struct emit *e, s32 word, bool in_rdx)
 {

@@ -332,8 +332,7 @@ void warm_file_write(struct warm_header *h)
 	long fd;
 
 	make_name(name, &h->key);
-	if (!is_own_dir() || h->size > limit / 2 || !may_be_so_large(h->size) ||
-	    warm_file_is_there(&h->key))
+	if (!is_own_dir() || h->size > limit / 2 || !may_be_so_large(h->size) || warm_file_is_there(&h->key))
 		return;
 	if (h->worn) {
 		sys3(__NR_unlinkat, cache_dir(), name, 0);
