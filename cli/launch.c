@@ -245,6 +245,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.one_word = o->one_word == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->one_word,
 		.loop = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + !o->landing,
 		.bswap = o->top_byte == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->top_byte,
+		.no_siblings = (u32)o->no_siblings,
 		.no_bias = (u32)o->no_bias,
 		.dump = (u32)o->dump,
 		.dump_at = (u32)o->dump_at,

@@ -1,4 +1,5 @@
-/* The entry for where a thread is: found, or translated. */
+/* See dbt/find.h. */
+#include "dbt/find.h"
 #include "dbt/breaks.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
@@ -6,6 +7,7 @@
 #include "dbt/ibl.h"
 #include "dbt/polls.h"
 #include "dbt/run.h"
+#include "dbt/siblings.h"
 #include "dbt/translate.h"
 #include "rt/log.h"
 #include "rt/stats.h"
@@ -30,14 +32,21 @@ static u32 make_room(struct cpu *cpu)
 	return variant;
 }
 
-static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+/* It is an exit of this variant to pc, not linked yet, and of code in the half in use that is not dead. */
+static bool can_link(u32 exit, u32 variant, u64 pc)
+{
+	const struct exit *x = &cache.exit[exit];
+
+	return exit && !dbt_options.no_links && x->patch && !x->linked && x->kind != EXIT_AHEAD &&
+	       x->variant == variant && x->target == pc && x->frag >= cache.first_frag && x->frag < cache.nfrag &&
+	       !cache.frag[x->frag].dead;
+}
+
+u32 find_locked(struct cpu *cpu, u64 pc, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 variant, entry, made = 0;
 	struct variant *v;
 
-	lock_acquire(&dbt_lock);
-	if (run_hold_cache_locked(cpu))
-		exit = 0;
 again:
 	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
 	if (variant == NO_VARIANT) {
@@ -45,25 +54,37 @@ again:
 		exit = 0;
 	}
 	v = &cache.variant[variant];
-	entry = cache_find(v, cpu->rip);
+	entry = cache_find(v, pc);
 	if (!entry)
-		entry = made = translate(variant, cpu->rip, exit, indirect, fault);
-	if (entry && unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
+		entry = made = translate(variant, pc, can_link(exit, variant, pc) ? exit : 0, indirect, fault);
+	if (!entry)
+		return 0;
+	if (unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
 		goto again;
-	if (entry && exit && !dbt_options.no_links) {
-		struct exit *x = &cache.exit[exit];
-
-		/* Only within the half in use, from code that is not dead. */
-		if (x->patch && !x->linked && x->variant == variant && x->target == cpu->rip &&
-		    x->frag >= cache.first_frag && x->frag < cache.nfrag && !cache.frag[x->frag].dead) {
-			cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));
-			if (made && x->linked == made)
-				translate_shorten(exit);
-			stat_inc(links);
-		}
+	if (can_link(exit, variant, pc)) {
+		cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));
+		if (made && cache.exit[exit].linked == made)
+			translate_shorten(exit);
+		stat_inc(links);
+	} else {
+		exit = 0;
 	}
-	if (entry && indirect && !dbt_options.no_ibl && !((v->want & CPU_WANT_BREAK) && breaks_at(cpu->rip)))
+	indirect &= !dbt_options.no_ibl && !((v->want & CPU_WANT_BREAK) && breaks_at(pc));
+	if (indirect)
 		ibl_install(v, entry);
+	if (made || exit || indirect)
+		siblings_note(v->want, pc, exit, indirect);
+	return entry;
+}
+
+static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
+{
+	u32 entry;
+
+	lock_acquire(&dbt_lock);
+	if (run_hold_cache_locked(cpu))
+		exit = 0;
+	entry = find_locked(cpu, cpu->rip, exit, indirect, fault);
 	cache_unlock();
 	return entry;
 }

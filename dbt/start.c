@@ -4,6 +4,7 @@
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
 #include "dbt/rseq_cs.h"
+#include "dbt/siblings.h"
 #include "dbt/stop.h"
 #include "rt/string.h"
 
@@ -41,7 +42,9 @@ void dbt_before_fork(void)
 
 void dbt_after_fork(bool child)
 {
-	if (child)
+	if (child) {
 		cache_renew();
+		siblings_forked();
+	}
 	cache_unlock();
 }

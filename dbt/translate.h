@@ -22,6 +22,7 @@ struct dbt_options {
 	bool no_unroll; /* a loop of one block is there once */
 	bool no_liveness; /* the flags are kept around all increments */
 	bool no_approach; /* dbt/approach.c is not used */
+	bool no_siblings; /* nor is dbt/siblings.c */
 	u32 dump; /* DUMP_*, dbt/dump.h */
 	u64 dump_at; /* only of fragments with the instruction there; 0: of all */
 	bool stop_at_tsc; /* rdtsc and rdtscp are the caller's to execute: DBT_RDTSC */

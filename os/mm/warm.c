@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "dbt/dbt.h"
+#include "dbt/siblings.h"
 #include "os/mm/vma.h"
 #include "os/session/own_faults.h"
 #include "os/session/proc.h"
@@ -274,9 +275,9 @@ static void save(struct saving *s)
 }
 
 /*
- * Many processes that each translate the same little, as a shell's children do, translate much: what they had to
- * translate is added up for the image that they might have had. Those that began before one was written go on
- * translating the same, so it has to be twice as much each time.
+ * Many processes that each translate the same little, as a shell's children do, translate much: it is added up for the
+ * image that they might have had, together with what each would have had to translate, had its parent not. Those that
+ * began before one was written go on translating the same, so it has to be twice as much each time.
  */
 bool warm_wants_save(void)
 {
@@ -288,7 +289,7 @@ bool warm_wants_save(void)
 		return false;
 	new = dbt_warm_new(&before);
 	goal = MAX(NEW_MIN, before / NEW_PART);
-	sum = __atomic_add_fetch(&m->blocks, new, __ATOMIC_RELAXED);
+	sum = __atomic_add_fetch(&m->blocks, new + siblings_found(), __ATOMIC_RELAXED);
 	if (new < goal && sum < goal << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX))
 		return false;
 	__atomic_store_n(&m->blocks, 0, __ATOMIC_RELAXED);

@@ -13,6 +13,7 @@
 
 #include "abi/types.h"
 #include "cpu/cpu.h"
+#include "dbt/siblings.h"
 #include "os/session/clock.h"
 #include "os/session/pin.h"
 #include "os/session/refusals.h"
@@ -134,7 +135,7 @@ struct session_config {
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h) */
 	u32 counters;	   /* of the virtual PMU, 0: as many as events */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
-	u32 no_spans, no_unroll, no_liveness, no_approach, no_polls, no_bias;
+	u32 no_spans, no_unroll, no_liveness, no_approach, no_polls, no_siblings, no_bias;
 	u32 one_insn_blocks, small_cache, dual_map;
 	u32 dump, dump_at; /* DUMP_*, dbt/dump.h; an address below 4 GiB */
 	u32 stress;	   /* STRESS_*, rt/stress.h */
@@ -178,11 +179,14 @@ struct images_missed {
 	u32 written; /* how often one was */
 };
 
+#define ARENA_SIBLINGS 256u /* several parents may have one together */
+
 struct arena {
 	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
 	u32 memory_spread; /* memory that was lent has come to others, see os/mm/own_memory.h; atomic, by everyone */
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
 	struct images_missed images_missed[ARENA_IMAGES];
+	struct siblings siblings[ARENA_SIBLINGS]; /* by the slot of the parent's thread that has forked first */
 	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;

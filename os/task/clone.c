@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include "cpu/bank.h"
 #include "dbt/dbt.h"
+#include "dbt/siblings.h"
 #include "event/files.h"
 #include "event/task.h"
 #include "os/loop.h"
@@ -322,6 +323,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	u64 flags = rq->args.flags;
 	long ret;
 
+	siblings_before_fork(t->cpu, &arena()->siblings[task_slot(t->task) % ARENA_SIBLINGS], (u32)t->pid);
 	perf_before_fork();
 	lock_acquire(&t->sighand->lock);
 	vma_before_fork();
