@@ -244,10 +244,23 @@ static bool joins_span(void)
 
 /* ---- all of it ---- */
 
+/*
+ * The block's poll is its lookup's. Where the flags are dead one in the block is shorter; but that would begin a span
+ * with CPU_WANT_ONE_WORD.
+ */
+static bool polls_late(void)
+{
+	bool cheap;
+
+	if (!tr.b.polls || !is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind))
+		return false;
+	return (tr.want & CPU_WANT_ONE_WORD) || find_here(&cheap) == tr.b.n || !cheap;
+}
+
 static void add_block(void)
 {
 	tr.b.polls = find_poll();
-	tr.b.late = tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind);
+	tr.b.late = polls_late();
 	tr.b.joins = joins_span();
 	if (!tr.nblock || (!tr.b.joins && !(tr.want & CPU_WANT_FINE) && !find_entry(tr.b.insn[0].pc)))
 		tr.b.entry = entry_add(tr.b.insn[0].pc);

@@ -9,7 +9,7 @@
  *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break
  *				up its trace. A block that is translated later than the entry polls itself instead
- *	indirect branch		always polls, by its lookup's index
+ *	indirect branch		always polls, by its lookup's index if its block has no place where no flags are live
  *	from the runtime	that has polled (cpu_poll_outside())
  *
  * So every way round in a circle leads over a poll. Guarded by dbt_lock.

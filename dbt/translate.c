@@ -87,7 +87,7 @@ static u64 emit_copy(u32 more)
 		place = 0;
 		safe = false;
 	}
-	tr.b.counts_late = !safe && can_count_late();
+	tr.b.counts_late = !safe && !polls && can_count_late();
 	if (tr.b.counts_late)
 		place = tr.b.n + 1;
 	units = tr.distance + tr.b.units * (more + 1);
