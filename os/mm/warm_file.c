@@ -99,26 +99,33 @@ static u64 sum_of(const struct warm_header *h, u64 size)
 }
 
 /*
- * A member has found the checksum right, and the file has not changed since: its ctime would tell, if it is not of
- * this moment. Members can write there what they want, but not to the file: who does, is believed in vain only
- * about a file that was damaged.
+ * A member has found the checksum right, or written the file, and it has not changed since: its ctime would tell.
+ * Members can write there what they want, but not to the file: who does, is believed in vain only about a file that was
+ * damaged.
  */
-static bool is_checked(u64 identity, bool note)
+static bool is_checked(const struct stat *st, bool note)
 {
-	u64 *known = &arena()->images_checked[identity % ARENA_IMAGES];
+	const u64 words[] = {st->st_dev, st->st_ino, (u64)st->st_size, ns_of(&st->st_mtim), ns_of(&st->st_ctim)};
+	u64 identity = hash_of(words, sizeof(words), 0), *known = &arena()->images_checked[identity % ARENA_IMAGES];
 
 	if (note)
 		__atomic_store_n(known, identity, __ATOMIC_RELAXED);
-	return identity && __atomic_load_n(known, __ATOMIC_RELAXED) == identity;
+	return __atomic_load_n(known, __ATOMIC_RELAXED) == identity;
 }
 
-static u64 identity_of(const struct stat *st)
+/* Its ctime is not of this moment. */
+static bool is_settled(const struct stat *st)
 {
-	const u64 words[] = {st->st_dev, st->st_ino, (u64)st->st_size, ns_of(&st->st_mtim), ns_of(&st->st_ctim)};
+	return (s64)(now_ns() - ns_of(&st->st_ctim)) >= SETTLED_NS;
+}
 
-	if ((s64)(now_ns() - ns_of(&st->st_ctim)) < SETTLED_NS)
-		return 0;
-	return hash_of(words, sizeof(words), 0);
+/* This process has written all of it, and given it its name. Times of whole seconds would not tell of a change. */
+static void note_written(int fd)
+{
+	struct stat st;
+
+	if (!sys2(__NR_fstat, fd, &st) && ns_of(&st.st_ctim) % 1000000000ul)
+		is_checked(&st, true);
 }
 
 /*
@@ -133,20 +140,17 @@ static void forget_parts(const struct warm_header *h)
 
 static bool is_good(const struct warm_header *h, const struct warm_key *key, const struct stat *st)
 {
-	u64 identity;
-
 	if (h->magic != WARM_MAGIC || h->size != (u64)st->st_size || h->size % PAGE_SIZE)
 		return false;
 	if (memcmp(&h->key, key, sizeof(*key)))
 		return false;
-	identity = identity_of(st);
-	if (is_checked(identity, false))
+	if (is_checked(st, false))
 		return true;
 	if (h->checksum != sum_of(h, h->size))
 		return false;
 	forget_parts(h);
-	if (identity)
-		is_checked(identity, true);
+	if (is_settled(st))
+		is_checked(st, true);
 	return true;
 }
 
@@ -344,11 +348,12 @@ void warm_file_write(struct warm_header *h)
 	if (fd < 0)
 		return;
 	set_checksum(h);
-	ok = write_image(fd, h);
-	sys1(__NR_close, fd);
-	if (ok && !sys4(__NR_renameat, cache_dir(), temporary, cache_dir(), name))
-		stat_inc(images_written);
+	ok = write_image(fd, h) && !sys4(__NR_renameat, cache_dir(), temporary, cache_dir(), name);
+	if (ok)
+		note_written((int)fd);
 	else
 		sys3(__NR_unlinkat, cache_dir(), temporary, 0);
+	stat_add(images_written, ok);
+	sys1(__NR_close, fd);
 	keep_within_limit(limit);
 }
