@@ -21,7 +21,7 @@ static bool some_went;		     /* fragments of the image are dead that were not wh
 /* Regions are those of an image that was made, or none is to be used: no other is mapped any more. */
 static bool numbered_anew;
 static bool populated;		    /* in this memory map, which other threads share */
-static u32 first_new = 1, had;	    /* entries: see dbt_warm_new() */
+static u32 first_new = 1, had;	    /* fragment, and how many entries: see dbt_warm_new() */
 
 void *dbt_warm_place(void)
 {
@@ -186,7 +186,7 @@ int dbt_warm_load(int fd)
 	cache.nvariant[0] = h->nvariants;
 	mixes_load(mixes(h), h->mixes);
 	warm_frags = h->nfrag;
-	first_new = h->nentry;
+	first_new = h->nfrag;
 	had = h->nentry;
 	return 0;
 }
@@ -313,14 +313,22 @@ u32 warm_find(const struct variant *v, u64 pc)
 	return 0;
 }
 
-u32 dbt_warm_new(u32 *before)
+u32 dbt_warm_new(u32 *before, bool (*may_have)(u64 pc))
 {
+	u32 end = __atomic_load_n(&cache.nfrag_of[0], __ATOMIC_ACQUIRE), sum = 0;
+
 	*before = had;
-	return cache.nentry > first_new ? cache.nentry - first_new : 0;
+	if (cache.half)
+		return 0;
+	for (u32 f = first_new; f < end; f++)
+		if (!cache.frag[f].dead && may_have(cache.frag[f].pc))
+			sum += cache.frag[f].nentry;
+	return sum;
 }
 
 void dbt_warm_forked(void)
 {
-	first_new = had = cache.nentry;
+	first_new = cache.nfrag;
+	had = cache.nentry;
 	populated = false;
 }

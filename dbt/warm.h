@@ -104,10 +104,10 @@ void dbt_warm_populate(void);
 void dbt_warm_give_up(void);
 
 /*
- * Blocks that were translated since the image was loaded, or the process was forked; and *before: those that there
- * were then.
+ * Blocks that were translated since the image was loaded, or the process was forked, of code that images may have; and
+ * *before: those that there were then. An estimate, if others are translating; 0: there will be no image.
  */
-u32 dbt_warm_new(u32 *before);
+u32 dbt_warm_new(u32 *before, bool (*may_have)(u64 pc));
 void dbt_warm_forked(void);
 
 /*

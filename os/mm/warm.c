@@ -14,6 +14,7 @@
 #include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/session/scratch.h"
+#include "rt/arch.h"
 #include "rt/fmt.h"
 #include "rt/hash.h"
 #include "rt/layout.h"
@@ -28,6 +29,7 @@
 #define NEW_MIN 128u
 #define NEW_PART 16u
 #define DOUBLED_MAX 16u
+#define CHANCE_PART 8u /* if it is that many, and such a part of so many, it is worth one by chance */
 
 static struct warm_key key; /* of the program */
 static bool wanted;	    /* there is one */
@@ -274,6 +276,40 @@ static void save(struct saving *s)
 	warm_file_write(h);
 }
 
+/* With vma_lock(). */
+static bool is_mapped(u64 pc)
+{
+	static u32 last;
+
+	if (last < nmapped && pc >= mapped[last].region.start && pc < mapped[last].region.end)
+		return true;
+	for (u32 i = 0; i < nmapped; i++)
+		if (pc >= mapped[i].region.start && pc < mapped[i].region.end) {
+			last = i;
+			return true;
+		}
+	return false;
+}
+
+u32 warm_new(u32 *before)
+{
+	u32 new;
+
+	vma_lock();
+	new = dbt_warm_new(before, is_mapped);
+	vma_unlock();
+	return new;
+}
+
+/*
+ * A program that needs less than that each time, and the same, would go on translating it in each session: so it is
+ * written by chance, in one of as many runs as have translated so much together.
+ */
+static bool is_chosen(u32 new, u32 goal)
+{
+	return new >= MAX(NEW_MIN, goal / CHANCE_PART) && hash_word(arch_ticks(), new) % goal < new;
+}
+
 /*
  * Many processes that each translate the same little, as a shell's children do, translate much: it is added up for the
  * image that they might have had, together with what each would have had to translate, had its parent not. Those that
@@ -283,14 +319,15 @@ bool warm_wants_save(void)
 {
 	struct images_missed *m = &arena()->images_missed[hash_of(&key, sizeof(key), 0) % ARENA_IMAGES];
 	u32 before, new, sum;
-	u64 goal;
+	u64 goal, goal_of_all;
 
 	if (!wanted || !enabled())
 		return false;
-	new = dbt_warm_new(&before);
+	new = warm_new(&before);
 	goal = MAX(NEW_MIN, before / NEW_PART);
 	sum = __atomic_add_fetch(&m->blocks, new + siblings_found(), __ATOMIC_RELAXED);
-	if (new < goal && sum < goal << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX))
+	goal_of_all = goal << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX);
+	if (new < goal && sum < goal_of_all && !is_chosen(new, goal))
 		return false;
 	__atomic_store_n(&m->blocks, 0, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&m->written, 1, __ATOMIC_RELAXED);

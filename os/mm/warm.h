@@ -40,6 +40,9 @@ static inline void warm_opened(long fd, u64 flags)
 		warm_opened_for_writing(fd);
 }
 
+/* dbt_warm_new(), of what is mapped. */
+u32 warm_new(u32 *before);
+
 /* The program ends, or executes another one: whether an image is worth it. To be asked once. */
 bool warm_wants_save(void);
 /* Writes it. Nobody shares the table of descriptors, and no other thread runs translated code any more. */

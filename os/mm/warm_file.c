@@ -308,7 +308,7 @@ static bool may_be_so_large(u64 size)
 bool warm_file_is_there(const struct warm_key *key)
 {
 	struct warm_header *other = scratch_alloc(sizeof(*other));
-	u32 before, new = dbt_warm_new(&before);
+	u32 before, new = warm_new(&before);
 	char name[NAME_SIZE];
 	struct stat st;
 	bool there = false;
