@@ -26,6 +26,7 @@
 #define FILES_MAX   4096u	 /* files that are looked at */
 #define LEFT_NS	    600000000000ul /* age of what a writer that died has left */
 #define SETTLED_NS  2000000000l
+#define SETTLED_FINE_NS 100000000l /* ten ticks of the slowest clock that the kernel takes them from */
 #define CLOCK_REALTIME_COARSE_ 5
 
 static s32 cache_dir(void)
@@ -113,18 +114,26 @@ static bool is_checked(const struct stat *st, bool note)
 	return __atomic_load_n(known, __ATOMIC_RELAXED) == identity;
 }
 
+/* Times are not of whole seconds, which would not tell of a second change within one. */
+static bool has_fine_times(const struct stat *st)
+{
+	return ns_of(&st->st_ctim) % 1000000000ul;
+}
+
 /* Its ctime is not of this moment. */
 static bool is_settled(const struct stat *st)
 {
-	return (s64)(now_ns() - ns_of(&st->st_ctim)) >= SETTLED_NS;
+	u64 age = now_ns() - ns_of(&st->st_ctim);
+
+	return (s64)age >= (has_fine_times(st) ? SETTLED_FINE_NS : SETTLED_NS);
 }
 
-/* This process has written all of it, and given it its name. Times of whole seconds would not tell of a change. */
+/* This process has written all of it, and given it its name. */
 static void note_written(int fd)
 {
 	struct stat st;
 
-	if (!sys2(__NR_fstat, fd, &st) && ns_of(&st.st_ctim) % 1000000000ul)
+	if (!sys2(__NR_fstat, fd, &st) && has_fine_times(&st))
 		is_checked(&st, true);
 }
 

@@ -10,7 +10,7 @@
 #include "os/session/arena.h"
 #include "rt/string.h"
 
-#define HANDOVER_KEPT 168u /* words: 28 answers of the processor */
+#define HANDOVER_KEPT 280u /* words: 40 answers of the processor */
 
 struct handover {
 	u32 slot;	/* of the task */

@@ -23,8 +23,9 @@
 
 /*
  * A virtual machine takes microseconds for each cpuid, and the C library executes some twenty when a program starts.
- * What cannot change is asked for once: leaves of features by a program for all that it executes, leaves of caches by
- * each program on each CPU. Others are asked for each time: they are about the CPU itself, or the hypervisor's.
+ * What cannot change is asked for once, by a program for all that it executes: leaves of features, and on each CPU
+ * those of caches, and the one with the CPU's number. Others are asked for each time: they are about where in the
+ * machine the CPU is, or the hypervisor's.
  */
 enum keep { KEEP_NOT, KEEP_FOR_CPU, KEEP_FOR_ALL };
 
@@ -44,6 +45,7 @@ static enum keep how_kept(u32 leaf)
 	case 0x80000007: /* and 8: more features, sizes of addresses */
 	case 0x80000008:
 		return KEEP_FOR_ALL;
+	case 1: /* with the number */
 	case 2:
 	case LEAF_CACHES:
 	case 0x80000005: /* and 6: caches, too */
@@ -63,24 +65,24 @@ static bool has_subleaves(u32 leaf)
 }
 
 struct leaf {
-	u32 leaf, subleaf, r[4];
+	u32 leaf, subleaf, cpu, r[4];
 };
 
+#define ALL_CPUS   (~0u) /* .cpu */
 #define LEAF_WORDS (sizeof(struct leaf) / sizeof(u32))
 
 /* Of this program, in the order in which they were asked for; of those handed over: handover.kept[]. */
 static struct known {
 	struct leaf said;
-	u32 cpu;
 	bool valid; /* all of it is written */
-} known[32];
+} known[40];
 
 static u32 nknown; /* taken, each by one thread */
 static bool alike; /* the CPUs are of one kind, as far as features go: leaf 7 was asked for */
 
-static bool is_for(const struct leaf *k, u32 leaf, u32 subleaf, u32 r[4])
+static bool is_for(const struct leaf *k, u32 leaf, u32 subleaf, bool all, u32 cpu, u32 r[4])
 {
-	if (k->leaf != leaf || k->subleaf != subleaf)
+	if (k->leaf != leaf || k->subleaf != subleaf || (!all && k->cpu != cpu && k->cpu != ALL_CPUS))
 		return false;
 	memcpy(r, k->r, sizeof(k->r));
 	return true;
@@ -93,12 +95,12 @@ static bool look_up(u32 leaf, u32 subleaf, bool all, u32 cpu, u32 r[4])
 
 	for (u32 i = 0; i + LEAF_WORDS <= handover.nkept; i += LEAF_WORDS) {
 		memcpy(&k, &handover.kept[i], sizeof(k));
-		if (is_for(&k, leaf, subleaf, r))
+		if (is_for(&k, leaf, subleaf, all, cpu, r))
 			return true;
 	}
 	for (u32 i = 0; i < n; i++)
-		if (__atomic_load_n(&known[i].valid, __ATOMIC_ACQUIRE) && (all || known[i].cpu == cpu) &&
-		    is_for(&known[i].said, leaf, subleaf, r))
+		if (__atomic_load_n(&known[i].valid, __ATOMIC_ACQUIRE) &&
+		    is_for(&known[i].said, leaf, subleaf, all, cpu, r))
 			return true;
 	return false;
 }
@@ -113,8 +115,7 @@ static void keep(u32 leaf, u32 subleaf, u32 cpu, const u32 r[4])
 		i = __atomic_fetch_add(&nknown, 1, __ATOMIC_RELAXED);
 	if (i >= ARRAY_SIZE(known))
 		return;
-	known[i].said = (struct leaf){leaf, subleaf, {r[0], r[1], r[2], r[3]}};
-	known[i].cpu = cpu;
+	known[i].said = (struct leaf){leaf, subleaf, cpu, {r[0], r[1], r[2], r[3]}};
 	__atomic_store_n(&known[i].valid, true, __ATOMIC_RELEASE);
 }
 
@@ -147,12 +148,14 @@ u32 processor_hand_over(u32 *words)
 	u32 n = handover.nkept;
 
 	memcpy(words, handover.kept, n * sizeof(u32));
-	if (!n && !alike)
-		return 0;
 	for (u32 i = 0; i < ARRAY_SIZE(known) && n + LEAF_WORDS <= HANDOVER_KEPT; i++) {
-		if (!known[i].valid || how_kept(known[i].said.leaf) != KEEP_FOR_ALL)
+		struct leaf k = known[i].said;
+
+		if (!known[i].valid)
 			continue;
-		memcpy(words + n, &known[i].said, sizeof(struct leaf));
+		if (alike && how_kept(k.leaf) == KEEP_FOR_ALL)
+			k.cpu = ALL_CPUS;
+		memcpy(words + n, &k, sizeof(k));
 		n += LEAF_WORDS;
 	}
 	return n;
