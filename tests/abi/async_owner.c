@@ -36,6 +36,16 @@ static void burn_through(struct waker *w, int n)
 	expect(taken, n);
 }
 
+/* One may come twice under pcl, if its sender does not run for milliseconds just then (doc/linux-quirks.md). */
+static void burn_for_group(struct waker *w, int n)
+{
+	taken = 0;
+	expect(ioctl(w->fd, PERF_EVENT_IOC_REFRESH, n), 0);
+	burn_until(taken >= n);
+	sleep_ms(1);
+	expect(taken == n || taken == n + 1, 1);
+}
+
 static void expect_owner(int fd, int type, int pid)
 {
 	struct f_owner_ex got = {-1, -1};
@@ -93,12 +103,12 @@ static void by_group(void)
 
 	expect(set_own(w.fd, -getpgrp()), 0);
 	expect_owner(w.fd, F_OWNER_PGRP, getpgrp());
-	burn_through(&w, 3);
+	burn_for_group(&w, 3);
 	expect(set_own(w.fd, 0), 0);
 	expect_owner(w.fd, F_OWNER_PID, 0);
 	expect(set_ex(w.fd, F_OWNER_PGRP, getpgrp()), 0);
 	expect_owner(w.fd, F_OWNER_PGRP, getpgrp());
-	burn_through(&w, 3);
+	burn_for_group(&w, 3);
 	waker_close(&w);
 }
 
