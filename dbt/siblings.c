@@ -18,6 +18,7 @@ struct family {
 	u32 parent;
 };
 
+/* Of this process. */
 static struct {
 	struct family own, children; /* where this process and its siblings note things, and where its children do */
 	u32 taken;		     /* so many of the children's notes are done */

@@ -1,8 +1,8 @@
 /*
  * A process that forks again and again, as a shell does, has children that all translate the same, each for itself.
- * So each notes what it had to do, in memory that it shares with its parent. What two children have noted the parent
- * does itself, before it forks the next time. Later children find it done. So a parent spends no more on it than half
- * of what its children have spent.
+ * So each notes what it had to do, in memory that it shares with its parent. What two children have noted, or one
+ * twice, the parent does itself before it forks the next time. Later children find it done. So a parent spends no
+ * more on it than half of what its children have spent.
  *
  * A note is only a hint: the parent translates what is at that address in its own memory, and links an exit only to
  * where that leads.

@@ -29,7 +29,7 @@
 #define NEW_MIN 128u
 #define NEW_PART 16u
 #define DOUBLED_MAX 16u
-#define CHANCE_PART 8u /* if it is that many, and such a part of so many, it is worth one by chance */
+#define CHANCE_PART 8u /* and by chance from this part of that on, but from NEW_MIN: is_chosen() */
 
 static struct warm_key key; /* of the program */
 static bool wanted;	    /* there is one */
@@ -302,8 +302,8 @@ u32 warm_new(u32 *before)
 }
 
 /*
- * A program that needs less than that each time, and the same, would go on translating it in each session: so it is
- * written by chance, in one of as many runs as have translated so much together.
+ * A program that translates less than the goal, and the same blocks in each session, would go on doing so. So it writes
+ * an image with the probability new / goal: once in as many runs as translate the goal together.
  */
 static bool is_chosen(u32 new, u32 goal)
 {

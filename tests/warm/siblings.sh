@@ -75,7 +75,8 @@ stat_of() { sed -n "s/^ *\([0-9]*\)  $1\$/\1/p" stats | grep . || echo 0; }
 counted() { grep -E '^[0-9]+,' counts | cut -d, -f1,3; }
 
 run() { # where the counts go, pcl's options
-	"$PCL" "${@:2}" --stats perf stat -o counts -x, -e instructions:u,branches:u ./forks 20 > out 2> stats || fail "${*:2}: $?"
+	"$PCL" "${@:2}" --stats perf stat -o counts -x, -e instructions:u,branches:u ./forks 20 > out 2> stats ||
+		fail "${*:2}: $?"
 	cmp natively out || fail "${*:2}: other results"
 	counted > "$1"
 	[ "$(wc -l < "$1")" = 2 ] || fail "${*:2}: not counted"
