@@ -40,9 +40,6 @@ int forms_print(void)
 	probe_processor(&p);
 	print_processor();
 	printf("%6s  %-50s %s\n", "cycles", "each of many, one after the other", "so pcl chooses");
-	printf("%6.1f  %s\n", cycles(p.adds_to_two, &p), "additions at many places to two words in memory");
-	printf("%6.1f  %-50s --one-word=%d\n", cycles(p.adds_to_one, &p), "the same to one word",
-	       probe_one_word_is_fast(&p));
 	printf("%6.1f  %-50s --top-byte=%s\n", cycles(p.bswaps, &p), "swaps of a register's bytes",
 	       probe_bswap_is_fast(&p) ? "bswap" : "load");
 	printf("%6.1f  %-50s --landing=%s\n", cycles(p.loops, &p), "rounds of the instruction loop",

@@ -242,7 +242,6 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_liveness = (u32)o->no_liveness,
 		.no_approach = (u32)o->no_approach,
 		.no_polls = (u32)o->no_polls,
-		.one_word = o->one_word == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->one_word,
 		.loop = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + !o->landing,
 		.bswap = o->top_byte == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->top_byte,
 		.no_siblings = (u32)o->no_siblings,

@@ -217,7 +217,6 @@ int options_parse(int argc, char **argv, struct options *out)
 		.paranoid = OPTIONS_NOT_GIVEN,
 		.max_sample_rate = OPTIONS_NOT_GIVEN,
 		.counters = OPTIONS_NOT_GIVEN,
-		.one_word = OPTIONS_NOT_GIVEN,
 		.landing = OPTIONS_NOT_GIVEN,
 		.top_byte = OPTIONS_NOT_GIVEN,
 		.cpu = OPTIONS_NOT_GIVEN,

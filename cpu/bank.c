@@ -1,6 +1,7 @@
 /* See cpu/bank.h. */
 #include "cpu/bank.h"
 #include "cpu/mix.h"
+#include "cpu/poll_words.h"
 #include "rt/log.h"
 #include "rt/stress.h"
 #include "rt/string.h"
@@ -19,7 +20,7 @@
 /* So often a reader looks at a bank that changes all the time, which none does that its owner writes. */
 #define READS 100000u
 
-bool cpu_never_sparse, cpu_one_word;
+bool cpu_never_sparse;
 
 static u64 load(const u64 *word)
 {
@@ -61,6 +62,8 @@ static u64 own_words(const struct bank *bank, enum cell c)
 
 	for (u32 i = 0; c == CELL_CYCLES && i < CPU_TURNS; i++)
 		count += load(&bank->cycles[i]);
+	if (__atomic_load_n(&bank->poll_cell, __ATOMIC_RELAXED) == c)
+		count += poll_words_counted(bank);
 	return count + cpu_sum_mixes(bank, c);
 }
 
@@ -105,6 +108,8 @@ static void forget_limits(struct cpu *cpu)
 	cpu->limits.turn = 0;
 	cpu->limits.want = cpu->limits.summed = cpu->limits.on = cpu->limits.running_up = cpu->limits.fine = 0;
 	cpu->limits.rare = cpu->limits.far_apart = cpu->limits.approaching = cpu->limits.given_up = 0;
+	cpu->limits.poll_cell = 0;
+	memset(cpu->limits.part, 0, sizeof(cpu->limits.part));
 	cpu->limits.stale = 1;
 }
 
@@ -128,6 +133,9 @@ void cpu_take_bank(struct cpu *cpu)
 			store(&bank->blocks[row][n], 0);
 	for (u32 i = 0; i < CPU_TURNS; i++)
 		store(&bank->cycles[i], 0);
+	for (u32 i = 0; i < CPU_POLL_WORDS; i++)
+		store(&bank->poll[i], 0);
+	__atomic_store_n(&bank->poll_cell, 0, __ATOMIC_RELAXED);
 	cpu_clear_mixes(bank);
 	forget_limits(cpu);
 	__atomic_store_n(&bank->inside, 0, __ATOMIC_RELAXED);
@@ -310,6 +318,19 @@ static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 	store(&cpu_bank(cpu)->bias[c], cpu_bank(cpu)->bias[c] + by);
 }
 
+/* What poll[] has counted goes to the cell; it counts c from here on. */
+static void move_polls(struct cpu *cpu, enum cell c)
+{
+	struct bank *bank = cpu_bank(cpu);
+	u64 *cell = &bank->cell[cpu->limits.poll_cell], sum = poll_words_counted(bank);
+
+	change_begin(cpu);
+	store(cell, *cell + sum);
+	poll_words_clear(bank);
+	cpu->limits.poll_cell = c;
+	__atomic_store_n(&bank->poll_cell, c, __ATOMIC_RELAXED);
+}
+
 /* ---- limits ---- */
 
 /* Units of which a block has no more. */
@@ -347,48 +368,34 @@ u64 cpu_approach_left(struct cpu *cpu)
 	return left_of(cpu, CELL_INSTRUCTIONS);
 }
 
-static void set_words(struct cpu *cpu, u64 units)
-{
-	for (u32 i = 0; i < CPU_TURNS; i++)
-		cpu->poll[i] = -(s64)(units / CPU_TURNS);
-}
-
 /*
- * Sets cpu->poll[], and with one_word the cell of instructions likewise, if sparse code may run. `unseen` is what can
- * be executed without a poll knowing of it: the way to the next poll, the part of that poll's block in front of it, and
- * with blocks == 2 the rest of a block that the thread is in the middle of.
+ * Sets the words of polls, if sparse code may run. `unseen` is what can be executed without a poll knowing of it: the
+ * way to the next poll, the part of that poll's span in front of it, and with spans == 2 the rest of a span that the
+ * thread is in the middle of.
  */
-static bool set_poll(struct cpu *cpu, u32 blocks, bool one_word)
+static bool set_poll(struct cpu *cpu, u32 spans)
 {
-	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + blocks * block_units(cpu);
+	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + spans * block_units(cpu);
 	u64 near = is_approached(cpu) ? 0 : cpu->limits.rare ? NEAR : NEAR_OFTEN;
 
 	/* Each word is to be negative: else its poll stops at once. */
-	if (units < MAX(near + 1, unseen + CPU_TURNS) || unlikely(cpu_never_sparse && cpu->limits.on))
+	if (units < MAX(near + 1, unseen + CPU_POLL_WORDS) || unlikely(cpu_never_sparse && cpu->limits.on))
 		return false;
-	units = stress(STRESS_POLL) ? CPU_TURNS : units - unseen;
-	set_words(cpu, units);
-	if (one_word)
-		set_cell(cpu, CELL_INSTRUCTIONS, units);
+	if ((s64)poll_words_counted(cpu_bank(cpu)) > (s64)CPU_POLL_MOST)
+		move_polls(cpu, cpu->limits.poll_cell);
+	poll_words_share(cpu, stress(STRESS_POLL) ? CPU_POLL_WORDS : MIN(units - unseen, CPU_POLL_MOST));
 	return true;
-}
-
-/* While the limit is approached no poll stops. */
-static void poll_never(struct cpu *cpu)
-{
-	set_words(cpu, UNLIMITED * CPU_TURNS);
-	set_cell(cpu, CELL_INSTRUCTIONS, UNLIMITED);
 }
 
 bool cpu_poll_on(struct cpu *cpu)
 {
-	bool one_word = cpu->limits.want & CPU_WANT_ONE_WORD, on;
+	bool on;
 
-	cpu->limits.summed = 0;
-	on = !cpu->limits.renew && !cpu->limits.approaching && one_word == cpu_may_have_one_word(cpu) &&
-	     set_poll(cpu, 1, one_word);
+	cpu_has_counted(cpu);
+	on = !cpu->limits.renew && !cpu->limits.approaching;
+	on = on && cpu_counts_in_polls(cpu) == cpu_may_count_in_polls(cpu) && set_poll(cpu, 1);
 	change_end(cpu);
-	cpu->limits.summed = 0;
+	cpu_has_counted(cpu);
 	return on;
 }
 
@@ -415,14 +422,16 @@ static void renew_cells(struct cpu *cpu, bool sparse)
 
 void cpu_renew_limits(struct cpu *cpu)
 {
-	bool one_word = cpu_may_have_one_word(cpu);
-	u32 near = CPU_WANT_SPARSE | (one_word ? CPU_WANT_ONE_WORD : 0);
+	enum cell counted = cpu_may_count_in_polls(cpu);
+	u32 near = CPU_WANT_SPARSE | (counted != CELL_NR ? CPU_WANT_IN_POLLS : 0);
 
 	cpu->limits.approaching = 0;
-	if (!set_poll(cpu, 2, one_word)) {
+	if (counted != CELL_NR && counted != cpu->limits.poll_cell)
+		move_polls(cpu, counted);
+	if (!set_poll(cpu, 2)) {
 		cpu->limits.approaching = is_approached(cpu);
 		if (cpu->limits.approaching)
-			poll_never(cpu);
+			poll_words_far(cpu);
 		else
 			near = count_down(cpu, CELL_INSTRUCTIONS) | count_down(cpu, CELL_BRANCHES);
 	}
@@ -433,7 +442,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
 		near |= CPU_WANT_RARE;
 	/* Sparse code polls, other code counts down. Where neither is done, a limit would be passed unseen. */
-	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->poll[0] <= 0);
+	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || (s64)cpu_bank(cpu)->poll[0] < 0);
 	check_slow(!(near & CPU_WANT_SPARSE) || !(near & CPU_WANT_NEAR));
 	cpu->limits.want = near;
 	cpu->limits.stale = cpu->limits.renew = 0;

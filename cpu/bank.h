@@ -2,15 +2,14 @@
  * The counter bank's counts, and limits on them: how much a cell may advance before translated code of a
  * CPU_WANT_LIMITS variant stops.
  *
- * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to a word of cpu->poll[] how
- * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own block included,
+ * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to a word of bank.poll[] how
+ * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own span included,
  * and stops if the word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way
  * the code goes. The words begin with what is left of the nearest limit, less what can be executed between two polls,
  * in equal parts: so no limit is passed. Polls may add more than there was, and one word may be used up before the
  * others are, so at a stop what is left is added up again.
  *
- * In CPU_WANT_ONE_WORD code that word is the cell of instructions, with a bias: each block adds to it, so a poll adds
- * nothing of its own and is exact.
+ * CPU_WANT_IN_POLLS code counts in these words, too: a poll is a span's addition, and a jump.
  *
  * Near a limit the thread is led to it in pieces (dbt_approach()), or code runs that counts down by block and stops in
  * front of the very block (CPU_WANT_NEAR). The words of the other cells then run up to zero: each holds count + bias. A
@@ -34,12 +33,6 @@
 
 /* --no-polls: countdown code runs whenever there is a limit. Set before the first is. */
 extern bool cpu_never_sparse;
-
-/*
- * Polls may look at a count: one word is added to by all blocks. Only where the processor adds to one word about
- * as fast as to several (dbt/probe.h). Set before the first limit is.
- */
-extern bool cpu_one_word;
 
 /* A new task's: nothing is counted, nor wanted. */
 void cpu_new_bank(struct bank *bank);
@@ -98,41 +91,58 @@ void cpu_approach_give_up(struct cpu *cpu);
  */
 bool cpu_poll_on(struct cpu *cpu);
 
-/* A word that its polls look at is used up. */
+/* A word that polls add to is used up. */
 static inline bool cpu_poll_stops(const struct cpu *cpu)
 {
-	s64 all = -1;
+	u64 all = ~0ul;
 
-	if (cpu->limits.want & CPU_WANT_ONE_WORD)
-		return (s64)cpu_bank(cpu)->cell[CELL_INSTRUCTIONS] >= 0;
-	for (u32 i = 0; i < CPU_TURNS; i++)
-		all &= cpu->poll[i];
-	return all >= 0;
+	for (u32 i = 0; i < CPU_POLL_WORDS; i++)
+		all &= cpu_bank(cpu)->poll[i];
+	return (s64)all >= 0;
 }
 
-/* Its code may count instructions, which have the only limit, and neither branches nor kinds. */
-static inline bool cpu_may_have_one_word(const struct cpu *cpu)
+/* The cell that its code could count in the words of polls, since it is the only one; CELL_NR: none. */
+static inline enum cell cpu_may_count_in_polls(const struct cpu *cpu)
 {
-	u32 counts = CPU_WANT_BLOCKS | CPU_WANT_BRANCHES | CPU_WANT_KINDS;
+	u32 want = __atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED);
 
-	return cpu_one_word && cpu->limits.on == 1u << CELL_INSTRUCTIONS &&
-	       (__atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED) & counts) == CPU_WANT_BLOCKS;
+	switch (want & (CPU_WANT_BLOCKS | CPU_WANT_BRANCHES | CPU_WANT_CYCLES | CPU_WANT_KINDS)) {
+	case CPU_WANT_BLOCKS:
+		return CELL_INSTRUCTIONS;
+	case CPU_WANT_CYCLES:
+		return CELL_CYCLES;
+	default:
+		return CELL_NR;
+	}
+}
+
+/* The one that it does; CELL_NR: none. */
+static inline enum cell cpu_counts_in_polls(const struct cpu *cpu)
+{
+	return cpu->limits.want & CPU_WANT_IN_POLLS ? (enum cell)cpu->limits.poll_cell : CELL_NR;
 }
 
 /* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
 static inline void cpu_poll_outside(struct cpu *cpu)
 {
-	for (u32 i = 0; i < CPU_TURNS; i++)
-		cpu->poll[i] += CPU_POLL_UNITS / CPU_TURNS;
+	for (u32 i = 0; i < CPU_POLL_WORDS; i++)
+		cpu_bank(cpu)->poll[i] += CPU_POLL_UNITS / CPU_POLL_WORDS * CPU_POLL_UNIT;
 	cpu->limits.stale |= cpu_poll_stops(cpu);
-	cpu->limits.stale |= cpu_may_have_one_word(cpu) != !!(cpu->limits.want & CPU_WANT_ONE_WORD);
+	cpu->limits.stale |= cpu_counts_in_polls(cpu) != cpu_may_count_in_polls(cpu);
+}
+
+/* The same: code of limits.want runs, or did. */
+static inline void cpu_has_counted(struct cpu *cpu)
+{
+	if (!(cpu->limits.want & CPU_WANT_IN_POLLS))
+		cpu->limits.summed = 0;
 }
 
 /* The same: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 
 /*
- * By dbt/, outside translated code, when cpu->limits has `renew` or `stale` set: sets cpu->poll[], countdown[] and
+ * By dbt/, outside translated code, when cpu->limits has `renew` or `stale` set: sets bank.poll[], countdown[] and
  * `want` for what is left.
  */
 void cpu_renew_limits(struct cpu *cpu);

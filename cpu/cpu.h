@@ -72,8 +72,8 @@ enum cell {
 #define CPU_WANT_RSEQ_CS 0x800000u /* with CPU_WANT_ONE: several instructions of a critical section, dbt_rseq_cs() */
 #define CPU_WANT_FINE 0x100000u /* each instruction is a block: to the end of the guest's own */
 #define CPU_WANT_SPARSE 0x200000u /* limits are far away: only some blocks poll (dbt/polls.h) */
-/* With CPU_WANT_SPARSE: blocks add to CELL_INSTRUCTIONS, branches are not counted, and polls look at that cell */
-#define CPU_WANT_ONE_WORD 0x1000000u
+/* With CPU_WANT_SPARSE: the only cell that is counted, of instructions or of cycles, is counted in bank.poll[] */
+#define CPU_WANT_IN_POLLS 0x1000000u
 #define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
 
 static inline u32 cpu_want_bit(enum cell c)
@@ -117,9 +117,19 @@ static inline bool cpu_counts_by_mix(u32 want)
  *
  * An increment waits for the one before it of the same word, 4 to 7 cycles on processors that do not rename memory. So
  * code that does not stop at limits adds to the words of cycles[] in turns; CELL_CYCLES is their sum and its cell.
- * So do polls, to those of poll[].
  */
 #define CPU_TURNS 4
+/*
+ * Code far from limits polls (cpu/bank.h), and where only one cell is counted it is counted by the same additions. Each
+ * word of poll[] has two parts: above, minus how many units may still pass until a poll that adds to it stops; the 23
+ * bits below, with their sign, what has been counted in it since that was moved to the cell. One addition is to both,
+ * so it may count a span and poll. The words take turns, for the same reason. The lower part never overflows, since no
+ * more than CPU_POLL_MOST units may pass before it is moved.
+ */
+#define CPU_POLL_WORDS 8
+#define CPU_POLL_SHIFT 23
+#define CPU_POLL_UNIT (1ul << CPU_POLL_SHIFT)
+#define CPU_POLL_MOST (1u << 20)
 /*
  * Code of which cpu_counts_by_mix() says so counts a span by its mix, which is how much of each cell it is: mixed[i] is
  * how many spans with mix[c][i] of each cell c were run, less what was taken back. So one increment counts everything;
@@ -155,7 +165,7 @@ struct cpu_touched {
  * Units from one poll to the next in CPU_WANT_SPARSE code, at most, and units of a block in code that counts cycles
  * (dbt/polls.h). An instruction is at least one unit.
  */
-#define CPU_POLL_UNITS 128
+#define CPU_POLL_UNITS 80
 #define CPU_BLOCK_UNITS 82
 
 /* Units of an instruction with that weight. In code that counts cycles no unit is more than two quarter cycles. */
@@ -171,14 +181,16 @@ struct rseq_cs; /* linux/rseq.h */
  * a number.
  */
 struct bank {
-	u64 cell[CELL_NR]; /* with those that follow: the counter bank */
+	u64 poll[CPU_POLL_WORDS]; /* with those that follow: the counter bank */
 	u64 cycles[CPU_TURNS];
 	u64 blocks[CPU_SPAN_BRANCHES + 1][CPU_BLOCK_INSNS]; /* row b - 1 of b branches, the last of none */
+	u64 cell[CELL_NR];
 	u32 want;	   /* CPU_WANT_* that active events need; written by the PMU drivers */
 	u32 inside;	   /* the owner is in translated code, or on its way in or out */
 	u32 seq;	   /* odd while words and biases change */
 	u32 mixes;	   /* so many mixes are known; written by threads of the owner's process (dbt/mixes.c) */
 	u32 knows_mixes;   /* the owner has run code that counts by mixes: new ones are added */
+	u32 poll_cell;	   /* which cell poll[] counts; the owner believes its limits.poll_cell */
 	u64 not_taken[CPU_TURNS];
 	u64 bias[CELL_NR];   /* by how much the words are more than the counts */
 	u64 frozen[CELL_NR]; /* the counts, while seq is odd */
@@ -203,6 +215,8 @@ struct cpu_limits {
 	u32 given_up;	   /* this one is not */
 	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
 	u32 running_up;	   /* bit per cell whose word runs up to its limit */
+	u32 poll_cell;	   /* the cell that the bank's poll[] counts */
+	u64 part[CPU_POLL_WORDS], used[CPU_POLL_WORDS]; /* units that could pass in each word, and that did */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
 	s64 countdown[2];  /* of instructions and of branches, up to 0. In force, they are the counts - at[] */
@@ -288,19 +302,17 @@ struct cpu {
 	struct cpu_guard guard;
 
 	/*
-	 * The last 56 bytes, and the first 200 of the bank behind them, are reached by translated code with 8-bit
+	 * The last 24 bytes, and the first 232 of the bank behind them, are reached by translated code with 8-bit
 	 * displacements.
 	 */
-	u64 not_used __attribute__((aligned(64)));
-	/* each poll adds the units since the last one to one, and stops if that is not negative then; see cpu/bank.h */
-	s64 poll[CPU_TURNS];
+	u64 not_used[5] __attribute__((aligned(64)));
 	/* the guest's value of the stolen register, always */
 	u64 stolen;
 	u64 spill[2];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
-#define CPU_BASE ((s32)sizeof(struct cpu) + 72)
-_Static_assert(offsetof(struct cpu, poll) >= CPU_BASE - 128, "an 8-bit displacement");
+#define CPU_BASE ((s32)sizeof(struct cpu) + 104)
+_Static_assert(offsetof(struct cpu, stolen) >= CPU_BASE - 128, "an 8-bit displacement");
 _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
 _Static_assert(offsetof(struct bank, mixed) <= PAGE_SIZE, "one page");
 
@@ -362,6 +374,12 @@ static inline void cpu_set_gpr(struct cpu *cpu, unsigned reg, u64 value)
 		cpu->stolen = value;
 	else
 		cpu->gpr[reg] = value;
+}
+
+/* The same of a word that polls add to: the words take turns. */
+static inline s32 cpu_poll_at(u32 turn)
+{
+	return BANK_AT(poll) + (s32)(8 * (turn % CPU_POLL_WORDS));
 }
 
 /* The same of a cell. */

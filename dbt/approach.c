@@ -1,4 +1,5 @@
 /* Approaching a limit in pieces of what fragments already are: see dbt/piece.h. */
+#include "cpu/bank.h"
 #include "dbt/cache.h"
 #include "dbt/counting.h"
 #include "dbt/dbt.h"
@@ -78,7 +79,7 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 
 enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 {
-	u32 want = run_usable_want(cpu) | (cpu->limits.want & (CPU_WANT_SPARSE | CPU_WANT_ONE_WORD));
+	u32 want = run_usable_want(cpu) | (cpu->limits.want & (CPU_WANT_SPARSE | CPU_WANT_IN_POLLS));
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 
@@ -94,7 +95,7 @@ enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 	}
 	if (!piece_make(cpu, insns))
 		return DBT_NEAR;
-	cpu->limits.summed = 0;
+	cpu_has_counted(cpu);
 	cpu->generation = cpu->here.generation;
 	cpu->pieces++;
 	left = enter_piece(cpu);

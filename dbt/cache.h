@@ -122,6 +122,7 @@ struct exit {
 		u8 dead; /* EXIT_AHEAD: no flags are live at target */
 		u8 distance; /* EXIT_BRANCH: units since the last poll (dbt/polls.h) */
 	};
+	u8 turn; /* EXIT_AHEAD, CPU_WANT_IN_POLLS: the word that its span counts in */
 };
 
 /* One guest page with translated code. */

@@ -5,13 +5,13 @@
 #include "dbt/mixes.h"
 #include "rt/log.h"
 
-void counting_begin(struct counting *c, u32 want)
+void counting_begin(struct counting *c, u32 want, u32 turn)
 {
-	*c = (struct counting){.want = want, .times = 1};
+	*c = (struct counting){.want = want, .times = 1, .turn = turn % CPU_POLL_WORDS};
 	for (enum cell i = 0; i < CELL_NR; i++)
 		if (cpu_wants(want, i))
 			c->cells |= 1u << i;
-	if (want & CPU_WANT_ONE_WORD)
+	if (want & CPU_WANT_IN_POLLS)
 		c->cells &= ~(1u << CELL_BRANCHES);
 }
 
@@ -242,8 +242,19 @@ static bool next_by_mix(const struct counting *c, struct increment *out)
 	return todo && by_mix(todo, todo == all, one, (s32)c->times, out);
 }
 
+/* CPU_WANT_IN_POLLS: the only one. */
+static bool next_in_polls(const struct counting *c, struct increment *out)
+{
+	if (c->polls || (c->cells & c->flushed))
+		return false;
+	*out = counting_poll(c);
+	return out->n;
+}
+
 bool counting_next(const struct counting *c, struct increment *out)
 {
+	if (c->want & CPU_WANT_IN_POLLS)
+		return next_in_polls(c, out);
 	if (next_countdown(c, CELL_INSTRUCTIONS, CPU_WANT_COUNTDOWN, out) ||
 	    next_countdown(c, CELL_BRANCHES, CPU_WANT_COUNTDOWN_BRANCHES, out))
 		return true;
@@ -254,12 +265,10 @@ bool counting_next(const struct counting *c, struct increment *out)
 
 		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
 			continue;
-		if (cell == CELL_INSTRUCTIONS && c->polls)
-			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
 		out->disp = cell == CELL_CYCLES ? counting_cycles_at(c->want) : cpu_cell_at(cell);
 		out->tested = cell > CELL_BRANCHES;
-		if ((bit & BLOCK_CELLS) && !(c->want & (CPU_WANT_ONE | CPU_WANT_ONE_WORD))) {
+		if ((bit & BLOCK_CELLS) && !(c->want & CPU_WANT_ONE)) {
 			*out = (struct increment){.cells = BLOCK_CELLS, .n = (s32)c->times};
 			out->disp = cpu_blocks_at((u32)c->total[CELL_BRANCHES] / c->times,
 						  (u32)c->total[CELL_INSTRUCTIONS] / c->times);
@@ -271,10 +280,13 @@ bool counting_next(const struct counting *c, struct increment *out)
 
 struct increment counting_poll(const struct counting *c)
 {
+	enum cell cell = c->want & CPU_WANT_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
+
+	check_slow(!(c->cells & c->flushed));
 	return (struct increment){
-		.cells = c->cells & 1u << CELL_INSTRUCTIONS,
-		.disp = cpu_cell_at(CELL_INSTRUCTIONS),
-		.n = c->flushed & 1u << CELL_INSTRUCTIONS ? 0 : c->total[CELL_INSTRUCTIONS],
+		.cells = c->cells,
+		.disp = cpu_poll_at(c->turn),
+		.n = (s32)(c->total[cell] + c->units * CPU_POLL_UNIT),
 	};
 }
 
@@ -283,11 +295,15 @@ static u32 back(const struct counting *c, const s32 *one, s32 times, struct incr
 {
 	u32 all = mix_cells(c), todo = all, n = 0;
 
+	if (c->want & CPU_WANT_IN_POLLS) {
+		s32 of = one[c->want & CPU_WANT_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS];
+
+		*out = (struct increment){.disp = cpu_poll_at(c->turn), .n = -times * of};
+		return 1;
+	}
 	while (todo && by_mix(todo, todo == all, one, -times, &out[n]))
 		todo &= ~out[n++].cells;
-	if (c->want & CPU_WANT_ONE_WORD) {
-		todo |= 1u << CELL_INSTRUCTIONS;
-	} else if (!all) {
+	if (!all) {
 		u32 branches = (u32)one[CELL_BRANCHES], insns = (u32)one[CELL_INSTRUCTIONS];
 
 		out[n++] = (struct increment){.disp = cpu_blocks_at(branches, insns), .n = -times};
@@ -319,7 +335,7 @@ u32 counting_back(const struct counting *c, u32 copies, struct increment out[COU
 	return n;
 }
 
-u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK])
+u32 counting_back_at(u32 want, u32 rec, u32 turn, struct increment out[COUNTING_BACK])
 {
 	const struct rec *r = &cache.rec[rec];
 	s32 one[CELL_NR] = {-r->d_insns, -r->d_branches, -r->d_cycles};
@@ -327,7 +343,7 @@ u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK])
 
 	if (one[CELL_INSTRUCTIONS] > CPU_BLOCK_INSNS || one[CELL_BRANCHES] > CPU_SPAN_BRANCHES)
 		return 0;
-	counting_begin(&c, want);
+	counting_begin(&c, want, turn);
 	for (enum cell cell = CELL_COND; (want & CPU_WANT_KINDS) && cell < CELL_NR; cell++)
 		one[cell] = -cache.kinds[rec].d[cell - CELL_COND];
 	return back(&c, one, 1, out);
@@ -335,7 +351,9 @@ u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK])
 
 bool counting_can_be_ahead(const struct counting *c)
 {
-	return cpu_counts_by_mix(c->want) || ((c->want & CPU_WANT_BLOCKS) && !(c->cells & ~AHEAD_CELLS));
+	if (cpu_counts_by_mix(c->want) || (c->want & CPU_WANT_IN_POLLS))
+		return true;
+	return (c->want & CPU_WANT_BLOCKS) && !(c->cells & ~AHEAD_CELLS);
 }
 
 void counting_ahead(struct counting *c, u32 more)

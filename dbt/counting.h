@@ -16,12 +16,14 @@ struct counting {
 	u32 cells; /* bit per cell that is advanced */
 	u32 flushed;
 	u32 times; /* so many copies of the block are counted at once: total[] is of all of them */
-	bool polls; /* the increment of instructions is the poll's: counting_poll() */
+	bool polls; /* CPU_WANT_IN_POLLS: the increment is the poll's, counting_poll() */
+	u32 turn; /* CPU_WANT_IN_POLLS: in which of the words it counts, */
+	u32 units; /* and so many units besides, for the poll that the span has; 0: it has none */
 	s32 total[CELL_NR];
 	s32 passed[CELL_NR];
 };
 
-void counting_begin(struct counting *c, u32 want);
+void counting_begin(struct counting *c, u32 want, u32 turn);
 /*
  * For each instruction of the block, first; and after each one is emitted. `inner`: its block is not the span's last,
  * so that a conditional branch is expected to be not taken. At a span's end it is expected to be taken, where that
@@ -58,7 +60,7 @@ static inline bool counting_any(const struct counting *c)
 /* An increment of struct cpu that the block has to make. */
 struct increment {
 	u32 cells; /* bit per cell that is right afterwards */
-	s32 disp, n;
+	s32 disp, n; /* where, how much */
 	bool tested; /* the word runs up to a limit */
 	bool down; /* it is a countdown */
 };
@@ -66,7 +68,7 @@ struct increment {
 /* The next one; false: no more. */
 bool counting_next(const struct counting *c, struct increment *out);
 
-/* CPU_WANT_ONE_WORD: the one that is left for the poll. Of no instructions, if there are none to be counted. */
+/* CPU_WANT_IN_POLLS: the one that is left for the poll. Of units alone, if there is nothing to be counted. */
 struct increment counting_poll(const struct counting *c);
 
 static inline void counting_made(struct counting *c, const struct increment *inc)
@@ -93,10 +95,11 @@ static inline s32 counting_rest(const struct counting *c, enum cell cell)
 
 /*
  * The increments that take back what is counted ahead, which is so many copies of a loop, 0: a span's rest; or at that
- * record's place, where the code is of these CPU_WANT_* (false: there are none that do that). Returns how many.
+ * record's place, where the code is of these CPU_WANT_* and has that turn (0: there are none that do that). Returns how
+ * many.
  */
 #define COUNTING_BACK (CELL_NR + 1)
 u32 counting_back(const struct counting *c, u32 copies, struct increment out[COUNTING_BACK]);
-u32 counting_back_at(u32 want, u32 rec, struct increment out[COUNTING_BACK]);
+u32 counting_back_at(u32 want, u32 rec, u32 turn, struct increment out[COUNTING_BACK]);
 
 #endif

@@ -10,7 +10,7 @@
 #include "dbt/cache.h"
 
 /* Code of variants with other bits than these is not copied. */
-#define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE | CPU_WANT_ONE_WORD)
+#define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE | CPU_WANT_IN_POLLS)
 
 /*
  * Copies what comes from record cpu->here.rec on, of at most `insns` instructions, for the cpu's thread to enter at

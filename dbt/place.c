@@ -162,10 +162,16 @@ static bool leads_nearer(u32 distance)
 	}
 }
 
+bool can_poll_cheaply(void)
+{
+	bool safe;
+
+	return (tr.want & CPU_WANT_SPARSE) && find_here(&safe) < tr.b.n && safe;
+}
+
 bool find_poll(void)
 {
 	u32 kind = tr.b.insn[tr.b.n - 1].in.kind, distance = tr.distance + tr.b.units;
-	bool cheap;
 
 	if (!(tr.want & CPU_WANT_SPARSE))
 		return false;
@@ -173,7 +179,7 @@ bool find_poll(void)
 		return true;
 	if (distance <= POLL_EVERY && !leads_nearer(distance))
 		return false;
-	return find_here(&cheap) < tr.b.n && cheap;
+	return tr.b.can_poll;
 }
 
 u32 find_here(bool *safe)

@@ -207,7 +207,7 @@ static bool is_branch(u32 kind)
 }
 
 struct span {
-	u32 units, branches;
+	u32 insns, units, branches;
 };
 
 /* What the span at the trace's end amounts to. */
@@ -217,6 +217,7 @@ static void add_up_span(struct span *sum)
 	for (u32 i = tr.nblock; i-- > 0;) {
 		const struct block *b = &tr.block[i];
 
+		sum->insns += b->n;
 		sum->units += b->units;
 		sum->branches += is_branch(b->insn[b->n - 1].in.kind);
 		if (!b->joins)
@@ -230,42 +231,71 @@ static void add_up_span(struct span *sum)
  */
 static bool joins_span(void)
 {
+	u32 units = tr.want & CPU_WANT_IN_POLLS && tr.want & CPU_WANT_CYCLES ? CPU_BLOCK_UNITS : CPU_BLOCK_INSNS;
 	struct span sum;
 
 	if (!tr.nblock || !tr.spans || !goes_on_behind(&tr.block[tr.nblock - 1]))
 		return false;
 	if (tr.b.breaks | tr.b.stops || is_loop() || stands_alone(&tr.b.insn[0].in))
 		return false;
-	if (tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_ONE_WORD))
-		return false;
 	add_up_span(&sum);
-	return sum.units + tr.b.units <= CPU_BLOCK_INSNS && sum.branches < CPU_SPAN_BRANCHES;
+	if (sum.insns + tr.b.n > CPU_BLOCK_INSNS || sum.units + tr.b.units > units)
+		return false;
+	return sum.branches < CPU_SPAN_BRANCHES;
 }
 
 /* ---- all of it ---- */
 
-/*
- * The block's poll is its lookup's. Where the flags are dead one in the block is shorter; but that would begin a span
- * with CPU_WANT_ONE_WORD.
- */
+/* The block's poll is its lookup's. Where the flags are dead one in the block is shorter. */
 static bool polls_late(void)
 {
-	bool cheap;
+	return tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind) && !tr.b.can_poll;
+}
 
-	if (!tr.b.polls || !is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind))
-		return false;
-	return (tr.want & CPU_WANT_ONE_WORD) || find_here(&cheap) == tr.b.n || !cheap;
+static struct block *head_of_span(void)
+{
+	struct block *b = &tr.block[tr.nblock - 1];
+
+	while (b->joins)
+		b--;
+	return b;
+}
+
+/*
+ * CPU_WANT_IN_POLLS: the block at hand joins a span. The span is counted by its head, and a poll there knows of all
+ * that is counted: so one that this block is to have is the head's. If it can have none this block begins a span of its
+ * own, or, before an indirect branch, the lookup polls.
+ */
+static void poll_with_head(void)
+{
+	struct block *head = head_of_span();
+
+	if (tr.b.polls && !head->polls && head->can_poll) {
+		head->polls = true;
+		for (struct block *b = head + 1; b < &tr.block[tr.nblock]; b++)
+			b->seen = true;
+	}
+	tr.b.seen = head->polls;
+	if (tr.b.seen)
+		tr.b.polls = tr.b.late = false;
+	else if (tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind))
+		tr.b.late = true;
+	else if (tr.b.polls)
+		tr.b.joins = false;
 }
 
 static void add_block(void)
 {
+	tr.b.can_poll = can_poll_cheaply();
 	tr.b.polls = find_poll();
 	tr.b.late = polls_late();
 	tr.b.joins = joins_span();
+	if (tr.b.joins && (tr.want & CPU_WANT_IN_POLLS))
+		poll_with_head();
 	if (!tr.nblock || (!tr.b.joins && !(tr.want & CPU_WANT_FINE) && !find_entry(tr.b.insn[0].pc)))
 		tr.b.entry = entry_add(tr.b.insn[0].pc);
 	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = tr.b.polls ? 0 : tr.distance + tr.b.units;
+		tr.distance = tr.b.polls || tr.b.seen ? 0 : tr.distance + tr.b.units;
 	tr.block[tr.nblock++] = tr.b;
 	tr.insns += tr.b.n;
 }

@@ -3,8 +3,9 @@
  * way the code goes.
  *
  * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front
- * of its block and the block's own units to cpu->poll[], or looks at the count (CPU_WANT_ONE_WORD), so behind the block
- * the distance is 0. Each entry has a distance:
+ * of its block and the block's own units to a word of bank.poll[], so behind the block the distance is 0. With
+ * CPU_WANT_IN_POLLS the span is counted there, too, at its head: a poll there adds the units of all its blocks, and the
+ * distance is 0 behind each of them. Each entry has a distance:
  *
  *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break
@@ -22,17 +23,17 @@
 /*
  * A block polls that would else end at a greater distance: if it has a place where no flags are live, and in any case.
  */
-#define POLL_EVERY 96u
-#define POLL_MAX 128u
+#define POLL_EVERY 40u
+#define POLL_MAX 80u
 _Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
 /*
  * The first entry of a trace has no smaller distance, so that exits may lead there; and one that an indirect branch led
  * to.
  */
-#define POLL_ENTRY 32u
+#define POLL_ENTRY 16u
 #define POLL_ENTRY_INDIRECT 8u
 /* Polls in front of entries are for exits with the same distance in these steps. */
-#define POLL_STEP 32u
+#define POLL_STEP 16u
 
 /* The exit may be linked to the entry. */
 bool polls_link(u32 exit, u32 entry);

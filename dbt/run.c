@@ -353,7 +353,7 @@ static enum dbt_stop run(struct cpu *cpu, struct dbt_fault *fault)
 			return DBT_NEAR;
 		if (may_fault(cpu, want))
 			return DBT_WATCHED;
-		cpu->limits.summed = 0;
+		cpu_has_counted(cpu);
 		left = !exit && !indirect && goes_on(cpu, want) ? go_on(cpu) : enter(cpu, want, exit, indirect, fault);
 		left = poll_on(cpu, left);
 		switch (left) {

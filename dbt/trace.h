@@ -31,11 +31,13 @@ struct block {
 	bool breaks; /* it begins with a breakpoint */
 	bool stops; /* in front of it: it is in a critical section (dbt/rseq_cs.h) */
 	bool guarded; /* CPU_WANT_ONE: so is what it consists of */
-	bool polls; /* in CPU_WANT_SPARSE code */
+	bool can_poll; /* CPU_WANT_SPARSE: in front of one of its instructions, where no flags are live */
+	bool polls; /* CPU_WANT_SPARSE */
 	bool late; /* by the lookup of the indirect branch at its end */
 	bool counts_late; /* its increments are made in front of that lookup */
 	u64 next; /* where the trace may go on behind it, 0: nowhere */
 	bool joins; /* it is counted with the block before it: their span's first block counts all of them */
+	bool seen; /* CPU_WANT_IN_POLLS: and polls for all of them */
 };
 
 struct trace {
@@ -58,7 +60,7 @@ struct trace {
 	bool copied;  /* it is a loop, and not the first copy */
 	bool dead_behind; /* no flags are live behind the loop */
 	u32 distance; /* CPU_WANT_SPARSE: from the last poll; see dbt/polls.h */
-	u32 turn; /* which of cpu->poll[] the block at hand adds to, in turns */
+	u32 turn; /* which of the bank's poll[] the block at hand adds to, in turns */
 
 	/* What it is made of: all of it is known before any code is emitted. */
 	struct block block[TRACE_BLOCKS_MAX];
@@ -134,6 +136,7 @@ bool is_loop(void);
 
 /* Whether the block is to poll. */
 bool find_poll(void);
+bool can_poll_cheaply(void);
 
 bool is_indirect_branch(u32 kind);
 
@@ -148,7 +151,7 @@ bool can_count_late(void);
 /* The block's increments, at pc. */
 void emit_counting(u64 pc, bool flags_dead);
 
-/* The block's poll, at pc, for so many units; with CPU_WANT_ONE_WORD it counts the block's instructions. */
+/* The block's poll, at pc, for so many units; with CPU_WANT_IN_POLLS it counts the span. */
 void emit_poll(u64 pc, u32 units, bool flags_dead);
 
 /*

@@ -25,21 +25,25 @@ static bool span_goes_on(void)
 	return tr.at + 1 < tr.nblock && tr.block[tr.at + 1].joins;
 }
 
-/* What the span that begins with the block at hand counts. */
-static void begin_span(void)
+/* What the span that begins with the block at hand, which `more` copies follow, counts. */
+static void begin_span(u32 more)
 {
-	u32 i = tr.at;
+	u32 i = tr.at, units = tr.distance + tr.b.units * more;
+	bool polls = false;
 
-	counting_begin(&tr.count, tr.want);
+	counting_begin(&tr.count, tr.want, tr.turn);
 	do {
 		const struct block *b = &tr.block[i];
 		bool inner = i + 1 < tr.nblock && b[1].joins;
 
+		polls |= b->polls;
+		units += b->units;
 		for (u32 k = 0; k < b->n; k++)
 			if (!stands_alone(&b->insn[k].in))
 				counting_total(&tr.count, &b->insn[k].in, inner);
 	} while (++i < tr.nblock && tr.block[i].joins);
-	tr.count.polls = tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_ONE_WORD);
+	tr.count.units = polls ? units : 0;
+	tr.count.polls = tr.b.polls && !tr.b.late && (tr.want & CPU_WANT_IN_POLLS);
 }
 
 static u64 emit_break(void)
@@ -74,7 +78,7 @@ static u64 emit_copy(u32 more)
 	u64 next = 0;
 
 	if (!tr.b.joins)
-		begin_span();
+		begin_span(more);
 	ahead = counting_can_be_ahead(&tr.count) ? more : 0;
 	if (tr.copied && counting_can_be_ahead(&tr.count))
 		counting_was_ahead(&tr.count, more);
@@ -92,7 +96,7 @@ static u64 emit_copy(u32 more)
 		place = tr.b.n + 1;
 	units = tr.distance + tr.b.units * (more + 1);
 	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = tr.b.polls || tr.copied ? 0 : units;
+		tr.distance = tr.b.polls || tr.b.seen || tr.copied ? 0 : units;
 	for (u32 k = 0; k < tr.b.n; k++) {
 		struct guest_insn *gi = &tr.b.insn[k];
 
@@ -145,7 +149,7 @@ static u64 emit_block(void)
 	if (tr.checked)
 		emit_check();
 	tr.copied = false;
-	tr.turn += tr.b.polls;
+	tr.turn += tr.b.polls || !tr.b.joins;
 	left = copies();
 	tr.dead_behind = left > 1 && flags_dead_at(tr.b.insn[tr.b.n - 1].pc + tr.b.insn[tr.b.n - 1].in.len);
 	for (; left; left--) {
@@ -173,7 +177,7 @@ static u32 fine_of(u32 want)
 
 static bool counts_by_span(void)
 {
-	bool counts = (tr.want & CPU_WANT_BLOCKS) || cpu_counts_by_mix(tr.want);
+	bool counts = (tr.want & (CPU_WANT_BLOCKS | CPU_WANT_IN_POLLS)) || cpu_counts_by_mix(tr.want);
 
 	return counts && !dbt_options.no_spans && !stops_at_limits() &&
 	       !(tr.want & (CPU_WANT_LBR | CPU_WANT_ONE | CPU_WANT_FINE));
@@ -191,7 +195,6 @@ static void begin(u32 variant, u64 pc)
 	tr.spans = counts_by_span();
 	tr.insns = tr.nblock = 0;
 	tr.distance = 0;
-	tr.turn = cache.nfrag;
 	tr.checked = tr.first = tr.learned = false;
 	tr.base = pc;
 	tr.frag = cache.nfrag;
@@ -263,7 +266,7 @@ u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fa
 		tr.distance = tr.b.distance;
 		next = emit_block();
 		if (!span_goes_on())
-			counting_begin(&tr.count, 0); /* nothing is due */
+			counting_begin(&tr.count, 0, 0); /* nothing is due */
 	}
 	emit_end(next);
 	cache.entry[tr.first_entry].landing = landing.at;
@@ -291,7 +294,7 @@ u32 translate_poll(u32 variant, u32 entry, u32 distance)
 
 	check(distance && distance <= POLL_MAX);
 	begin(variant, pc);
-	counting_begin(&tr.count, 0);
+	counting_begin(&tr.count, 0, tr.turn);
 	tr.b = (struct block){0};
 	tr.distance = distance;
 	dead = flags_dead_at(pc);

@@ -188,13 +188,11 @@ static void choose_forms(struct session_config *c)
 {
 	struct processor_probe found;
 
-	if (c->loop && c->one_word && c->bswap)
+	if (c->loop && c->bswap)
 		return;
 	probe_processor(&found);
 	if (!c->loop)
 		c->loop = 1 + probe_loop_is_fast(&found);
-	if (!c->one_word)
-		c->one_word = 1 + probe_one_word_is_fast(&found);
 	if (!c->bswap)
 		c->bswap = 1 + probe_bswap_is_fast(&found);
 }
@@ -221,7 +219,6 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	choose_forms(&the_process.config);
 	dbt_options.loop_is_fast = c->loop == 2;
 	dbt_options.bswap_is_fast = c->bswap == 2;
-	cpu_one_word = c->one_word == 2;
 	ret = dbt_init();
 	if (ret)
 		fail("cannot reserve the code cache", ret);

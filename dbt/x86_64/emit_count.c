@@ -114,21 +114,25 @@ static u8 *emit_add_and_test(s32 disp, s32 n)
 
 s32 poll_word(void)
 {
-	if (tr.want & CPU_WANT_ONE_WORD)
-		return cpu_cell_at(CELL_INSTRUCTIONS);
-	return CPU_AT(poll) + (s32)(8 * (tr.turn % CPU_TURNS));
+	return cpu_poll_at(tr.want & CPU_WANT_IN_POLLS ? tr.count.turn : tr.turn);
 }
+
+/* Of a poll that counts nothing. */
+static struct increment poll_of(u32 units)
+{
+	check(units <= POLL_MAX + CPU_BLOCK_UNITS);
+	return (struct increment){.disp = poll_word(), .n = (s32)(units * CPU_POLL_UNIT)};
+}
+_Static_assert((POLL_MAX + CPU_BLOCK_UNITS + 1) * CPU_POLL_UNIT <= 1ul << 31, "poll_of()");
 
 void emit_poll(u64 pc, u32 units, bool flags_dead)
 {
-	struct increment inc = {.disp = poll_word(), .n = (s32)units};
+	struct increment inc = tr.count.polls ? counting_poll(&tr.count) : poll_of(units);
 	struct emit hot;
 	u32 id, back;
 	u8 *patch;
 
-	check(units && units <= POLL_MAX + CPU_BLOCK_UNITS);
-	if (tr.want & CPU_WANT_ONE_WORD)
-		inc = counting_poll(&tr.count);
+	check(inc.n > 0);
 	rec_add(pc);
 	counting_made(&tr.count, &inc);
 	if (flags_dead)
@@ -162,7 +166,7 @@ u32 emit_take_back(u32 exit)
 
 	if (!exit || ahead->kind != EXIT_AHEAD || ahead->frag != cache.exit[exit].frag || !ahead->dead)
 		return 0;
-	n = counting_back_at(tr.want, ahead->rec, back);
+	n = counting_back_at(tr.want, ahead->rec, ahead->turn, back);
 	if (!n)
 		return 0;
 	emit_increments(back, n, true);
@@ -207,25 +211,20 @@ static void add_in_rdx(const struct increment *inc)
 	counting_made(&tr.count, inc);
 }
 
-/* What is added to the poll's word: with CPU_WANT_ONE_WORD the block's count, if it is made there. n 0: nothing. */
-static struct increment late_poll(void)
-{
-	if (!(tr.want & CPU_WANT_ONE_WORD))
-		return (struct increment){.disp = poll_word(), .n = (s32)(tr.b.distance + tr.b.units)};
-	return tr.b.counts_late ? counting_poll(&tr.count) : (struct increment){0};
-}
-
 bool emit_late(void)
 {
-	struct increment poll = tr.b.late ? late_poll() : (struct increment){0}, inc;
+	bool polls_alone = tr.b.late && !(tr.want & CPU_WANT_IN_POLLS), in_rdx = false;
+	struct increment inc;
 
-	check(poll.n >= 0 && poll.n <= (s32)(POLL_MAX + CPU_BLOCK_UNITS));
-	counting_made(&tr.count, &poll);
-	while (tr.b.counts_late && counting_next(&tr.count, &inc))
+	while (tr.b.counts_late && counting_next(&tr.count, &inc)) {
 		add_in_rdx(&inc);
-	if (poll.n)
-		add_in_rdx(&poll);
-	return poll.n;
+		in_rdx = tr.want & CPU_WANT_IN_POLLS;
+	}
+	if (!polls_alone)
+		return in_rdx;
+	inc = poll_of(tr.b.distance + tr.b.units);
+	add_in_rdx(&inc);
+	return true;
 }
 
 void emit_not_taken(const struct guest_insn *gi)

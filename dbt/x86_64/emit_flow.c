@@ -103,6 +103,7 @@ static void exit_ahead(u64 target, u64 behind, u8 *patch, u32 copies)
 	id = cache_exit_new(EXIT_AHEAD, tr.frag, tr.variant, target, patch);
 	cache.exit[id].rec = cache.nrec - 1;
 	cache.exit[id].dead = dead;
+	cache.exit[id].turn = (u8)tr.count.turn;
 	n = counting_back(&tr.count, copies, back);
 	counting_turned(&tr.count, -turned);
 	rec_add(behind); /* what aligns the next jump is not of the target */

@@ -151,7 +151,6 @@ struct session_config {
 	u64 vector_features; /* states in signal frames */
 	u32 vector_size;   /* their bytes, 0: not known yet */
 	u32 loop;	   /* 1 + dbt_options.loop_is_fast, 0: not chosen yet */
-	u32 one_word;	   /* 1 + cpu_one_word, likewise */
 	u32 bswap;	   /* 1 + dbt_options.bswap_is_fast, likewise */
 	u64 warm_settings; /* hash of what changes translations; 0: there is no cache directory (os/mm/warm.h) */
 	u32 cache_mib;	   /* that directory's size, at most */

@@ -15,7 +15,7 @@ grep -q 'cannot be included together' said || fail "both headers: $(head -n 3 sa
 "$PCL" --abi=2009 "$programs/abi_2009" || fail "counting"
 "$PCL" --abi=2009 --counters=1 "$programs/abi_2009" few || fail "with one counter"
 "$PCL" --abi=2009 "$programs/abi_2009_records" || fail "records"
-"$PCL" --abi=2009 --stress=restart --one-word=0 "$programs/abi_2009_records" restart || fail "records that are put back"
+"$PCL" --abi=2009 --stress=restart "$programs/abi_2009_records" restart || fail "records that are put back"
 "$PCL" --abi=2008 true 2>said && fail "--abi=2008 is accepted"
 grep -q 'the form is --abi=today|2009' said || fail "--abi=2008: $(cat said)"
 

@@ -5,11 +5,11 @@ failed=0
 fail() { echo "$*"; failed=1; }
 
 "$PCL" --probe >said || fail "--probe: $?"
-for form in one-word landing top-byte; do
+for form in landing top-byte; do
 	grep -qE "^ +[0-9]+\.[0-9]  .* --$form=[a-z0-9]+$" said || { fail "--probe says nothing of --$form"; cat said; }
 done
-for option in $(grep -oE -- '--(one-word|landing|top-byte)=[a-z0-9]+' said) --one-word=0 --one-word=1 --landing=loop \
-	--landing=jrcxz --top-byte=load --top-byte=bswap
+for option in $(grep -oE -- '--(landing|top-byte)=[a-z0-9]+' said) --landing=loop --landing=jrcxz \
+	--top-byte=load --top-byte=bswap
 do
 	# Cold, then warm, in a directory that the others use, too.
 	for turn in cold warm; do
