@@ -354,8 +354,9 @@ static u64 units_left(struct cpu *cpu)
 
 static bool is_approached(const struct cpu *cpu)
 {
-	return cpu->limits.can_approach && !cpu->limits.given_up && cpu->limits.on == 1u << CELL_INSTRUCTIONS &&
-	       cpu->limits.far_apart;
+	bool can = cpu->limits.on == 1u << CELL_INSTRUCTIONS || cpu->limits.on == 1u << CELL_CYCLES;
+
+	return can && cpu->limits.can_approach && !cpu->limits.given_up && cpu->limits.far_apart;
 }
 
 void cpu_approach_give_up(struct cpu *cpu)
@@ -365,7 +366,7 @@ void cpu_approach_give_up(struct cpu *cpu)
 
 u64 cpu_approach_left(struct cpu *cpu)
 {
-	return left_of(cpu, CELL_INSTRUCTIONS);
+	return left_of(cpu, cpu_approached_cell(cpu));
 }
 
 /*

@@ -80,8 +80,12 @@ bool cpu_limit_reached(struct cpu *cpu);
 
 /*
  * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of
- * instructions. How far it is, 0: it is reached; and another way to this limit is to be found.
+ * instructions or of cycles. How far it is, 0: it is reached; and another way to this limit is to be found.
  */
+static inline enum cell cpu_approached_cell(const struct cpu *cpu)
+{
+	return cpu->limits.on == 1u << CELL_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
+}
 u64 cpu_approach_left(struct cpu *cpu);
 void cpu_approach_give_up(struct cpu *cpu);
 

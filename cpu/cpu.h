@@ -167,6 +167,9 @@ struct cpu_touched {
  */
 #define CPU_POLL_UNITS 80
 #define CPU_BLOCK_UNITS 82
+/* No instruction has a greater weight: see weight_of() in tools/gen_isa/describe.c. */
+#define CPU_WEIGHT_MOST 102
+_Static_assert(CPU_BLOCK_UNITS == CPU_BLOCK_INSNS - 1 + CPU_WEIGHT_MOST / 2, "it ends with such a one");
 
 /* Units of an instruction with that weight. In code that counts cycles no unit is more than two quarter cycles. */
 static inline u32 cpu_units(u32 want, u32 weight)

@@ -77,13 +77,13 @@ static enum dbt_stop left_piece(struct cpu *cpu)
 	return DBT_STEPPED;
 }
 
-enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
+enum dbt_stop dbt_approach(struct cpu *cpu, u64 most, struct dbt_fault *fault)
 {
 	u32 want = run_usable_want(cpu) | (cpu->limits.want & (CPU_WANT_SPARSE | CPU_WANT_IN_POLLS));
 	enum dbt_stop stop = DBT_STEPPED;
 	int left;
 
-	check_slow(insns && (cpu->limits.want & CPU_WANT_SPARSE));
+	check_slow(cpu->limits.want & CPU_WANT_SPARSE);
 	if (want & ~PIECE_WANTS)
 		return DBT_NEAR;
 	if (want != cpu->variant)
@@ -93,7 +93,7 @@ enum dbt_stop dbt_approach(struct cpu *cpu, u64 insns, struct dbt_fault *fault)
 		dbt_outside(cpu);
 		return DBT_FAULT;
 	}
-	if (!piece_make(cpu, insns))
+	if (!piece_make(cpu, cpu_approached_cell(cpu), most))
 		return DBT_NEAR;
 	cpu_has_counted(cpu);
 	cpu->generation = cpu->here.generation;

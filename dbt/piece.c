@@ -60,6 +60,32 @@ static u32 find_end(const struct frag *f, u32 rec, u64 insns)
 	return rec;
 }
 
+/*
+ * The same for so many quarter cycles. From record to record d_cycles grows by what was executed, and where all of it
+ * is added it falls to what is still to come, less than 0. What the fragment's last instruction takes it says only in
+ * the second case.
+ */
+static u32 find_end_of_cycles(const struct frag *f, u32 rec, u64 most)
+{
+	u32 far = cache.rec[rec].host + PIECE_MAX, end = f->rec + f->nrec, stop = 0;
+	u64 passed = 0;
+
+	while (++rec < end) {
+		const struct rec *r = &cache.rec[rec];
+
+		passed += (u64)MAX(r->d_cycles - r[-1].d_cycles, 0);
+		if (!r->first)
+			continue;
+		if (stop && passed > most)
+			return stop;
+		stop = rec;
+		if (r->host > far)
+			return stop;
+	}
+	passed += cache.rec[end - 1].d_cycles < 0 ? (u64)-cache.rec[end - 1].d_cycles : CPU_WEIGHT_MOST;
+	return stop && passed > most ? stop : end;
+}
+
 /* Operands relative to rip. */
 static bool fix_operands(u32 rec, u32 end, u8 *to, s64 moved)
 {
@@ -124,7 +150,7 @@ static bool is_whole(const struct cpu *cpu, const struct frag *f, u64 insns)
 	return cpu->here.entry && e->insns != ENTRY_LONG && e->insns <= insns && f->host_end - e->host <= PIECE_MAX;
 }
 
-bool piece_make(struct cpu *cpu, u64 insns)
+bool piece_make(struct cpu *cpu, enum cell cell, u64 most)
 {
 	const struct frag *f = &cache.frag[cpu->here.frag];
 	u32 rec = cpu->here.rec, stop = f->rec + f->nrec, from, end;
@@ -134,13 +160,15 @@ bool piece_make(struct cpu *cpu, u64 insns)
 	bool whole;
 	u8 *to;
 
-	check_slow(!cpu->copy.at && rec - f->rec < f->nrec && insns);
+	check_slow(!cpu->copy.at && rec - f->rec < f->nrec);
 	if (!p)
 		return false;
 	from = cpu->here.entry ? cache.entry[cpu->here.entry].host : f->host + cache.rec[rec].host;
 	prefetch(cpu, from);
-	if (!is_whole(cpu, f, insns))
-		stop = find_end(f, rec, insns);
+	if (cell == CELL_CYCLES)
+		stop = find_end_of_cycles(f, rec, most);
+	else if (!is_whole(cpu, f, most))
+		stop = find_end(f, rec, MAX(most, 1));
 	whole = stop == f->rec + f->nrec;
 	cpu->copy.part = (u32)(p - part);
 	if (p->used + PIECE_MAX + EMIT_INSN_MAX + STUB_SIZE * (f->nexit + 1) > PART_SIZE)

@@ -1,8 +1,8 @@
 /*
- * Pieces of translated code to be run for a number of instructions: copies of what a fragment already is, which lead to
- * the dispatcher at their end and by every branch out. So a thread is stopped anywhere without code made for it. Only
- * of variants that count and nothing else, CPU_WANT_SPARSE included: their fragments' exits are all in one piece with
- * them.
+ * Pieces of translated code to be run for a number of instructions or cycles: copies of what a fragment already is,
+ * which lead to the dispatcher at their end and by every branch out. So a thread is stopped anywhere without code made
+ * for it. Only of variants that count and nothing else, CPU_WANT_SPARSE included: their fragments' exits are all in one
+ * piece with them.
  */
 #ifndef DBT_PIECE_H
 #define DBT_PIECE_H
@@ -13,11 +13,12 @@
 #define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE | CPU_WANT_IN_POLLS)
 
 /*
- * Copies what comes from record cpu->here.rec on, of at most `insns` instructions, for the cpu's thread to enter at
- * cpu->copy.at until piece_done(). At its end, if it has one in front of record cpu->copy.end (0: it has none), it
- * leaves by exit 0. False: it cannot be had.
+ * Copies what comes from record cpu->here.rec on, an instruction at least, for the cpu's thread to enter at
+ * cpu->copy.at until piece_done(). But for that one it counts no more than `most`, instructions or quarter cycles. At
+ * its end, if it has one in front of record cpu->copy.end (0: it has none), it leaves by exit 0. False: it cannot be
+ * had.
  */
-bool piece_make(struct cpu *cpu, u64 insns);
+bool piece_make(struct cpu *cpu, enum cell cell, u64 most);
 void piece_done(struct cpu *cpu);
 
 /* The place in the fragment of a host address in the cpu's copy; others as they are. */

@@ -74,8 +74,8 @@ static u64 emit_copy(u32 more)
 {
 	u32 place = tr.b.n + 1, ahead, units;
 	bool safe = true, polls;
+	u64 next = 0, begins;
 	u8 *out = NULL;
-	u64 next = 0;
 
 	if (!tr.b.joins)
 		begin_span(more);
@@ -106,6 +106,7 @@ static u64 emit_copy(u32 more)
 		if (k == place && polls)
 			emit_poll(gi->pc, units, safe);
 		emit_watch(gi);
+		begins = host_here();
 		if (tr.b.guarded && !k)
 			rseq_cs_emit_guard(gi);
 		if (tr.b.guarded && k == tr.b.n - 1)
@@ -116,7 +117,8 @@ static u64 emit_copy(u32 more)
 			next = emit_insn(gi);
 		if (tr.b.guarded && k == tr.b.n - 1)
 			rseq_cs_emitted(gi);
-		if (tr.first) /* it needs no code of its own */
+		/* It needs no code of its own: behind the increments is a boundary, too (dbt/piece.c). */
+		if (tr.first || (k == place && host_here() == begins))
 			rec_add(gi->pc);
 		if (!stands_alone(&gi->in))
 			counting_passed(&tr.count, &gi->in, span_goes_on());

@@ -185,14 +185,13 @@ enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 	do {
 		struct snapshot_regs before;
 
-		if (left <= 1)
-			perf_regs(cpu, &before);
-		stop = pieces-- ? dbt_approach(cpu, left > 1 ? left - 1 : 1, fault) : DBT_NEAR;
+		perf_regs(cpu, &before);
+		stop = pieces-- ? dbt_approach(cpu, left ? left - 1 : 0, fault) : DBT_NEAR;
 		if (stop == DBT_NEAR) {
 			cpu_approach_give_up(cpu);
 			return DBT_STEPPED;
 		}
-		if (left <= 1 && !cpu_approach_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
+		if (!cpu_approach_left(cpu) && (left || stop == DBT_STEPPED || stop == DBT_SYSCALL)) {
 			if (reached(t))
 				overflow_exact(t, &before, stop);
 			break;
