@@ -26,12 +26,8 @@
 #define POLL_EVERY 40u
 #define POLL_MAX 80u
 _Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
-/*
- * The first entry of a trace has no smaller distance, so that exits may lead there; and one that an indirect branch led
- * to.
- */
-#define POLL_ENTRY 16u
-#define POLL_ENTRY_INDIRECT 8u
+/* The first entry of a trace has no smaller distance, so that exits may lead there. */
+#define POLL_ENTRY 8u
 /* Polls in front of entries are for exits with the same distance in these steps. */
 #define POLL_STEP 16u
 

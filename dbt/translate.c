@@ -255,7 +255,7 @@ u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fa
 
 	begin(variant, pc);
 	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = MAX(exit ? cache.exit[exit].distance : 0u, indirect ? POLL_ENTRY_INDIRECT : POLL_ENTRY);
+		tr.distance = MAX(exit ? cache.exit[exit].distance : 0u, POLL_ENTRY);
 	if (!plan_trace(pc, fault))
 		return 0;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
