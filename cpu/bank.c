@@ -443,7 +443,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
 		near |= CPU_WANT_RARE;
 	/* Sparse code polls, other code counts down. Where neither is done, a limit would be passed unseen. */
-	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || (s64)cpu_bank(cpu)->poll[0] < 0);
+	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->limits.part[0]);
 	check_slow(!(near & CPU_WANT_SPARSE) || !(near & CPU_WANT_NEAR));
 	cpu->limits.want = near;
 	cpu->limits.stale = cpu->limits.renew = 0;

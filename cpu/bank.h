@@ -6,8 +6,8 @@
  * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own span included,
  * and stops if the word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way
  * the code goes. The words begin with what is left of the nearest limit, less what can be executed between two polls,
- * in equal parts: so no limit is passed. Polls may add more than there was, and one word may be used up before the
- * others are, so at a stop what is left is added up again.
+ * in parts: so no limit is passed. Polls may add more than there was, and one word may be used up before the others
+ * are, so at a stop what is left is added up again.
  *
  * CPU_WANT_IN_POLLS code counts in these words, too: a poll is a span's addition, and a jump.
  *
@@ -82,12 +82,13 @@ bool cpu_limit_reached(struct cpu *cpu);
  * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of
  * instructions or of cycles. How far it is, 0: it is reached; and another way to this limit is to be found.
  */
+u64 cpu_approach_left(struct cpu *cpu);
+void cpu_approach_give_up(struct cpu *cpu);
+
 static inline enum cell cpu_approached_cell(const struct cpu *cpu)
 {
 	return cpu->limits.on == 1u << CELL_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
 }
-u64 cpu_approach_left(struct cpu *cpu);
-void cpu_approach_give_up(struct cpu *cpu);
 
 /*
  * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits
