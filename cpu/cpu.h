@@ -166,6 +166,7 @@ struct cpu_touched {
  * (dbt/polls.h). An instruction is at least one unit.
  */
 #define CPU_POLL_UNITS 80
+_Static_assert(CPU_POLL_UNITS % CPU_POLL_WORDS == 0, "cpu_poll_outside() adds them in equal parts");
 #define CPU_BLOCK_UNITS 82
 /* No instruction has a greater weight: see weight_of() in tools/gen_isa/describe.c. */
 #define CPU_WEIGHT_MOST 102

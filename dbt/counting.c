@@ -242,7 +242,22 @@ static bool next_by_mix(const struct counting *c, struct increment *out)
 	return todo && by_mix(todo, todo == all, one, (s32)c->times, out);
 }
 
-/* CPU_WANT_IN_POLLS: the only one. */
+/* CPU_WANT_IN_POLLS: the only one that is counted. */
+static enum cell cell_in_polls(const struct counting *c)
+{
+	return c->want & CPU_WANT_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
+}
+
+struct increment counting_poll(const struct counting *c)
+{
+	check_slow(!(c->cells & c->flushed));
+	return (struct increment){
+		.cells = c->cells,
+		.disp = cpu_poll_at(c->turn),
+		.n = (s32)(c->total[cell_in_polls(c)] + c->units * CPU_POLL_UNIT),
+	};
+}
+
 static bool next_in_polls(const struct counting *c, struct increment *out)
 {
 	if (c->polls || (c->cells & c->flushed))
@@ -278,27 +293,13 @@ bool counting_next(const struct counting *c, struct increment *out)
 	return false;
 }
 
-struct increment counting_poll(const struct counting *c)
-{
-	enum cell cell = c->want & CPU_WANT_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
-
-	check_slow(!(c->cells & c->flushed));
-	return (struct increment){
-		.cells = c->cells,
-		.disp = cpu_poll_at(c->turn),
-		.n = (s32)(c->total[cell] + c->units * CPU_POLL_UNIT),
-	};
-}
-
 /* Of `times` blocks or spans of one[], each. */
 static u32 back(const struct counting *c, const s32 *one, s32 times, struct increment *out)
 {
 	u32 all = mix_cells(c), todo = all, n = 0;
 
 	if (c->want & CPU_WANT_IN_POLLS) {
-		s32 of = one[c->want & CPU_WANT_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS];
-
-		*out = (struct increment){.disp = cpu_poll_at(c->turn), .n = -times * of};
+		*out = (struct increment){.disp = cpu_poll_at(c->turn), .n = -times * one[cell_in_polls(c)]};
 		return 1;
 	}
 	while (todo && by_mix(todo, todo == all, one, -times, &out[n]))

@@ -231,7 +231,8 @@ static void add_up_span(struct span *sum)
  */
 static bool joins_span(void)
 {
-	u32 units = tr.want & CPU_WANT_IN_POLLS && tr.want & CPU_WANT_CYCLES ? CPU_BLOCK_UNITS : CPU_BLOCK_INSNS;
+	const u32 cycles = CPU_WANT_IN_POLLS | CPU_WANT_CYCLES;
+	u32 units = (tr.want & cycles) == cycles ? CPU_BLOCK_UNITS : CPU_BLOCK_INSNS;
 	struct span sum;
 
 	if (!tr.nblock || !tr.spans || !goes_on_behind(&tr.block[tr.nblock - 1]))
@@ -246,10 +247,9 @@ static bool joins_span(void)
 
 /* ---- all of it ---- */
 
-/* The block's poll is its lookup's. Where the flags are dead one in the block is shorter. */
-static bool polls_late(void)
+static bool ends_indirectly(void)
 {
-	return tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind) && !tr.b.can_poll;
+	return is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind);
 }
 
 static struct block *head_of_span(void)
@@ -278,7 +278,7 @@ static void poll_with_head(void)
 	tr.b.seen = head->polls;
 	if (tr.b.seen)
 		tr.b.polls = tr.b.late = false;
-	else if (tr.b.polls && is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind))
+	else if (tr.b.polls && ends_indirectly())
 		tr.b.late = true;
 	else if (tr.b.polls)
 		tr.b.joins = false;
@@ -288,7 +288,8 @@ static void add_block(void)
 {
 	tr.b.can_poll = can_poll_cheaply();
 	tr.b.polls = find_poll();
-	tr.b.late = polls_late();
+	/* Where the flags are dead a poll in the block is shorter. */
+	tr.b.late = tr.b.polls && !tr.b.can_poll && ends_indirectly();
 	tr.b.joins = joins_span();
 	if (tr.b.joins && (tr.want & CPU_WANT_IN_POLLS))
 		poll_with_head();

@@ -134,9 +134,11 @@ bool flags_dead_at(u64 pc);
 /* The block is a loop of its own. */
 bool is_loop(void);
 
-/* Whether the block is to poll. */
-bool find_poll(void);
+/* It has a place for a poll where no flags are live. */
 bool can_poll_cheaply(void);
+
+/* Whether it is to poll; after block.can_poll is known. */
+bool find_poll(void);
 
 bool is_indirect_branch(u32 kind);
 

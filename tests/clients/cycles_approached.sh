@@ -15,8 +15,8 @@ samples() { # a period, options of pcl, --, the program
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	"$PCL" --stats "${options[@]}" perf record --per-thread -q -o data -e cycles:u -c "$period" "$@" > /dev/null 2> err ||
-		{ echo "${options[*]} $*: $?"; tail -3 err; status=1; }
-	! grep 'passed' err || { echo "${options[*]} $*"; status=1; }
+		{ echo "${options[*]} $*: $?" >&2; tail -3 err >&2; status=1; }
+	! grep 'limits passed' err >&2 || { echo "${options[*]} $*" >&2; status=1; }
 	perf script -i data -F comm,ip 2> /dev/null
 }
 try() {
