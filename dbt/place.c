@@ -4,8 +4,7 @@
 #include "dbt/translate.h"
 #include "rt/log.h"
 
-#define LOOKAHEAD 6 /* instructions */
-#define LOOKAHEAD_FAR 24
+#define LOOKAHEAD 24 /* instructions */
 
 static u32 live_before(const struct insn *in, u32 live)
 {
@@ -13,11 +12,11 @@ static u32 live_before(const struct insn *in, u32 live)
 }
 
 /* Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". */
-static u32 flags_live_at(u64 pc, int ahead)
+static u32 flags_live_at(u64 pc)
 {
 	u32 dead = 0;
 
-	for (int i = 0; i < ahead && dead != ISA_STATUS; i++) {
+	for (int i = 0; i < LOOKAHEAD && dead != ISA_STATUS; i++) {
 		struct insn in;
 		struct dbt_fault fault;
 		const u8 *bytes;
@@ -39,7 +38,7 @@ static u32 flags_live_at(u64 pc, int ahead)
 
 bool flags_dead_at(u64 pc)
 {
-	return !flags_live_at(pc, LOOKAHEAD_FAR) && !tr.code.checked;
+	return !flags_live_at(pc) && !tr.code.checked;
 }
 
 static u32 flags_live_out(const struct guest_insn *last)
@@ -49,12 +48,12 @@ static u32 flags_live_out(const struct guest_insn *last)
 	switch (last->in.kind) {
 	case ISA_JCC:
 	case ISA_LOOP:
-		return flags_live_at(next, LOOKAHEAD) | flags_live_at(isa_target(&last->in, last->pc), LOOKAHEAD);
+		return flags_live_at(next) | flags_live_at(isa_target(&last->in, last->pc));
 	case ISA_JMP:
 	case ISA_CALL:
-		return flags_live_at(isa_target(&last->in, last->pc), LOOKAHEAD);
+		return flags_live_at(isa_target(&last->in, last->pc));
 	case ISA_PLAIN:
-		return flags_live_at(next, LOOKAHEAD);
+		return flags_live_at(next);
 	default:
 		return ISA_STATUS;
 	}
