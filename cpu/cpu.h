@@ -137,7 +137,7 @@ static inline bool cpu_counts_by_mix(u32 want)
  * threads of a process agree on (dbt/mixes.c). A conditional branch at the end of a span counts as taken in its mix;
  * where it is not, the code behind it adds to one of not_taken[] in turns. See cpu/mix.h.
  */
-#define CPU_MIXES 4096u /* the last quarter is for parts of mixes; if all are taken, cells are added to */
+#define CPU_MIXES 16384u /* the last quarter is for parts of mixes; if all are taken, cells are added to */
 
 #define CPU_WATCH_MAP 1024 /* a power of 2 */
 #define CPU_LBR 256 /* entries; the position is a byte, so that it wraps by itself */

@@ -12,8 +12,8 @@
 /* first address of pcl's own region: the runtime image (linker flag in the Makefile) */
 #define LAYOUT_BASE 0x520000000000ul
 #define LAYOUT_ARENA 0x521000000000ul	    /* the session's shared memory (memfd), see os/session/arena.h */
-#define LAYOUT_ARENA_SIZE 0x200000000ul	    /* sparse: the tables */
-#define LAYOUT_RINGS 0x521200000000ul	    /* the same memfd's later part, at the same distance: ring buffers */
+#define LAYOUT_ARENA_SIZE 0x400000000ul	    /* sparse: the tables */
+#define LAYOUT_RINGS 0x521400000000ul	    /* the same memfd's later part, at the same distance: ring buffers */
 #define LAYOUT_RINGS_SIZE 0x400000000ul	    /* sparse */
 #define LAYOUT_THREADS 0x522000000000ul	    /* private: one struct thread with its stacks per guest thread */
 #define LAYOUT_DBT 0x523000000000ul	    /* private: the translator's block tables */

@@ -23,7 +23,7 @@
 #include "rt/refuse.h"
 #include "rt/section.h"
 
-#define THREAD_AREA 0x80000ul
+#define THREAD_AREA 0x100000ul
 #define THREAD_RT_STACK 0x1000ul  /* offsets in the area */
 #define THREAD_RT_TOP 0x21000ul
 #define THREAD_ALT_STACK 0x22000ul
