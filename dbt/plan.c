@@ -185,13 +185,22 @@ static bool trace_goes_on(u64 next)
  */
 #define SELDOM_TAKEN 96
 
+/*
+ * Taken branches, too, are counted by the span's mix: then a branch that leaves the middle of a span makes one addition
+ * for all that it changes, and at the end of a span one that is not taken would make another one.
+ */
+static u64 least_jump(void)
+{
+	return cpu_counts_by_mix(tr.want) && (tr.want & CPU_WANT_TAKEN) ? 0 : SELDOM_TAKEN;
+}
+
 static bool goes_on_behind(const struct block *b)
 {
 	const struct guest_insn *last = &b->insn[b->n - 1];
 
 	switch (last->in.kind) {
 	case ISA_JCC:
-		return isa_target(&last->in, last->pc) > last->pc + SELDOM_TAKEN;
+		return isa_target(&last->in, last->pc) > last->pc + least_jump();
 	case ISA_JMP:
 	case ISA_CALL:
 	case ISA_PLAIN:
