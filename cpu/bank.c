@@ -333,7 +333,7 @@ static void move_polls(struct cpu *cpu, enum cell c)
 
 /* ---- limits ---- */
 
-/* Units of which a block has no more. */
+/* Units of which a block or a span has no more. */
 static u64 block_units(const struct cpu *cpu)
 {
 	return cpu_bank(cpu)->want & CPU_WANT_CYCLES ? CPU_BLOCK_UNITS : CPU_BLOCK_INSNS;
@@ -371,12 +371,11 @@ u64 cpu_approach_left(struct cpu *cpu)
 
 /*
  * Sets the words of polls, if sparse code may run. `unseen` is what can be executed without a poll knowing of it: the
- * way to the next poll, the part of that poll's span in front of it, and with spans == 2 the rest of a span that the
- * thread is in the middle of.
+ * way to the next poll, and the rest of a span that the thread may be in the middle of.
  */
-static bool set_poll(struct cpu *cpu, u32 spans)
+static bool set_poll(struct cpu *cpu, u64 rest)
 {
-	u64 units = units_left(cpu), unseen = CPU_POLL_UNITS + spans * block_units(cpu);
+	u64 units = units_left(cpu), unseen = rest + CPU_POLL_UNITS + CPU_POLL_FRONT;
 	u64 near = is_approached(cpu) ? 0 : cpu->limits.rare ? NEAR : NEAR_OFTEN;
 
 	/* Each word is to be negative: else its poll stops at once. */
@@ -394,7 +393,7 @@ bool cpu_poll_on(struct cpu *cpu)
 
 	cpu_has_counted(cpu);
 	on = !cpu->limits.renew && !cpu->limits.approaching;
-	on = on && cpu_counts_in_polls(cpu) == cpu_may_count_in_polls(cpu) && set_poll(cpu, 1);
+	on = on && cpu_counts_in_polls(cpu) == cpu_may_count_in_polls(cpu) && set_poll(cpu, 0);
 	change_end(cpu);
 	cpu_has_counted(cpu);
 	return on;
@@ -429,7 +428,7 @@ void cpu_renew_limits(struct cpu *cpu)
 	cpu->limits.approaching = 0;
 	if (counted != CELL_NR && counted != cpu->limits.poll_cell)
 		move_polls(cpu, counted);
-	if (!set_poll(cpu, 2)) {
+	if (!set_poll(cpu, block_units(cpu))) {
 		cpu->limits.approaching = is_approached(cpu);
 		if (cpu->limits.approaching)
 			poll_words_far(cpu);

@@ -60,11 +60,11 @@ static u32 flags_live_out(const struct guest_insn *last)
 }
 
 /*
- * Where in the block an add to memory does no harm: before instruction k, or tr.b.n at its end; -1: nowhere. Prefers a
- * place from which nothing can fault until the flags are set again, so that even a signal frame shows them as they
- * should be.
+ * Where in the block an add to memory does no harm: before instruction k <= last, or tr.b.n at its end; -1: nowhere.
+ * Prefers a place from which nothing can fault until the flags are set again, so that even a signal frame shows them as
+ * they should be.
  */
-static int find_flag_dead_place(void)
+static int find_flag_dead_place(u32 last)
 {
 	int any = -1, best = -1;
 
@@ -74,7 +74,7 @@ static int find_flag_dead_place(void)
 		u32 live = pass ? flags_live_out(&tr.b.insn[tr.b.n - 1]) : ISA_STATUS;
 		bool quiet = false;
 
-		if (!live && tr.b.insn[tr.b.n - 1].in.kind == ISA_PLAIN)
+		if (!live && tr.b.insn[tr.b.n - 1].in.kind == ISA_PLAIN && last == tr.b.n)
 			any = (int)tr.b.n;
 		for (int k = (int)tr.b.n - 1; k >= 0; k--) {
 			const struct insn *in = &tr.b.insn[k].in;
@@ -84,7 +84,7 @@ static int find_flag_dead_place(void)
 				quiet = false;
 			else if ((in->fl_kills & ISA_STATUS) == ISA_STATUS)
 				quiet = true;
-			if (!live) {
+			if (!live && (u32)k <= last) {
 				any = k;
 				if (quiet)
 					best = k;
@@ -165,7 +165,8 @@ bool can_poll_cheaply(void)
 {
 	bool safe;
 
-	return (tr.want & CPU_WANT_SPARSE) && find_here(&safe) < tr.b.n && safe;
+	find_here(true, &safe);
+	return (tr.want & CPU_WANT_SPARSE) && safe;
 }
 
 bool find_poll(void)
@@ -181,7 +182,20 @@ bool find_poll(void)
 	return tr.b.can_poll;
 }
 
-u32 find_here(bool *safe)
+/* The last instruction in front of which the block may poll. */
+static u32 last_to_poll(void)
+{
+	u32 k = 0;
+
+	for (u32 units = 0; k + 1 < tr.b.n; k++) {
+		units += cpu_units(tr.want, tr.b.insn[k].in.weight);
+		if (units > CPU_POLL_FRONT)
+			break;
+	}
+	return k;
+}
+
+u32 find_here(bool polls, bool *safe)
 {
 	int place;
 
@@ -191,7 +205,7 @@ u32 find_here(bool *safe)
 		*safe = flags_dead_for_one(&tr.b.insn[0].in);
 	else if (stops_at_limits())
 		*safe = flags_dead_at_start();
-	else if ((place = find_flag_dead_place()) >= 0)
+	else if ((place = find_flag_dead_place(polls ? last_to_poll() : tr.b.n)) >= 0)
 		return (u32)place;
 	else
 		*safe = false;

@@ -256,9 +256,11 @@ static bool joins_span(void)
 
 /* ---- all of it ---- */
 
-static bool ends_indirectly(void)
+/* The lookup behind the block at hand may poll: no more has passed then than in front of another poll. */
+static bool can_poll_late(void)
 {
-	return is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind);
+	return is_indirect_branch(tr.b.insn[tr.b.n - 1].in.kind) &&
+	       tr.distance + tr.b.units <= POLL_MAX + CPU_POLL_FRONT;
 }
 
 static struct block *head_of_span(void)
@@ -287,7 +289,7 @@ static void poll_with_head(void)
 	tr.b.seen = head->polls;
 	if (tr.b.seen)
 		tr.b.polls = tr.b.late = false;
-	else if (tr.b.polls && ends_indirectly())
+	else if (tr.b.polls && can_poll_late())
 		tr.b.late = true;
 	else if (tr.b.polls)
 		tr.b.joins = false;
@@ -298,7 +300,7 @@ static void add_block(void)
 	tr.b.can_poll = can_poll_cheaply();
 	tr.b.polls = find_poll();
 	/* Where the flags are dead a poll in the block is shorter. */
-	tr.b.late = tr.b.polls && !tr.b.can_poll && ends_indirectly();
+	tr.b.late = tr.b.polls && !tr.b.can_poll && can_poll_late();
 	tr.b.joins = joins_span();
 	if (tr.b.joins && (tr.want & CPU_WANT_IN_POLLS))
 		poll_with_head();

@@ -123,10 +123,10 @@ void cold_end(struct emit hot);
 /* dbt/place.c */
 
 /*
- * Where the block's increments are made: before that instruction, or at its end. *safe: the status flags are dead
- * there.
+ * Where the block's increments are made: before that instruction, or at its end; it polls: before one with no more than
+ * CPU_POLL_FRONT in front of it. *safe: the status flags are dead there.
  */
-u32 find_here(bool *safe);
+u32 find_here(bool polls, bool *safe);
 
 /* The status flags are dead at pc, and the code there cannot change unnoticed. */
 bool flags_dead_at(u64 pc);

@@ -86,11 +86,7 @@ static u64 emit_copy(u32 more)
 		counting_ahead(&tr.count, ahead);
 	polls = tr.b.polls && !tr.b.late;
 	if (polls || (counting_any(&tr.count) && !tr.b.joins))
-		place = find_here(&safe);
-	if (polls && place == tr.b.n) {
-		place = 0;
-		safe = false;
-	}
+		place = find_here(polls, &safe);
 	tr.b.counts_late = !safe && !polls && can_count_late();
 	if (tr.b.counts_late)
 		place = tr.b.n + 1;

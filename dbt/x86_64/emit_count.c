@@ -216,6 +216,7 @@ bool emit_late(void)
 	bool polls_alone = tr.b.late && !(tr.want & CPU_WANT_IN_POLLS), in_rdx = false;
 	struct increment inc;
 
+	check(!tr.b.late || tr.b.distance + tr.b.units <= POLL_MAX + CPU_POLL_FRONT);
 	while (tr.b.counts_late && counting_next(&tr.count, &inc)) {
 		add_in_rdx(&inc);
 		in_rdx = tr.want & CPU_WANT_IN_POLLS;

@@ -267,7 +267,8 @@ static void test_sparse_until(void)
 			cpu_set_limits(&own.cpu, 1u << c, false, left);
 			cpu_renew_limits(&own.cpu);
 			if (own.cpu.limits.want & CPU_WANT_SPARSE)
-				expect(units_to_pass() + CPU_POLL_UNITS + 2 * CPU_BLOCK_INSNS <= far / each);
+				expect(units_to_pass() + CPU_POLL_UNITS + CPU_POLL_FRONT + CPU_BLOCK_INSNS <=
+				       far / each);
 			expect(!(own.cpu.limits.want & CPU_WANT_SPARSE) == (far / each <= 2200));
 		}
 }
