@@ -267,13 +267,19 @@ static int last_number(void)
 	return number;
 }
 
-/* The init does it some time after the signal. */
+/*
+ * The init does it some time after the signal, so it gets none if there is nothing to do: nobody would wait for it, and
+ * numbers would begin again in the middle of a run.
+ */
 void pids_begin_again(void)
 {
 	static const struct timespec interval = {.tv_nsec = 100000};
-	int held = prctl(PIN_HELD), self = getpid();
+	int held = prctl(PIN_HELD), self = getpid(), last;
 
-	if (held < 0 || !(held >> PIN_PIDS & 1) || !last_number() || kill(INIT, BEHIND_ME))
+	if (held < 0 || !(held >> PIN_PIDS & 1))
+		return;
+	last = last_number();
+	if (!last || last == self || kill(INIT, BEHIND_ME))
 		return;
 	for (int i = 0; i < 1000 && last_number() != self; i++)
 		nanosleep(&interval, NULL);
