@@ -11,7 +11,10 @@ static u32 live_before(const struct insn *in, u32 live)
 	return ((live & ~in->fl_kills) | in->fl_reads) & ISA_STATUS;
 }
 
-/* Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". */
+/*
+ * Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". Code
+ * that can change unnoticed may read all.
+ */
 static u32 flags_live_at(u64 pc)
 {
 	u32 dead = 0;
@@ -33,12 +36,12 @@ static u32 flags_live_at(u64 pc)
 		else
 			pc += in.len;
 	}
-	return ISA_STATUS & ~dead;
+	return tr.code.checked ? ISA_STATUS : ISA_STATUS & ~dead;
 }
 
 bool flags_dead_at(u64 pc)
 {
-	return !flags_live_at(pc) && !tr.code.checked;
+	return !flags_live_at(pc);
 }
 
 static u32 flags_live_out(const struct guest_insn *last)
