@@ -166,9 +166,9 @@ struct cpu_touched {
  * (dbt/polls.h). An instruction is at least one unit.
  */
 #define CPU_POLL_UNITS 80
-/* That is from a poll's block on to the next one's. So much of that block may be in front of its poll. */
-#define CPU_POLL_FRONT 8
 _Static_assert(CPU_POLL_UNITS % CPU_POLL_WORDS == 0, "cpu_poll_outside() adds them in equal parts");
+/* The distance is up to the block that polls. At most so many units of the block itself are in front of its poll. */
+#define CPU_POLL_FRONT 8
 #define CPU_BLOCK_UNITS 82
 /* No instruction has a greater weight: see weight_of() in tools/gen_isa/describe.c. */
 #define CPU_WEIGHT_MOST 102
