@@ -86,9 +86,15 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags)
 	return err;
 }
 
+/* With the lock: who is about to record the fork may have to begin again (rule 6 of rt/section.h). */
 task_id event_task_forking(task_id child)
 {
-	return __atomic_load_n(&event_ctx(child)->forked_by, __ATOMIC_RELAXED);
+	task_id parent;
+
+	event_lock();
+	parent = event_ctx(child)->forked_by;
+	event_unlock();
+	return parent;
 }
 
 task_id event_task_forked(task_id child, u32 generation, const struct sideband_namespaces *ns)
@@ -96,8 +102,6 @@ task_id event_task_forked(task_id child, u32 generation, const struct sideband_n
 	struct event_ctx *ctx = event_ctx(child);
 	task_id parent;
 
-	if (!event_task_forking(child))
-		return 0;
 	event_lock();
 	parent = ctx->generation == generation ? ctx->forked_by : 0;
 	if (parent)

@@ -48,6 +48,8 @@
  *     while it holds anything: it puts its own notes back, waits for the other one's end, and restarts. So whoever
  *     holds more, and waits, waits for sections that do not wait for it. Of those that hold more there is one at a
  *     time: RANK_EVENT's.
+ *  6. A value that was read without the lock may be put back. Who takes it for the sign that something is done reads it
+ *     with the lock.
  */
 #ifndef RT_SECTION_H
 #define RT_SECTION_H
