@@ -102,7 +102,7 @@ static void take_handover(const u64 *kernel_sp)
 
 	stack_parse_kernel(kernel_sp, &k);
 	if (!k.handover || handover_take(k.handover) || handover.config.magic != ARENA_MAGIC ||
-	    handover.config.size_of_arena != (u32)sizeof(struct arena))
+	    handover.config.size_of_arena != sizeof(struct arena))
 		fail("this program is started by pcl only", -EINVAL);
 }
 

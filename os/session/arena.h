@@ -122,7 +122,8 @@ struct session_limit {
  * (os/session/handover.h), so that no member can change another's.
  */
 struct session_config {
-	u32 magic, size_of_arena; /* both must match the program's own */
+	u64 size_of_arena; /* this and magic must match the program's own */
+	u32 magic;
 	u32 strace;	   /* 0 off, 1 all calls, 2 with reasons */
 	u32 stats;	   /* print statistics at exit */
 	u32 why;	   /* keep refusals for the launcher */
