@@ -33,8 +33,22 @@ static double cycles(u64 ticks, const struct processor_probe *p)
 	return (double)ticks * PROBE_PRODUCT_CYCLES / (double)p->products;
 }
 
+int forms_check(const struct options *o)
+{
+	struct processor_probe p;
+
+	if (o->landing != LANDING_ADCX)
+		return 0;
+	probe_processor(&p);
+	if (p.has_adcx)
+		return 0;
+	fprintf(stderr, "pcl: --landing=adcx: this processor has no instruction adcx, or no rorx\n");
+	return LAUNCH_FAILED;
+}
+
 int forms_print(void)
 {
+	static const char landings[][8] = {[LANDING_LOOP] = "loop", [LANDING_JRCXZ] = "jrcxz", [LANDING_ADCX] = "adcx"};
 	struct processor_probe p;
 
 	probe_processor(&p);
@@ -43,7 +57,7 @@ int forms_print(void)
 	printf("%6.1f  %-50s --top-byte=%s\n", cycles(p.bswaps, &p), "swaps of a register's bytes",
 	       probe_bswap_is_fast(&p) ? "bswap" : "load");
 	printf("%6.1f  %-50s --landing=%s\n", cycles(p.loops, &p), "rounds of the instruction loop",
-	       probe_loop_is_fast(&p) ? "loop" : "jrcxz");
+	       landings[probe_landing(&p)]);
 	printf("\nA cycle is a third of what a product of registers takes. The options force a form.\n");
 	return fflush(stdout) ? LAUNCH_FAILED : 0;
 }

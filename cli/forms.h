@@ -2,7 +2,12 @@
 #ifndef CLI_FORMS_H
 #define CLI_FORMS_H
 
+#include "cli/options.h"
+
 /* Measures and prints. Returns the exit status. */
 int forms_print(void);
+
+/* 0, or the exit status: a form was asked for that this processor does not have. */
+int forms_check(const struct options *o);
 
 #endif

@@ -242,7 +242,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_liveness = (u32)o->no_liveness,
 		.no_approach = (u32)o->no_approach,
 		.no_polls = (u32)o->no_polls,
-		.loop = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + !o->landing,
+		.landing = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + (u32)o->landing,
 		.bswap = o->top_byte == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->top_byte,
 		.no_siblings = (u32)o->no_siblings,
 		.no_bias = (u32)o->no_bias,

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pcl: no program given (see pcl --help)\n");
 		return LAUNCH_FAILED;
 	}
-	if (pin_choose(&options) || processor_choose(options.processor))
+	if (pin_choose(&options) || processor_choose(options.processor) || forms_check(&options))
 		return LAUNCH_FAILED;
 	if (strcmp(argv[first - 1], "--"))
 		command = find_command(argv[first]);

@@ -308,17 +308,18 @@ struct cpu {
 	struct cpu_guard guard;
 
 	/*
-	 * The last 24 bytes, and the first 232 of the bank behind them, are reached by translated code with 8-bit
+	 * The last 32 bytes, and the first 224 of the bank behind them, are reached by translated code with 8-bit
 	 * displacements.
 	 */
-	u64 not_used[5] __attribute__((aligned(64)));
+	u64 not_used[4] __attribute__((aligned(64)));
+	u64 no_match;			/* a constant: see dbt/x86_64/ibl.c */
 	/* the guest's value of the stolen register, always */
 	u64 stolen;
 	u64 spill[2];			/* scratch of one translated instruction or of one indirect branch */
 } __attribute__((aligned(64)));
 
-#define CPU_BASE ((s32)sizeof(struct cpu) + 104)
-_Static_assert(offsetof(struct cpu, stolen) >= CPU_BASE - 128, "an 8-bit displacement");
+#define CPU_BASE ((s32)sizeof(struct cpu) + 96)
+_Static_assert(offsetof(struct cpu, no_match) >= CPU_BASE - 128, "an 8-bit displacement");
 _Static_assert(sizeof(struct cpu) - offsetof(struct cpu, gpr) <= PAGE_SIZE, "one page");
 _Static_assert(offsetof(struct bank, mixed) <= PAGE_SIZE, "one page");
 

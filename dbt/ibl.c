@@ -1,5 +1,6 @@
 /* See dbt/ibl.h. The table and the chains of landings. */
 #include "dbt/ibl.h"
+#include "dbt/translate.h"
 #include "rt/log.h"
 
 /* The first entry of the index's chain of landings, or 0. */
@@ -38,8 +39,10 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 
 static void make_landing(struct entry *en)
 {
+	u32 entry = (u32)(en - cache.entry);
+	bool carry_dead = dbt_options.landing == LANDING_ADCX && translate_carry_dead(entry);
 	struct emit e = {.p = cache.hot};
-	struct landing l = ibl_emit_landing(&e, (u32)(en - cache.entry), en->pc);
+	struct landing l = ibl_emit_landing(&e, entry, en->pc, carry_dead);
 
 	check_slow(!en->landing);
 	emit_jmp(&e, (u8 *)(uintptr_t)en->host);

@@ -2,8 +2,8 @@
  * Indirect-branch lookup without leaving the cache.
  *
  * The branch has guest rcx and rdx in cpu->spill[0] and [1] and the guest target in rcx. It jumps through a table that
- * is indexed by the target's low 16 bits to a landing, which verifies the target without touching the flags (they are
- * live across indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it
+ * is indexed by the target's low 16 bits to a landing, which verifies the target without losing a flag (they are live
+ * across indirect jumps in compilers' output), restores rcx and rdx and goes on with the entry. On a mismatch it
  * restores the target and jumps to the next landing with the same index, in the end to the miss code, which leaves for
  * the dispatcher.
  *
@@ -15,6 +15,9 @@
 #define DBT_IBL_H
 
 #include "dbt/cache.h"
+
+/* cpu->no_match */
+#define IBL_NO_MATCH (-(u64)IBL_SIZE)
 
 struct landing {
 	u32 at;	  /* cache address */
@@ -34,9 +37,9 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_
 
 /*
  * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the
- * entry's number.
+ * entry's number. carry_dead: CF is dead at pc.
  */
-struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc);
+struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc, bool carry_dead);
 
 /*
  * What cache_find() finds, or 0: that will tell. From the first landing of its index, which lookups have just used as a

@@ -12,23 +12,23 @@ static u32 live_before(const struct insn *in, u32 live)
 }
 
 /*
- * Which status flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". Code
+ * Which of the flags the code at pc may read before it sets them: a short look ahead, never wrong towards "dead". Code
  * that can change unnoticed may read all.
  */
-static u32 flags_live_at(u64 pc)
+static u32 live_at(u64 pc, u32 flags)
 {
 	u32 dead = 0;
 
-	for (int i = 0; i < LOOKAHEAD && dead != ISA_STATUS; i++) {
+	for (int i = 0; i < LOOKAHEAD && dead != flags; i++) {
 		struct insn in;
 		struct dbt_fault fault;
 		const u8 *bytes;
 
 		if (!plan_may_look(pc) || guest_code_insn(&tr.code, pc, &in, &bytes, &fault) <= 0)
-			return ISA_STATUS;
-		if (in.fl_reads & ISA_STATUS & ~dead)
-			return ISA_STATUS;
-		dead |= in.fl_kills & ISA_STATUS;
+			return flags;
+		if (in.fl_reads & flags & ~dead)
+			return flags;
+		dead |= in.fl_kills & flags;
 		if (in.kind == ISA_JMP || in.kind == ISA_CALL)
 			pc = isa_target(&in, pc);
 		else if (in.kind != ISA_PLAIN)
@@ -36,12 +36,22 @@ static u32 flags_live_at(u64 pc)
 		else
 			pc += in.len;
 	}
-	return tr.code.checked ? ISA_STATUS : ISA_STATUS & ~dead;
+	return tr.code.checked ? flags : flags & ~dead;
+}
+
+static u32 flags_live_at(u64 pc)
+{
+	return live_at(pc, ISA_STATUS);
 }
 
 bool flags_dead_at(u64 pc)
 {
 	return !flags_live_at(pc);
+}
+
+bool carry_dead_at(u64 pc)
+{
+	return !dbt_options.no_liveness && !live_at(pc, ISA_CF);
 }
 
 static u32 flags_live_out(const struct guest_insn *last)

@@ -7,11 +7,15 @@
 
 #include "abi/types.h"
 
+/* How landings verify, see dbt/x86_64/ibl.c. ADCX: those at whose pc CF is dead, others as JRCXZ. */
+enum landing_form { LANDING_LOOP, LANDING_JRCXZ, LANDING_ADCX };
+
 /* Ticks of as many of each, of which one waits for the other: the least of some tries. */
 struct processor_probe {
 	u64 products;	 /* of registers: PROBE_PRODUCT_CYCLES each on any processor of the last fifteen years */
 	u64 loops;	 /* `loop`, taken */
 	u64 bswaps;	 /* `bswap` of 64 bits */
+	bool has_adcx;	 /* and rorx */
 };
 
 #define PROBE_PRODUCT_CYCLES 3
@@ -19,10 +23,10 @@ struct processor_probe {
 /* Takes some 30 us. */
 void probe_processor(struct processor_probe *p);
 
-/* `loop` is one operation (AMD). Elsewhere it is microcode of 5 cycles and more, and jrcxz is fast. */
-static inline bool probe_loop_is_fast(const struct processor_probe *p)
+/* `loop` is one operation (AMD). Elsewhere it is microcode of 5 cycles and more. */
+static inline enum landing_form probe_landing(const struct processor_probe *p)
 {
-	return p->loops < p->products;
+	return p->loops < p->products ? LANDING_LOOP : p->has_adcx ? LANDING_ADCX : LANDING_JRCXZ;
 }
 
 /* `bswap` is one operation (AMD), not two (Intel). */

@@ -3,6 +3,7 @@
 #include "dbt/cpu_offsets.h"
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
+#include "dbt/ibl.h"
 #include "dbt/rseq_cs.h"
 #include "dbt/siblings.h"
 #include "dbt/stop.h"
@@ -30,6 +31,7 @@ void dbt_cpu_init(struct cpu *cpu)
 	cpu->rt_fn[RT_LEAVE_POLL] = (u64)(uintptr_t)dbt_leave_poll;
 	cpu->rt_fn[RT_RSEQ_CS_ABORT] = (u64)(uintptr_t)dbt_rseq_cs_abort;
 	cpu->rflags = FLAGS_FIXED;
+	cpu->no_match = IBL_NO_MATCH;
 	memset(cpu->found, 0, sizeof(cpu->found));
 	cpu->here.frag = 0;
 	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);

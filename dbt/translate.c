@@ -256,7 +256,7 @@ u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fa
 		return 0;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
 	if (indirect)
-		landing = ibl_emit_landing(&tr.e, tr.first_entry, pc);
+		landing = ibl_emit_landing(&tr.e, tr.first_entry, pc, carry_dead_at(pc));
 	tr.take_back = exit ? emit_take_back(exit) : 0;
 	begin_frag();
 	for (tr.at = 0; tr.at < tr.nblock; tr.at++) {
@@ -277,6 +277,19 @@ u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fa
 	if (unlikely(tr.learned))
 		rseq_cs_forget_code();
 	return tr.first_entry;
+}
+
+bool translate_carry_dead(u32 entry)
+{
+	u32 frag = cache.entry[entry].frag;
+	u64 pc = cache.entry[entry].pc;
+	bool dead;
+
+	begin(cache.frag[frag].variant, pc);
+	dead = carry_dead_at(pc);
+	if (dead)
+		guest_code_commit(&tr.code, frag);
+	return dead;
 }
 
 void translate_shorten(u32 exit)

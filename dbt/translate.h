@@ -13,6 +13,7 @@
 
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
+#include "dbt/probe.h"
 
 struct dbt_options {
 	bool no_traces; /* one basic block per fragment */
@@ -28,7 +29,7 @@ struct dbt_options {
 	bool stop_at_tsc; /* rdtsc and rdtscp are the caller's to execute: DBT_RDTSC */
 	u32 always;	/* CPU_WANT_* that all threads' code has, whatever the drivers want */
 	bool one_insn;	/* one instruction per basic block */
-	bool loop_is_fast; /* landings verify by `loop`, else by jrcxz; see dbt/x86_64/ibl.c */
+	enum landing_form landing;
 	bool bswap_is_fast; /* polls of indirect branches use it; see there */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */
@@ -41,6 +42,9 @@ extern struct dbt_options dbt_options;
  * entry, or 0 and *fault when not even one instruction can be fetched and decoded.
  */
 u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fault);
+
+/* Code at the entry, which exists, sets CF before it reads it; and if that changes the entry's fragment is dropped. */
+bool translate_carry_dead(u32 entry);
 
 /* The exit was linked to what was just made for it: its EXIT_AHEAD need not lead there by the cold part. */
 void translate_shorten(u32 exit);

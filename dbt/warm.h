@@ -37,7 +37,7 @@ struct warm_region {
 struct warm_key {
 	u64 build[3];	 /* the runtime's build id */
 	u64 settings;	 /* options and processor */
-	u64 forms;	 /* loop_is_fast and bswap_is_fast of dbt_options */
+	u64 forms;	 /* landing and bswap_is_fast of dbt_options */
 	u64 want;	 /* CPU_WANT_*: what is counted from the beginning */
 	u64 place[2];	 /* addresses of the cache's first half */
 	struct warm_file program;

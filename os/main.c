@@ -188,11 +188,11 @@ static void choose_forms(struct session_config *c)
 {
 	struct processor_probe found;
 
-	if (c->loop && c->bswap)
+	if (c->landing && c->bswap)
 		return;
 	probe_processor(&found);
-	if (!c->loop)
-		c->loop = 1 + probe_loop_is_fast(&found);
+	if (!c->landing)
+		c->landing = 1 + probe_landing(&found);
 	if (!c->bswap)
 		c->bswap = 1 + probe_bswap_is_fast(&found);
 }
@@ -217,7 +217,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.small_cache = c->small_cache;
 	dbt_options.dual_map = c->dual_map;
 	choose_forms(&the_process.config);
-	dbt_options.loop_is_fast = c->loop == 2;
+	dbt_options.landing = (enum landing_form)(c->landing - 1);
 	dbt_options.bswap_is_fast = c->bswap == 2;
 	ret = dbt_init();
 	if (ret)

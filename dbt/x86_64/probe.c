@@ -1,5 +1,6 @@
 /* See dbt/probe.h. */
 #include "dbt/probe.h"
+#include <cpuid.h>
 #include "rt/arch.h"
 
 #define TRIES  5
@@ -31,9 +32,16 @@ static u64 ticks_of_loops(u64 n)
 	return arch_ticks() - before;
 }
 
+static bool has_adcx(void)
+{
+	u32 a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_ADX) && (b & bit_BMI2);
+}
+
 void probe_processor(struct processor_probe *p)
 {
-	*p = (struct processor_probe){~0ul, ~0ul, ~0ul};
+	*p = (struct processor_probe){~0ul, ~0ul, ~0ul, has_adcx()};
 	for (u32 i = 0; i < TRIES; i++) {
 		p->products = MIN(p->products, ticks_of_products(3));
 		p->bswaps = MIN(p->bswaps, ticks_of_bswaps(3));

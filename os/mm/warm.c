@@ -103,7 +103,7 @@ void warm_begin(int fd)
 		return;
 	take_build(key.build);
 	key.settings = the_process.config.warm_settings;
-	key.forms = the_process.config.loop << 2 | the_process.config.bswap;
+	key.forms = the_process.config.landing << 2 | the_process.config.bswap;
 	wanted = true;
 }
 

@@ -151,7 +151,7 @@ struct session_config {
 	/* What the first image has found of the processor, so that the others need not ask. */
 	u64 vector_features; /* states in signal frames */
 	u32 vector_size;   /* their bytes, 0: not known yet */
-	u32 loop;	   /* 1 + dbt_options.loop_is_fast, 0: not chosen yet */
+	u32 landing;	   /* 1 + enum landing_form, 0: not chosen yet */
 	u32 bswap;	   /* 1 + dbt_options.bswap_is_fast, likewise */
 	u64 warm_settings; /* hash of what changes translations; 0: there is no cache directory (os/mm/warm.h) */
 	u32 cache_mib;	   /* that directory's size, at most */

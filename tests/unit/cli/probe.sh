@@ -8,7 +8,8 @@ fail() { echo "$*"; failed=1; }
 for form in landing top-byte; do
 	grep -qE "^ +[0-9]+\.[0-9]  .* --$form=[a-z0-9]+$" said || { fail "--probe says nothing of --$form"; cat said; }
 done
-for option in $(grep -oE -- '--(landing|top-byte)=[a-z0-9]+' said) --landing=loop --landing=jrcxz \
+adcx=$(grep -qw adx /proc/cpuinfo && echo --landing=adcx)
+for option in $(grep -oE -- '--(landing|top-byte)=[a-z0-9]+' said) --landing=loop --landing=jrcxz $adcx \
 	--top-byte=load --top-byte=bswap
 do
 	# Cold, then warm, in a directory that the others use, too.
@@ -21,5 +22,5 @@ do
 done
 [ "$(sort -u all | wc -l)" = 2 ] || { fail "counts differ:"; cat all; }
 "$PCL" --landing=other true 2>err && fail "--landing=other is taken"
-grep -q 'wrong option --landing=other: the form is --landing=loop|jrcxz' err || { fail "what it says:"; cat err; }
+grep -q 'wrong option --landing=other: the form is --landing=loop|jrcxz|adcx' err || { fail "what it says:"; cat err; }
 exit $failed
