@@ -40,7 +40,7 @@ static void set_next(struct variant *v, u64 pc, u32 before, u32 to)
 static void make_landing(struct entry *en)
 {
 	u32 entry = (u32)(en - cache.entry);
-	bool carry_dead = dbt_options.landing == LANDING_ADCX && translate_carry_dead(entry);
+	bool carry_dead = translate_carry_dead(entry);
 	struct emit e = {.p = cache.hot};
 	struct landing l = ibl_emit_landing(&e, entry, en->pc, carry_dead);
 

@@ -37,7 +37,7 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_
 
 /*
  * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the
- * entry's number. carry_dead: CF is dead at pc.
+ * entry's number. carry_dead: as carry_dead_at(pc) says.
  */
 struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc, bool carry_dead);
 

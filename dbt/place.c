@@ -51,7 +51,7 @@ bool flags_dead_at(u64 pc)
 
 bool carry_dead_at(u64 pc)
 {
-	return !dbt_options.no_liveness && !live_at(pc, ISA_CF);
+	return dbt_options.landing == LANDING_ADCX && !dbt_options.no_liveness && !live_at(pc, ISA_CF);
 }
 
 static u32 flags_live_out(const struct guest_insn *last)

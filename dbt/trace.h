@@ -130,6 +130,7 @@ u32 find_here(bool polls, bool *safe);
 
 /* The status flags are dead at pc, and the code there cannot change unnoticed. */
 bool flags_dead_at(u64 pc);
+/* The same of CF alone. False where no landing asks for it. */
 bool carry_dead_at(u64 pc);
 
 /* The block is a loop of its own. */

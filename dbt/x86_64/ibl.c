@@ -144,7 +144,7 @@ struct landing ibl_emit_landing(struct emit *e, u32 entry, u64 pc, bool carry_de
 
 	if (dbt_options.landing == LANDING_LOOP)
 		emit_landing_by_loop(e, entry, pc, &l);
-	else if (dbt_options.landing == LANDING_ADCX && carry_dead)
+	else if (carry_dead)
 		emit_landing_by_adcx(e, entry, pc, &l);
 	else
 		emit_landing_by_jrcxz(e, entry, pc, &l);
