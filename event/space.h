@@ -454,13 +454,15 @@ static inline struct event_sysctl *event_sysctl(void)
 
 /*
  * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as
- * that before it, and begins with one that names none: so it ends, whatever others have written there. (While they
- * write, it may come to a place that names itself before and behind.)
+ * that before it, and begins with one that names none: so it ends, whatever others have written there. While they
+ * write, it may come to a place that names itself before and behind, or be in a part that becomes a ring: it has no
+ * more rounds than there are events.
  */
 #define LINKED_AFTER(prev_, nr, link) ((nr) != (prev_) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \
-	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_;                                                      \
-	     nr && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true); nr = next_)
+	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_, nr##left_ = EVENT_SLOTS;                             \
+	     nr && nr##left_-- && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true);        \
+	     nr = next_)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
