@@ -103,7 +103,7 @@ enum exit_kind {
 
 struct exit {
 	u64 target;  /* guest address */
-	u32 patch;   /* cache address of the 32-bit displacement, 0: not linkable; EXIT_AHEAD is never linked */
+	u32 patch;   /* cache address of the 32-bit displacement, 0: none; EXIT_AHEAD and EXIT_POLL are never linked */
 	u32 stub;    /* cache address, 0: not made yet */
 	u32 linked;  /* entry that it jumps to, 0 none */
 	union {

@@ -2,7 +2,8 @@
  * See dbt/piece.h. Threads have parts of a half's copies in which they write one copy after the other, so that a
  * processor seldom has in its instruction cache what is overwritten.
  *
- * A block's poll is copied as it is, with a jump that leads nowhere: its word is far from 0 while pieces run.
+ * A poll stops no copy: its words are far from 0 while pieces run. Other members may write them all the same, so its
+ * jump leads to the next instruction.
  */
 #include "dbt/piece.h"
 #include "rt/log.h"
@@ -106,6 +107,17 @@ static bool fix_operands(u32 rec, u32 end, u8 *to, s64 moved)
 	return true;
 }
 
+static void emit_exit(struct emit *e, u32 id, u8 *patch)
+{
+	if (cache.exit[id].kind == EXIT_POLL) {
+		emit_patch(patch, patch + 4);
+		return;
+	}
+	__builtin_prefetch(&cache.entry[cache.exit[id].linked]);
+	emit_patch(patch, e->p);
+	cache_emit_stub(e, id);
+}
+
 /* Those of the fragment's exits from number i on that are in [from, end). */
 static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u32 end, u8 *to)
 {
@@ -117,9 +129,7 @@ static void emit_exits(struct emit *e, const struct frag *f, u32 i, u32 from, u3
 			continue;
 		if (x->patch >= end)
 			break;
-		__builtin_prefetch(&cache.entry[x->linked]);
-		emit_patch(to + (x->patch - from), e->p);
-		cache_emit_stub(e, i);
+		emit_exit(e, i, to + (x->patch - from));
 	}
 }
 

@@ -141,7 +141,7 @@ void emit_poll(u64 pc, u32 units, bool flags_dead)
 		patch = emit_test_keeping_flags(&tr.e, inc.disp, inc.n);
 	rec_add(pc); /* where it goes on after a stop */
 	back = (u32)host_here();
-	id = cache_exit_new(EXIT_POLL, tr.frag, tr.variant, pc, NULL);
+	id = cache_exit_new(EXIT_POLL, tr.frag, tr.variant, pc, patch);
 	cache.exit[id].rec = cache.nrec - 1;
 	hot = cold_begin(patch);
 	if (!flags_dead)
