@@ -128,6 +128,9 @@ static void lengthen(struct event *e, u64 now)
 	e->next = now;
 }
 
+/* So many overflows nobody passes between two looks. What other members wrote may say any number. */
+#define PASSED_MAX (1ul << 20)
+
 /*
  * Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late.
  */
@@ -148,7 +151,7 @@ static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 	}
 	if (e->attr.freq)
 		period_overflowed(e, round_time(r));
-	passed = period_advance(e, now);
+	passed = MIN(period_advance(e, now), PASSED_MAX);
 	emit(r, e, period, !has_no_limit(e));
 	if (!has_no_limit(e))
 		return;

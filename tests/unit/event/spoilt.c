@@ -1,5 +1,5 @@
-/* Lists of events that somebody else writes while they are gone through: it ends. */
-#include "tests/unit/event/fake.h"
+/* What other members write at random into lists and counts: who works on these comes to an end. */
+#include "tests/unit/event/sampling.h"
 
 static u32 slot_of(long fd)
 {
@@ -47,9 +47,28 @@ static void test_self(void)
 	expect_long(rounds(), 0);
 }
 
+/* A count that somebody has written at random: it ends, though no rate throttles it. */
+static void test_passed_too_much(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_SOFTWARE, 1, 1);
+	struct snapshot snap;
+	long fd;
+
+	sampling_session();
+	event_sysctl()->max_sample_rate = 0x7fffffff;
+	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+	fd = open_sampling(&a, -1);
+	fake[1].free_running += 1ul << 62;
+	snap = snapshot_at(1);
+	event_poll(1, &snap, NULL);
+	take_samples(fd);
+	expect(nr_samples > 0);
+}
+
 int main(void)
 {
 	test_ring();
 	test_self();
+	test_passed_too_much();
 	return unit_result();
 }
