@@ -15,6 +15,11 @@ static struct event_watch *slot(u32 nr)
 	return &event_space->watch[EVENT_WITHIN(nr, watch)];
 }
 
+/* Ends, whatever others write there: see for_each_linked(). */
+#define for_each_watch(nr, e)                                                                                          \
+	for (u32 nr = (e)->watches, prev_ = 0, next_, left_ = EVENT_WATCHES;                                           \
+	     nr && slot(nr)->prev == prev_ && left_-- && (next_ = slot(nr)->next, true); prev_ = nr, nr = next_)
+
 static struct event *watched(const struct event_watch *w)
 {
 	struct event *e = event_slot(w->event);
@@ -100,7 +105,7 @@ static u32 get_locked(task_id task, s32 epfd, s32 fd)
 
 	if (!e)
 		return 0;
-	for (u32 nr = e->watches, prev = 0; nr && slot(nr)->prev == prev; prev = nr, nr = slot(nr)->next)
+	for_each_watch(nr, e)
 		if (is_known_as(slot(nr), event_nr(e), files, epfd, fd))
 			return EVENT_WITHIN(nr, watch);
 	return make(e, files, epfd, fd);
@@ -148,8 +153,7 @@ static void put_locked(struct event_watch *w)
 void event_watch_closed_locked(struct event *root)
 {
 	check_slow(event_is_locked());
-	for (u32 nr = root->watches, prev = 0, next; nr && slot(nr)->prev == prev; prev = nr, nr = next) {
-		next = slot(nr)->next;
+	for_each_watch(nr, root) {
 		__atomic_store_n(&slot(nr)->event, 0, __ATOMIC_RELEASE);
 		make_free(slot(nr));
 	}
