@@ -57,7 +57,7 @@ struct options {
 #undef OPTION
 };
 
-#define OPTIONS_NOT_GIVEN (-2) /* paranoid while it is parsed, max_sample_rate, counters, cpu */
+#define OPTIONS_NOT_GIVEN (-2) /* paranoid while it is parsed, max_sample_rate, counters, cpu and the forms of code */
 
 extern const struct option_table options_table;
 

@@ -36,6 +36,12 @@ void ibl_emit_resume(struct emit *e);
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_rdx);
 
 /*
+ * In front of a call that pushes `ret`: asks for the table's entry of that address, so that the return's lookup finds
+ * it in the first cache. Where there is little code it is there without.
+ */
+void ibl_emit_fetch(struct emit *e, const struct variant *v, u64 ret);
+
+/*
  * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the
  * entry's number. carry_dead: as carry_dead_at(pc) says.
  */

@@ -47,6 +47,21 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_
 	emit8(e, 0xff), emit8(e, 0xe2);
 }
 
+/* So many fragments have more landings than the first cache has lines. */
+#define MUCH_CODE 16384u
+
+void ibl_emit_fetch(struct emit *e, const struct variant *v, u64 ret)
+{
+	bool fetches = dbt_options.fetch == FETCH_ALWAYS ||
+		       (dbt_options.fetch == FETCH_IN_MUCH && cache.nfrag - cache.first_frag >= MUCH_CODE);
+
+	if (dbt_options.no_ibl || !fetches)
+		return;
+	/* prefetcht0 */
+	emit8(e, 0x0f), emit8(e, 0x18), emit8(e, 0x0c), emit8(e, 0x25);
+	emit32(e, (u32)(uintptr_t)&v->ibl[(u16)ret]);
+}
+
 /* add $value, %rcx without flags; rdx is free. */
 static void emit_rcx_plus(struct emit *e, u64 value)
 {
