@@ -88,7 +88,7 @@ u64 cache_settings(const struct options *o)
 	word[12] = (u32)(o->no_traces | o->no_links << 1 | o->no_ibl << 2 | o->no_unroll << 3 | o->no_liveness << 4 |
 			 o->no_spans << 5);
 	word[13] = (u32)(o->one_insn_blocks | o->call_stacks << 1 | o->no_approach << 2 | o->no_polls << 3 |
-			 (o->fetch - OPTIONS_NOT_GIVEN) << 4);
+			 (o->prefetch - OPTIONS_NOT_GIVEN) << 4);
 	word[14] = pin_chosen()->virtual;
 	word[15] = pin_chosen()->level; /* by which libraries choose their code */
 	return hash_of(word, sizeof(word), 0) | 1;

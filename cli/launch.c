@@ -244,7 +244,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.no_polls = (u32)o->no_polls,
 		.landing = o->landing == OPTIONS_NOT_GIVEN ? 0 : 1 + (u32)o->landing,
 		.bswap = o->top_byte == OPTIONS_NOT_GIVEN ? 0 : 1 + !!o->top_byte,
-		.fetch = o->fetch == OPTIONS_NOT_GIVEN ? 0 : 1 + (u32)o->fetch,
+		.prefetch = o->prefetch == OPTIONS_NOT_GIVEN ? 0 : 1 + (u32)o->prefetch,
 		.no_siblings = (u32)o->no_siblings,
 		.no_bias = (u32)o->no_bias,
 		.dump = (u32)o->dump,

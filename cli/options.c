@@ -219,7 +219,7 @@ int options_parse(int argc, char **argv, struct options *out)
 		.counters = OPTIONS_NOT_GIVEN,
 		.landing = OPTIONS_NOT_GIVEN,
 		.top_byte = OPTIONS_NOT_GIVEN,
-		.fetch = OPTIONS_NOT_GIVEN,
+		.prefetch = OPTIONS_NOT_GIVEN,
 		.cpu = OPTIONS_NOT_GIVEN,
 		.cache_size = 512,
 	};

@@ -36,10 +36,10 @@ void ibl_emit_resume(struct emit *e);
 void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_rdx);
 
 /*
- * In front of a call that pushes `ret`: asks for the table's entry of that address, so that the return's lookup finds
- * it in the first cache. Where there is little code it is there without.
+ * In front of a call that pushes `ret`: prefetches the table's entry of that address, for the return's lookup. Emits
+ * nothing where there is little code: then the entries in use are in the processor's L1 cache anyway.
  */
-void ibl_emit_fetch(struct emit *e, const struct variant *v, u64 ret);
+void ibl_emit_prefetch(struct emit *e, const struct variant *v, u64 ret);
 
 /*
  * A landing of the entry, to be of pc, that falls through to what is emitted next. The 4 bytes in front of it are the

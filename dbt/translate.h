@@ -15,8 +15,8 @@
 #include "dbt/dbt.h"
 #include "dbt/probe.h"
 
-/* Whether calls ask for their returns' table entries: where there is much code, see ibl_emit_fetch(). */
-enum fetch_returns { FETCH_IN_MUCH, FETCH_NEVER, FETCH_ALWAYS };
+/* Whether calls prefetch their returns' table entries: see ibl_emit_prefetch(). */
+enum prefetch_returns { PREFETCH_IN_MUCH_CODE, PREFETCH_NEVER, PREFETCH_ALWAYS };
 
 struct dbt_options {
 	bool no_traces; /* one basic block per fragment */
@@ -33,7 +33,7 @@ struct dbt_options {
 	u32 always;	/* CPU_WANT_* that all threads' code has, whatever the drivers want */
 	bool one_insn;	/* one instruction per basic block */
 	enum landing_form landing;
-	enum fetch_returns fetch;
+	enum prefetch_returns prefetch;
 	bool bswap_is_fast; /* polls of indirect branches use it; see there */
 	bool small_cache; /* full after 256 KiB of code */
 	bool dual_map;	/* dbt/code_memory.h: two mappings, always */

@@ -128,7 +128,7 @@ static void lengthen(struct event *e, u64 now)
 	e->next = now;
 }
 
-/* So many overflows nobody passes between two looks. What other members wrote may say any number. */
+/* The most overflows that one look emits: a count that another member has spoilt may ask for any number. */
 #define PASSED_MAX (1ul << 20)
 
 /*

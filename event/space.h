@@ -455,8 +455,8 @@ static inline struct event_sysctl *event_sysctl(void)
 /*
  * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as
  * that before it, and begins with one that names none: so it ends, whatever others have written there. While they
- * write, it may come to a place that names itself before and behind, or be in a part that becomes a ring: it has no
- * more rounds than there are events.
+ * write, it may come to a place that names itself before and behind, or be in a part that becomes a ring. So there are
+ * at most EVENT_SLOTS rounds.
  */
 #define LINKED_AFTER(prev_, nr, link) ((nr) != (prev_) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
 #define for_each_linked(e, nr, next_, list, link)                                                                      \

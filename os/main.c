@@ -210,7 +210,7 @@ static void start_translator(struct thread *t, const u64 *kernel_sp)
 	dbt_options.no_unroll = c->no_unroll;
 	dbt_options.no_liveness = c->no_liveness;
 	dbt_options.no_approach = c->no_approach;
-	dbt_options.fetch = (enum fetch_returns)c->fetch;
+	dbt_options.prefetch = (enum prefetch_returns)c->prefetch;
 	dbt_options.no_siblings = c->no_siblings;
 	dbt_options.dump = c->dump;
 	dbt_options.dump_at = c->dump_at;

@@ -174,7 +174,7 @@ static void note_fix(void)
 static void emit_push_return(u64 ret)
 {
 	if (tr.out != NO_VARIANT)
-		ibl_emit_fetch(&tr.e, &cache.variant[tr.out], ret);
+		ibl_emit_prefetch(&tr.e, &cache.variant[tr.out], ret);
 	if (fits_s32((s64)ret)) {
 		emit8(&tr.e, 0x68);
 		emit32(&tr.e, (u32)ret);

@@ -47,15 +47,15 @@ void ibl_emit_lookup(struct emit *e, const struct variant *v, s32 word, bool in_
 	emit8(e, 0xff), emit8(e, 0xe2);
 }
 
-/* So many fragments have more landings than the first cache has lines. */
+/* Fragments. The lines of the table that so many use do not fit into L1; see doc/performance.md. */
 #define MUCH_CODE 16384u
 
-void ibl_emit_fetch(struct emit *e, const struct variant *v, u64 ret)
+void ibl_emit_prefetch(struct emit *e, const struct variant *v, u64 ret)
 {
-	bool fetches = dbt_options.fetch == FETCH_ALWAYS ||
-		       (dbt_options.fetch == FETCH_IN_MUCH && cache.nfrag - cache.first_frag >= MUCH_CODE);
+	bool much = cache.nfrag - cache.first_frag >= MUCH_CODE;
 
-	if (dbt_options.no_ibl || !fetches)
+	if (dbt_options.no_ibl || dbt_options.prefetch == PREFETCH_NEVER ||
+	    (dbt_options.prefetch == PREFETCH_IN_MUCH_CODE && !much))
 		return;
 	/* prefetcht0 */
 	emit8(e, 0x0f), emit8(e, 0x18), emit8(e, 0x0c), emit8(e, 0x25);

@@ -137,7 +137,7 @@ struct session_config {
 	u32 counters;	   /* of the virtual PMU, 0: as many as events */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 no_spans, no_unroll, no_liveness, no_approach, no_polls, no_siblings, no_bias;
-	u32 fetch; /* enum fetch_returns */
+	u32 prefetch; /* enum prefetch_returns */
 	u32 one_insn_blocks, small_cache, dual_map;
 	u32 dump, dump_at; /* DUMP_*, dbt/dump.h; an address below 4 GiB */
 	u32 stress;	   /* STRESS_*, rt/stress.h */

@@ -12,7 +12,7 @@ adcx=$(grep -qw adx /proc/cpuinfo && echo --landing=adcx)
 for program in hot_loops loops rep_strings switch_table recursion; do
 	counts > as_is || { cat as_is; exit 1; }
 	grep -qE '^cycles,[0-9]{4}' as_is || { echo "$program: no cycles"; cat as_is; exit 1; }
-	for mode in --no-unroll --no-spans --landing=loop --landing=jrcxz $adcx --fetch=always --one-insn-blocks \
+	for mode in --no-unroll --no-spans --landing=loop --landing=jrcxz $adcx --prefetch=always --one-insn-blocks \
 		"--no-traces --no-liveness"
 	do
 		counts $mode > other || { cat other; exit 1; }

@@ -34,8 +34,8 @@ awk -v at="$at" '/^fragment/ { n++; seen = 0 }
 	fail "--dump-at=$at: $(head -3 one)"
 
 # prefetcht0 of an address, in front of calls.
-fetches() { "$PCL" --no-cache --dump=h "$@" cat /dev/null 2>&1 >out | grep -c ': 0f 18 0c 25 .* 68 '; }
-[ "$(fetches)" = 0 ] || fail "calls ask for their returns' entries in little code"
-[ "$(fetches --fetch=never)" = 0 ] || fail "--fetch=never"
-[ "$(fetches --fetch=always)" -gt 10 ] || fail "--fetch=always: few calls ask"
+prefetches() { "$PCL" --no-cache --dump=h "$@" cat /dev/null 2>&1 >out | grep -c ': 0f 18 0c 25 .* 68 '; }
+[ "$(prefetches)" = 0 ] || fail "calls prefetch in little code"
+[ "$(prefetches --prefetch=never)" = 0 ] || fail "--prefetch=never"
+[ "$(prefetches --prefetch=always)" -gt 10 ] || fail "--prefetch=always: few calls do"
 exit $failed
