@@ -132,10 +132,11 @@ static inline bool cpu_counts_by_mix(u32 want)
 #define CPU_POLL_MOST (1u << 20)
 /*
  * Code of which cpu_counts_by_mix() says so counts a span by its mix, which is how much of each cell it is: mixed[i] is
- * how many spans with mix[c][i] of each cell c were run, less what was taken back. So one increment counts everything;
- * but cycles beside kinds have one of their own, or there would be too many mixes. Which mix has which number the
- * threads of a process agree on (dbt/mixes.c). A conditional branch at the end of a span counts as taken in its mix;
- * where it is not, the code behind it adds to one of not_taken[] in turns. See cpu/mix.h.
+ * how many spans with mix[c][i] of each cell c were run, less what was taken back. A mix may have several numbers, of
+ * which any counts, and a number may stand for nothing. So one increment counts everything; but cycles beside kinds
+ * have one of their own, or there would be too many mixes. Which mix has which number the threads of a process agree on
+ * (dbt/mixes.c). A conditional branch at the end of a span counts as taken in its mix; where it is not, the code behind
+ * it adds to one of not_taken[] in turns. See cpu/mix.h.
  */
 #define CPU_MIXES 16384u /* the last quarter is for parts of mixes; if all are taken, cells are added to */
 

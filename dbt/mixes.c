@@ -8,11 +8,24 @@
 
 #define SLOTS (2 * CPU_MIXES)
 #define WHOLE_MIXES (CPU_MIXES / 4 * 3)
+/* A mix has up to so many words, if fewer mixes are known. */
+#define WORDS_EACH  4
+#define FEW_MIXES   (WHOLE_MIXES / 4 * 3)
+/*
+ * AMD's Zen 4 has what was stored last in registers of its own, which it finds by the base register and the
+ * displacement modulo TAGS words, the tag: an addition to a word after one to another word with the same tag takes 6
+ * ns. So code that runs together is to add to words with different tags.
+ */
+#define TAGS	    128
+#define RECENT	    12 /* increments that were made before; they may well run with the next one */
 
+/* A number may stand for nothing, and several for the same. */
 static struct mix known[CPU_MIXES];
 static u32 n_known;
-static u16 slot[SLOTS]; /* 1 + number, by hash; open addressing */
-static u32 n_hashed;	/* so many are in slot[] */
+static u16 slot[SLOTS];	       /* 1 + the newest number, by hash; open addressing */
+static u16 older[CPU_MIXES];   /* 1 + the one before it of the same mix, 0: none */
+static u32 n_hashed;	       /* so many are in slot[] */
+static u32 recent[RECENT], at; /* 1 + number */
 
 /* The slot that the mix has, or is to get. */
 static u16 *find(const struct mix *mix)
@@ -52,41 +65,94 @@ static bool add_to_bank(struct cpu *cpu, void *arg)
 }
 
 /* Gives the next number to it. A thread that does not run code now sees by n_known that there is one more. */
-static void add(const struct mix *mix, u16 *s)
+static void add(const struct mix *mix)
 {
 	u32 n = n_known;
 
 	known[n] = *mix;
-	*s = (u16)(n + 1);
 	__atomic_store_n(&n_known, n + 1, __ATOMIC_SEQ_CST);
-	n_hashed = n + 1;
 	dbt_host_any_cpu(add_to_bank, &n);
+}
+
+static void hash_new(void)
+{
+	for (; n_hashed < n_known; n_hashed++) {
+		u16 *s = find(&known[n_hashed]);
+
+		older[n_hashed] = *s;
+		*s = (u16)(n_hashed + 1);
+	}
+}
+
+static s32 word_of(u32 n)
+{
+	return BANK_AT(mixed) + (s32)(8 * n);
+}
+
+static u32 tag_of(s32 disp)
+{
+	return (u32)disp / 8 % TAGS;
+}
+
+/* Its tag is that of a word that most code uses which counts by mixes. */
+static bool is_taken(u32 n)
+{
+	u32 tag = tag_of(word_of(n));
+
+	return tag - tag_of(CPU_AT(stolen)) < 3 || tag - tag_of(BANK_AT(cycles)) < CPU_TURNS ||
+	       tag - tag_of(BANK_AT(not_taken)) < CPU_TURNS;
+}
+_Static_assert(CPU_AT(spill[1]) == CPU_AT(stolen) + 16, "is_taken()");
+
+/* Another word with the same tag was used a short while ago. */
+static bool collides(u32 n)
+{
+	for (u32 i = 0; i < RECENT; i++)
+		if (recent[i] && recent[i] != n + 1 && tag_of(word_of(recent[i] - 1)) == tag_of(word_of(n)))
+			return true;
+	return false;
+}
+
+/* 1 + a number of the mix, 0: there are too many. */
+static u32 number_of(const struct mix *mix, u32 most)
+{
+	const struct mix nothing = {0};
+	u32 newest = *find(mix), words = 0;
+
+	for (u32 i = newest; i; i = older[i - 1], words++)
+		if (!collides(i - 1))
+			return i;
+	if (newest && (words == WORDS_EACH || n_known >= FEW_MIXES))
+		return newest;
+	while (n_known < most && (is_taken(n_known) || collides(n_known)))
+		add(&nothing);
+	if (n_known >= most)
+		return newest;
+	add(mix);
 	stat_inc(mixes);
+	hash_new();
+	return n_known;
 }
 
 s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part)
 {
 	struct mix mix = {0};
 	s32 any = 0;
-	u16 *s;
+	u32 n;
 
 	check_slow(lock_held(RANK_DBT));
-	for (; n_hashed < n_known; n_hashed++)
-		*find(&known[n_hashed]) = (u16)(n_hashed + 1);
+	hash_new();
 	for (; cells; cells &= cells - 1) {
 		u32 c = (u32)__builtin_ctz(cells);
 
 		check_slow(amount[c] == (s16)amount[c]);
 		any |= mix.of[c] = (s16)amount[c];
 	}
-	if (!any)
+	n = any ? number_of(&mix, part ? CPU_MIXES : WHOLE_MIXES) : 0;
+	if (!n)
 		return 0;
-	s = find(&mix);
-	if (!*s && n_known >= (part ? CPU_MIXES : WHOLE_MIXES))
-		return 0;
-	if (!*s)
-		add(&mix, s);
-	return BANK_AT(mixed) + (s32)(8 * (*s - 1));
+	recent[at++ % RECENT] = n;
+	return word_of(n - 1);
 }
 
 static bool knows_all(const struct bank *bank)

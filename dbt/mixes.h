@@ -1,6 +1,6 @@
 /*
  * The mixes of spans that code of this process is counted by (struct bank). A mix gets a number when code of such a
- * span is made, and keeps it: images hold code with these numbers, so they bring the mixes along.
+ * span is made, or several, and keeps them: images hold code with these numbers, so they bring the mixes along.
  */
 #ifndef DBT_MIXES_H
 #define DBT_MIXES_H
@@ -12,8 +12,9 @@ struct mix {
 };
 
 /*
- * The displacement, from the stolen register, of the word that counts spans of that much of each of these cells. 0:
- * that is nothing, or there are too many mixes. The last quarter of the numbers is for parts of mixes. With dbt_lock.
+ * The displacement, from the stolen register, of a word that counts spans of that much of each of these cells: the
+ * same word or another one the next time. 0: that is nothing, or there are too many mixes. The last quarter of the
+ * numbers is for parts of mixes. With dbt_lock.
  */
 s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part);
 
