@@ -8,13 +8,13 @@
 
 #define SLOTS (2 * CPU_MIXES)
 #define WHOLE_MIXES (CPU_MIXES / 4 * 3)
-/* A mix has up to so many words, if fewer mixes are known. */
+/* A mix has up to so many words; no second one once so many numbers are given. */
 #define WORDS_EACH  4
-#define FEW_MIXES   (WHOLE_MIXES / 4 * 3)
+#define MANY_GIVEN  (WHOLE_MIXES / 4 * 3)
 /*
- * AMD's Zen 4 has what was stored last in registers of its own, which it finds by the base register and the
- * displacement modulo TAGS words, the tag: an addition to a word after one to another word with the same tag takes 6
- * ns. So code that runs together is to add to words with different tags.
+ * A word's tag is its displacement modulo TAGS words. On AMD's Zen 4 an addition takes 6 ns after one to another word
+ * with the same tag, else next to nothing (doc/performance.md). So code that runs together is to add to words with
+ * different tags.
  */
 #define TAGS	    128
 #define RECENT	    12 /* increments that were made before; they may well run with the next one */
@@ -25,7 +25,8 @@ static u32 n_known;
 static u16 slot[SLOTS];	       /* 1 + the newest number, by hash; open addressing */
 static u16 older[CPU_MIXES];   /* 1 + the one before it of the same mix, 0: none */
 static u32 n_hashed;	       /* so many are in slot[] */
-static u32 recent[RECENT], at; /* 1 + number */
+static u32 recent[RECENT];     /* 1 + number, a ring */
+static u32 n_recent;
 
 /* The slot that the mix has, or is to get. */
 static u16 *find(const struct mix *mix)
@@ -95,14 +96,14 @@ static u32 tag_of(s32 disp)
 }
 
 /* Its tag is that of a word that most code uses which counts by mixes. */
-static bool is_taken(u32 n)
+static bool is_reserved(u32 n)
 {
 	u32 tag = tag_of(word_of(n));
 
 	return tag - tag_of(CPU_AT(stolen)) < 3 || tag - tag_of(BANK_AT(cycles)) < CPU_TURNS ||
 	       tag - tag_of(BANK_AT(not_taken)) < CPU_TURNS;
 }
-_Static_assert(CPU_AT(spill[1]) == CPU_AT(stolen) + 16, "is_taken()");
+_Static_assert(CPU_AT(spill[1]) == CPU_AT(stolen) + 16, "is_reserved()");
 
 /* Another word with the same tag was used a short while ago. */
 static bool collides(u32 n)
@@ -122,9 +123,9 @@ static u32 number_of(const struct mix *mix, u32 most)
 	for (u32 i = newest; i; i = older[i - 1], words++)
 		if (!collides(i - 1))
 			return i;
-	if (newest && (words == WORDS_EACH || n_known >= FEW_MIXES))
+	if (newest && (words == WORDS_EACH || n_known >= MANY_GIVEN))
 		return newest;
-	while (n_known < most && (is_taken(n_known) || collides(n_known)))
+	while (n_known < most && (is_reserved(n_known) || collides(n_known)))
 		add(&nothing);
 	if (n_known >= most)
 		return newest;
@@ -151,7 +152,7 @@ s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part)
 	n = any ? number_of(&mix, part ? CPU_MIXES : WHOLE_MIXES) : 0;
 	if (!n)
 		return 0;
-	recent[at++ % RECENT] = n;
+	recent[n_recent++ % RECENT] = n;
 	return word_of(n - 1);
 }
 

@@ -45,7 +45,9 @@ static s32 tag_of(s32 disp)
 /* Many mixes, twelve of which come together each time, so that every two of them do some time. */
 static void test_neighbours(void)
 {
-	static const s32 fixed[] = {CPU_AT(stolen), CPU_AT(spill[0]), CPU_AT(spill[1]), BANK_AT(not_taken)};
+	static const s32 fixed[] = {CPU_AT(stolen), CPU_AT(spill[0]), CPU_AT(spill[1]),
+				    BANK_AT(not_taken[0]), BANK_AT(not_taken[3]), BANK_AT(cycles[0]),
+				    BANK_AT(cycles[3])};
 	s32 near[12] = {0};
 	u32 same = 0, wrong = 0, beside = 0;
 
