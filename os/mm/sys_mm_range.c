@@ -1,4 +1,4 @@
-/* mremap, madvise, mlockall, remap_file_pages, System V shared memory: see os/mm/sys_mm.c for the rules. */
+/* mremap, madvise, remap_file_pages, System V shared memory: see os/mm/sys_mm.c for the rules. */
 #include <errno.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -345,40 +345,6 @@ long sys_madvise(struct thread *t, const u64 *a)
 		vma_unlock();
 	}
 	return ret;
-}
-
-/* The guest's mappings only: what is pcl's is large, sparse, and nobody's wish to lock. */
-long sys_mlockall(struct thread *t, const u64 *a)
-{
-	u64 flags = a[0];
-	long ret = 0;
-	gva at = 0;
-
-	if (!flags || (flags & ~(u64)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) || flags == MCL_ONFAULT)
-		return -EINVAL;
-	vma_lock();
-	while (!ret && (flags & MCL_CURRENT)) {
-		const struct vma *v = vma_next_locked(at);
-
-		if (!v)
-			break;
-		at = v->end;
-		if (v->kind == VMA_HOST || v->kind == VMA_VVAR || v->kind == VMA_VDSO || !v->prot)
-			continue;
-		ret = sys3(__NR_mlock2, v->start, v->end - v->start, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
-		if (ret == -ENOMEM && (v->flags & VMA_GROWSDOWN))
-			ret = 0; /* the part that it has not grown to yet */
-	}
-	if (!ret)
-		mm_lock_future = flags & MCL_FUTURE ? flags : 0;
-	vma_unlock();
-	return ret;
-}
-
-long sys_munlockall(struct thread *t, const u64 *a)
-{
-	mm_lock_future = 0;
-	return syscall_pass(t, a);
 }
 
 long sys_remap_file_pages(struct thread *t, const u64 *a)

@@ -1,0 +1,65 @@
+/* mlockall and RLIMIT_MEMLOCK without CAP_IPC_LOCK: what the limit does not allow locks nothing. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LIMIT (256u << 10)
+
+static void show_locked(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmLck:", 6))
+			printf("  %s", line);
+	if (f)
+		fclose(f);
+}
+
+static void *map(size_t length)
+{
+	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	printf("mmap of %zu: %s\n", length, p == MAP_FAILED ? strerror(errno) : "done");
+	return p;
+}
+
+static void try_all(const char *name, int flags)
+{
+	printf("%s: %s\n", name, mlockall(flags) ? strerror(errno) : "done");
+	show_locked();
+}
+
+int main(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+	struct rlimit limit = {LIMIT, LIMIT};
+	void *p;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	if (syscall(SYS_capset, &head, none) || setrlimit(RLIMIT_MEMLOCK, &limit))
+		return 2;
+	try_all("nothing", 0);
+	try_all("current", MCL_CURRENT);
+	try_all("current and future", MCL_CURRENT | MCL_FUTURE);
+	try_all("future", MCL_FUTURE);
+	p = map(LIMIT / 2);
+	show_locked();
+	map(LIMIT);
+	munmap(p, LIMIT / 2);
+	show_locked();
+	printf("munlockall: %d\n", munlockall());
+	map(LIMIT * 2);
+	show_locked();
+	limit.rlim_cur = 0;
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	try_all("where nothing may be locked, future", MCL_FUTURE);
+	return 0;
+}
