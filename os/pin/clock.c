@@ -2,6 +2,7 @@
 #include "os/pin/clock.h"
 
 #include <asm/errno.h>
+#include <linux/prctl.h>
 #include <linux/resource.h>
 #include <linux/sched.h>
 #include <linux/time.h>
@@ -113,6 +114,14 @@ static struct pin_end *end_of(s32 pid)
 	return &arena()->pin_ends[(u32)pid % PIN_ENDS];
 }
 
+/* PR_SET_TSC outlives an execve. */
+static bool counter_faults(void)
+{
+	s32 mode = PR_TSC_ENABLE;
+
+	return !sys2(__NR_prctl, PR_GET_TSC, &mode) && mode == PR_TSC_SIGSEGV;
+}
+
 void pin_program_begins(struct thread *t, bool first)
 {
 	const struct pin_state *s = &the_process.config.pin_state;
@@ -124,6 +133,7 @@ void pin_program_begins(struct thread *t, bool first)
 	clock.children = s->children;
 	clock.lag = s->lag;
 	dbt_options.stop_at_tsc = held_still(PIN_CLOCK);
+	t->no_tsc = dbt_options.stop_at_tsc && counter_faults();
 	dbt_options.always = held_still(PIN_CLOCK) ? CPU_WANT_BLOCKS : 0;
 	if (first && held_still(PIN_RANDOM))
 		pin_random_look();

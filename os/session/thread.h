@@ -114,6 +114,7 @@ struct thread {
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
 	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
+	u32 no_tsc;	      /* PR_SET_TSC: so does rdtsc, likewise */
 
 	/* The handler of a signal of events that it is in, see os/sig/sigtime.h; the outermost. */
 	struct {

@@ -97,6 +97,8 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 	}
 	given_up = rseq_gave_up(t, g[GREG_PC]);
 	where = dbt_locate(t->cpu, g, &out);
+	if (where == DBT_AT_RUNTIME && signo == SIGSEGV && trap_is_of_counter(g))
+		return;
 	if (!given_up && (where == DBT_AT_RUNTIME || where == DBT_AT_BRANCH)) {
 		crash(t, signo, info, uc);
 		return;

@@ -31,6 +31,12 @@ bool trap_abort_window(struct thread *t, u64 *greg);
 /* True: it is the exception of signal_mask_by_trap(), and goes on behind it. */
 bool trap_is_of_mask(u64 *greg);
 
+/*
+ * True: the guest has made the processor's counter fault (PR_SET_TSC), and the runtime, or the kernel's vDSO for it,
+ * has read it all the same. The registers are then as if it had not faulted.
+ */
+bool trap_is_of_counter(u64 *greg);
+
 void trap_dump(const u64 *greg);
 
 /* Raises SIGSEGV, SIGILL, SIGTRAP or SIGFPE by an instruction; returns if it is blocked or none of these. */

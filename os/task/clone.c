@@ -102,6 +102,7 @@ static void copy_thread(const struct thread *t, struct thread *child, u64 flags)
 	child->trap_err = t->trap_err;
 	child->trap_cr2 = t->trap_cr2;
 	child->no_cpuid = t->no_cpuid;
+	child->no_tsc = t->no_tsc;
 	if ((flags & (CLONE_VM | CLONE_VFORK)) != CLONE_VM)
 		child->altstack = t->altstack;
 	else

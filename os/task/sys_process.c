@@ -45,6 +45,16 @@ long sys_seccomp(struct thread *t, const u64 *a)
 	return confine(t, a, (u32)a[0] == SECCOMP_SET_MODE_STRICT);
 }
 
+/* Where the guest's rdtsc is emulated the processor does not make it fault. */
+static long set_tsc(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	if (!ret)
+		t->no_tsc = a[1] == PR_TSC_SIGSEGV;
+	return ret;
+}
+
 long process_prctl(struct thread *t, const u64 *a)
 {
 	switch ((int)a[0]) {
@@ -56,6 +66,8 @@ long process_prctl(struct thread *t, const u64 *a)
 		return refuse(EPERM, "the places of program, stack and brk area are pcl's");
 	case PR_SET_SYSCALL_USER_DISPATCH:
 		return refuse(EINVAL, "system calls of translated code come from the runtime");
+	case PR_SET_TSC:
+		return set_tsc(t, a);
 	default:
 		return syscall_pass(t, a);
 	}

@@ -49,18 +49,22 @@ static void serve_cpuid(struct thread *t)
 }
 
 /* rdtsc or rdtscp. What the second one says of the CPU is true. */
-static void read_counter(struct thread *t)
+static int read_counter(struct thread *t)
 {
-	u64 ticks = pin_clock_ticks(t);
 	struct snapshot_regs before;
 	struct insn in;
+	u64 ticks;
 
+	if (t->no_tsc)
+		return -EFAULT;
+	ticks = pin_clock_ticks(t);
 	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)ticks);
 	cpu_set_gpr(t->cpu, RDX, ticks >> 32);
 	if (guest_insn_decode(t->cpu->rip, &in) && in.writes & 1u << RCX)
 		cpu_set_gpr(t->cpu, RCX, host_current_cpu());
 	perf_emulated(t, &before, RDTSC_LEN);
+	return 0;
 }
 
 void emulate(struct thread *t, enum dbt_stop stop)
@@ -80,8 +84,7 @@ void emulate(struct thread *t, enum dbt_stop stop)
 		emulated(t, xgetbv_emulate(t));
 		break;
 	case DBT_RDTSC:
-		read_counter(t);
-		emulated(t, 0);
+		emulated(t, read_counter(t));
 		break;
 	case DBT_EMULATE:
 		far_return_emulate(t);

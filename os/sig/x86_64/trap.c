@@ -2,6 +2,7 @@
 #include "os/sig/trap.h"
 #include <asm/siginfo.h>
 #include <asm/signal.h>
+#include <linux/prctl.h>
 #include "os/sig/signal.h"
 #include "os/syscall.h"
 #include "rt/log.h"
@@ -9,6 +10,7 @@
 
 #define PAGE_FAULT_WRITE 2u
 #define TRAP_DEBUG	 1
+#define TRAP_PROTECTION	 13
 #define TRAP_PAGE_FAULT	 14
 #define OPERAND_SIZE	 0x66
 #define PUSHF		 0x9c
@@ -83,6 +85,28 @@ bool trap_is_of_mask(u64 *greg)
 	if (greg[GREG_RIP] != (u64)signal_mask_by_trap)
 		return false;
 	greg[GREG_RIP] += UD2_LEN;
+	return true;
+}
+
+bool trap_is_of_counter(u64 *greg)
+{
+	const u8 *code = (const u8 *)greg[GREG_RIP];
+	bool rdtsc = code[0] == 0x0f && code[1] == 0x31;
+	bool rdtscp = code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9;
+	u32 aux = 0;
+	u64 ticks;
+
+	if (greg[GREG_TRAPNO] != TRAP_PROTECTION || !(rdtsc || rdtscp))
+		return false;
+	if (sys2(__NR_prctl, PR_SET_TSC, PR_TSC_ENABLE))
+		return false;
+	ticks = rdtscp ? __builtin_ia32_rdtscp(&aux) : __builtin_ia32_rdtsc();
+	sys2(__NR_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
+	greg[GREG_RAX] = (u32)ticks;
+	greg[GREG_RDX] = ticks >> 32;
+	if (rdtscp)
+		greg[GREG_RCX] = aux;
+	greg[GREG_RIP] += rdtscp ? 3 : 2;
 	return true;
 }
 
