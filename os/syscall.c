@@ -11,6 +11,7 @@
 #include "os/session/refusals.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
+#include "os/task/user_dispatch.h"
 #include "perf/perf.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -183,6 +184,8 @@ void syscall_dispatch(struct thread *t)
 		go_back(t);
 		return;
 	}
+	if (unlikely(t->dispatch.on) && user_dispatch_takes(t))
+		return;
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		t->args[i] = cpu_get_gpr(t->cpu, order[i]);
 	if (t->nr < ARRAY_SIZE(rows) && rows[t->nr].name)

@@ -22,6 +22,7 @@
  *   sys6(nr, a, b, c, d, e, f)   a system call: the result or -errno
  *   ARCH_SAVED_REGS              words of struct section_regs, which section_save() keeps
  *   ARCH_SYSCALL                 the bytes of its instruction, { ... }
+ *   ARCH_AUDIT                   its number in seccomp's and signals' information, AUDIT_ARCH_*
  *   arch_pause()                 in a loop that waits for another thread
  *   arch_ticks()                 the counter that the processor's clock is made of
  *   arch_stack_pointer()

@@ -128,6 +128,11 @@ struct thread {
 
 	/* The system call being served. */
 	u64 nr, args[6];
+	struct {
+		u64 begin, length; /* calls from there are not dispatched */
+		gva selector;
+		u32 on;
+	} dispatch;	      /* see os/task/user_dispatch.h; not inherited */
 	struct refusal refusal;
 	u64 again_rax;	      /* with SYSCALL_AGAIN: rax that the guest is to see at its syscall instruction */
 	u32 again_entered;    /* with SYSCALL_AGAIN: the kernel was entered, the instruction counts */

@@ -289,6 +289,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 see
 	t->group->quiesce = 0;
 	t->sighand->refs = 1;
 	memset(t->held, 0, sizeof(t->held));
+	t->dispatch.on = 0;
 	t->sigtime.cause = 0;
 	perf_fork_child(t);
 	thread_list_keep_only(t);

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include "os/session/process.h"
 #include "os/syscall.h"
+#include "os/task/user_dispatch.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
 #include "rt/string.h"
@@ -65,7 +66,7 @@ long process_prctl(struct thread *t, const u64 *a)
 	case PR_SET_MM:
 		return refuse(EPERM, "the places of program, stack and brk area are pcl's");
 	case PR_SET_SYSCALL_USER_DISPATCH:
-		return refuse(EINVAL, "system calls of translated code come from the runtime");
+		return user_dispatch_set(t, a[1], a[2], a[3], a[4]);
 	case PR_SET_TSC:
 		return set_tsc(t, a);
 	default:

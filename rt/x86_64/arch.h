@@ -24,6 +24,7 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 
 /* The instruction's bytes. */
 #define ARCH_SYSCALL {0x0f, 0x05}
+#define ARCH_AUDIT 0xc000003eul /* AUDIT_ARCH_X86_64 */
 
 /* In a loop that waits for another thread. */
 static inline void arch_pause(void)

@@ -6,6 +6,7 @@
 
 #define ARCH_SAVED_REGS 1
 #define ARCH_SYSCALL {0}
+#define ARCH_AUDIT 0ul
 
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 {
