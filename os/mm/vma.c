@@ -155,11 +155,18 @@ gva vma_alias(const struct vma *vma, gva addr, gva after)
 	return found;
 }
 
-bool clock_vdso_is_at(u64 base)
+bool clock_vdso_is_at(u64 base, u32 *seen)
 {
+	u32 seq = __atomic_load_n(&vma_map.seq, __ATOMIC_ACQUIRE);
 	struct vma vma;
 
-	return !vma_lookup(base, &vma) && vma.kind == VMA_VDSO;
+	if (!(seq & 1) && __atomic_load_n(seen, __ATOMIC_RELAXED) == seq + 1)
+		return true;
+	if (vma_lookup(base, &vma) || vma.kind != VMA_VDSO)
+		return false;
+	if (!(seq & 1))
+		__atomic_store_n(seen, seq + 1, __ATOMIC_RELAXED);
+	return true;
 }
 
 static void write_begin(void)

@@ -31,8 +31,12 @@ bool clock_tsc_constant(void);
 /* Asks the kernel, for session_clock.tsc_trusted and in_vdso. */
 void clock_look_around(struct session_clock *clock);
 
-/* The vDSO is still mapped at `base`: the guest may have moved it, or done away with it. In os/mm/. */
-bool clock_vdso_is_at(u64 base);
+/*
+ * The vDSO is still mapped at `base`: the guest may have moved it, or done away with it. *seen is the caller's, for
+ * this base only, 0 at first: as long as no mapping has changed since it was found there, it is not looked for again.
+ * In os/mm/.
+ */
+bool clock_vdso_is_at(u64 base, u32 *seen);
 
 static inline u64 clock_tsc(void)
 {

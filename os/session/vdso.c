@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <linux/time.h>
 #include <sys/mman.h>
+#include "isa/insn.h"
 #include "os/session/arena.h"
 #include "os/session/process.h"
 #include "perf/perf.h"
@@ -20,6 +21,7 @@ typedef int vdso_function(u64 first, u64 second);
 
 static const char *const names[FUNCTIONS] = {"__vdso_clock_gettime", "__vdso_gettimeofday"};
 static u64 at[FUNCTIONS]; /* of each function, from the vDSO's beginning; 0: it has none */
+static struct insn entry; /* the first instruction of each entry */
 
 /* The vDSO's own description of itself. */
 struct image {
@@ -74,6 +76,7 @@ static void write_entries(u64 base, const struct image *image)
 {
 	for (u32 i = 0; i < FUNCTIONS; i++)
 		vdso_entry_write((u8 *)base + ENTRY_AT(i));
+	isa_decode((u8 *)base + ENTRY_AT(0), VDSO_ENTRY, &entry);
 	for (Elf64_Sym *s = image->symbols; is_symbol(image, s); s++)
 		for (u32 i = 0; i < FUNCTIONS; i++)
 			if (at[i] && image->bias + s->st_value == base + at[i])
@@ -114,12 +117,27 @@ void vdso_prepare(u64 base, u64 end)
 		redirect(base, end);
 }
 
+/* It is where it was when the program began: the runtime may call its functions. */
+static bool is_in_place(void)
+{
+	static u32 seen;
+
+	return the_process.vdso && clock_vdso_is_at(the_process.vdso, &seen);
+}
+
 static vdso_function *function(u32 i)
 {
-	u64 base = the_process.vdso;
+	bool there = held_still(PIN_CLOCK) ? the_process.vdso : is_in_place();
 
-	return base && at[i] && (held_still(PIN_CLOCK) || clock_vdso_is_at(base)) ? (vdso_function *)(base + at[i])
-										  : NULL;
+	return there && at[i] ? (vdso_function *)(the_process.vdso + at[i]) : NULL;
+}
+
+/* It is at base, where the guest may have moved it. */
+static bool is_at(u64 base)
+{
+	u32 not_seen = 0;
+
+	return base == the_process.vdso ? is_in_place() : clock_vdso_is_at(base, &not_seen);
 }
 
 int vdso_clock_gettime(s32 clock, u64 ts[2])
@@ -153,7 +171,7 @@ enum vdso_served vdso_serve(struct thread *t)
 	u32 i = offset == ENTRY_AT(GETTIME) ? GETTIME : TIMEOFDAY;
 	struct snapshot_regs before;
 
-	if (likely(offset != ENTRY_AT(i)) || !clock_vdso_is_at(base) || !at[i])
+	if (likely(offset != ENTRY_AT(i)) || !is_at(base) || !at[i])
 		return VDSO_NOT;
 	/* Of one that the guest has moved the runtime can execute nothing. */
 	if (base != the_process.vdso || (cpu->variant & (CPU_WANT_WATCH | CPU_WANT_TOUCH)) ||
@@ -162,6 +180,7 @@ enum vdso_served vdso_serve(struct thread *t)
 		return VDSO_GOES_ON;
 	}
 	perf_regs(cpu, &before);
-	perf_emulated(t, &before, vdso_entry_done(cpu));
+	vdso_entry_done(cpu);
+	perf_emulated_insn(t, &before, &entry);
 	return VDSO_DONE;
 }

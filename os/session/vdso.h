@@ -30,12 +30,12 @@ int vdso_clock_gettime(s32 clock, u64 ts[2]);
 
 /*
  * os/session/x86_64/vdso.c: an entry, of at most VDSO_ENTRY bytes; an argument of who came to it; the function has
- * succeeded, and the entry's first instruction, which is so long, is done.
+ * succeeded.
  */
 #define VDSO_ENTRY 3u
 void vdso_entry_write(u8 *at);
 u64 vdso_entry_arg(const struct cpu *cpu, u32 i);
-u32 vdso_entry_done(struct cpu *cpu);
+void vdso_entry_done(struct cpu *cpu);
 
 enum vdso_served {
 	VDSO_NOT, /* the cpuid at cpu->rip is the guest's own */

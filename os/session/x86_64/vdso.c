@@ -2,8 +2,6 @@
 #include "os/session/vdso.h"
 #include "rt/string.h"
 
-#define CPUID_LEN 2
-
 void vdso_entry_write(u8 *at)
 {
 	static const u8 code[] = {0x0f, 0xa2, 0xc3}; /* cpuid; ret */
@@ -17,8 +15,7 @@ u64 vdso_entry_arg(const struct cpu *cpu, u32 i)
 	return cpu_get_gpr(cpu, i ? RSI : RDI);
 }
 
-u32 vdso_entry_done(struct cpu *cpu)
+void vdso_entry_done(struct cpu *cpu)
 {
 	cpu_set_gpr(cpu, RAX, 0);
-	return CPUID_LEN;
 }
