@@ -21,14 +21,24 @@ static bool may_read(const struct thread *t)
 	return rule == 2 || (rule == 1 && event_map_rdpmc(t->cpu->slot));
 }
 
-/* Without prefixes, and with no weight to ask for. */
-static bool is_plain(const struct cpu *cpu)
+/* The instruction without prefixes, as it is described: NULL if it is another one. */
+static const struct insn *plain_at(gva pc)
 {
 	static const u8 plain[RDPMC_LEN] = {0x0f, 0x33};
+	static struct insn in;
+	static u32 known;
 	u8 code[RDPMC_LEN];
 
-	return !(cpu->variant & CPU_WANT_CYCLES) && !guest_read(code, cpu->rip, RDPMC_LEN) &&
-	       !memcmp(code, plain, RDPMC_LEN);
+	if (guest_read(code, pc, RDPMC_LEN) || memcmp(code, plain, RDPMC_LEN))
+		return NULL;
+	if (unlikely(!__atomic_load_n(&known, __ATOMIC_ACQUIRE))) {
+		struct insn made;
+
+		isa_decode(plain, RDPMC_LEN, &made);
+		in = made; /* threads that do this at once write the same */
+		__atomic_store_n(&known, 1, __ATOMIC_RELEASE);
+	}
+	return &in;
 }
 
 int perf_rdpmc(struct thread *t)
@@ -36,6 +46,7 @@ int perf_rdpmc(struct thread *t)
 	u32 ecx = (u32)cpu_get_gpr(t->cpu, RCX);
 	struct rdpmc_counter c = rdpmc_decode(ecx);
 	struct snapshot_regs before;
+	const struct insn *plain;
 	u64 value;
 
 	if (!may_read(t) || (!(ecx & RDPMC_EVENT) && (c.cell >= CELL_NR || c.shift > 63)))
@@ -47,8 +58,9 @@ int perf_rdpmc(struct thread *t)
 	perf_regs(t->cpu, &before);
 	cpu_set_gpr(t->cpu, RAX, (u32)value);
 	cpu_set_gpr(t->cpu, RDX, value >> 32);
-	if (is_plain(t->cpu))
-		perf_emulated_insn(t, &before, &(struct insn){.len = RDPMC_LEN});
+	plain = plain_at(t->cpu->rip);
+	if (plain)
+		perf_emulated_insn(t, &before, plain);
 	else
 		perf_emulated(t, &before, RDPMC_LEN);
 	return 0;
