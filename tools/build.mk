@@ -1,7 +1,8 @@
 # Rules. One wildcard per room: a new .c or .S file is picked up without an edit here.
 
 ROOMS_RT := rt isa cpu dbt model event pmu show perf os os/session os/pin os/mm os/sig os/files os/task
-WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
+WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Werror=implicit-function-declaration -Wvla -Wno-unused-parameter -Wno-sign-compare
 DEFS := -I. -I$(O)/gen $(if $(filter none,$(ARCH)),-Itests/unit/skeleton) -DARCH=$(ARCH) -D_GNU_SOURCE \
 	-DPCL_MODE=\"$(MODE)\" -DPCL_VERSION=\"$(shell cat VERSION)\"
 
@@ -18,21 +19,22 @@ SAN_tsan := -fsanitize=thread
 SAN_cov := --coverage
 OPT := $(OPT_$(MODE))
 SAN := $(SAN_$(MODE))
-# The runtime is optimized as one program: a sample passes through five rooms. Not rt/string.c: what the compiler itself calls must stay.
+# The runtime is optimized as one program: a sample passes through five rooms. Not rt/string.c: what the compiler itself
+# calls must stay.
 LTO_rel := -flto=auto
 LTO := $(LTO_$(MODE))
 
 # The runtime inside the guest: freestanding, no libc, no TLS, no vector registers. `rep stos` takes 30 cycles to begin.
-RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-builtin-printf -fPIE -fvisibility=hidden \
-	-mgeneral-regs-only -fno-stack-protector -fno-asynchronous-unwind-tables \
+RTFLAGS := -std=gnu11 $(OPT) $(WARN) $(DEFS) -DPCL_RUNTIME -ffreestanding -fno-builtin-printf -fPIE \
+	-fvisibility=hidden -mgeneral-regs-only -fno-stack-protector -fno-asynchronous-unwind-tables \
 	-fno-strict-aliasing -ffunction-sections -fdata-sections -fno-tree-loop-distribute-patterns $(RTFLAGS_$(ARCH))
 RTFLAGS_x86_64 := -mno-red-zone -fcf-protection=none -mmemset-strategy=unrolled_loop:256:noalign,rep_8byte:-1:noalign
 # Everything hosted: the command, the unit tests, the generators.
 HOSTFLAGS := -std=gnu11 $(OPT) $(SAN) $(if $(SAN),-DPCL_NO_NOTES) $(WARN) $(DEFS) -fno-strict-aliasing
 
-# Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(), as for the
-# kernel's address sanitizer, of which nothing else is used. These options would be lost in the link-time optimization of all: what has notes is
-# optimized and linked by itself first, $(NOTED_OBJ).
+# Stores to memory that processes share are noted (rt/section.h): in front of each the compiler calls __asan_store*(),
+# as for the kernel's address sanitizer, of which nothing else is used. These options would be lost in the link-time
+# optimization of all: what has notes is optimized and linked by itself first, $(NOTED_OBJ).
 NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-stack=0 --param asan-globals=0 \
 	--param asan-instrumentation-with-call-threshold=0
 NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session/session.c
@@ -73,7 +75,8 @@ $(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/t
 
 $(O)/rt/%.o: % | $(GEN)
 	@mkdir -p $(@D)
-	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S,$<),,$(LTO)) $(if $(filter $(NOTED_SRC),$<),$(NOTES) -include rt/noted.h) -MMD -MP -c -o $@ $<
+	$(CC) $(RTFLAGS) $(if $(filter rt/string.c %.S,$<),,$(LTO)) \
+		$(if $(filter $(NOTED_SRC),$<),$(NOTES) -include rt/noted.h) -MMD -MP -c -o $@ $<
 
 $(NOTED_OBJ): $(patsubst %,$(O)/rt/%.o,$(NOTED_SRC))
 	$(CC) $(RTFLAGS) $(NOTES) -nostdlib -r $(if $(LTO),$(LTO) -flinker-output=nolto-rel) -o $@ $^
@@ -90,8 +93,9 @@ $(O)/plain/%.o: % | $(GEN)
 # Linked at LAYOUT_BASE (rt/layout.h). Sorted by alignment, which keeps small variables apart from large tables, so that
 # a process touches few pages of them.
 $(O)/pclrt: $(RT_OBJ)
-	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 -Wl,-z,noexecstack \
-		-Wl,--gc-sections -Wl,--sort-section=alignment -Wl,--no-relax -Wl,-e,rt_start -o $@ $(RT_OBJ)
+	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 \
+		-Wl,-z,noexecstack -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,--no-relax -Wl,-e,rt_start \
+		-o $@ $(RT_OBJ)
 
 # The runtime of an architecture that is not whole yet.
 objects: $(O)/objects.o
@@ -109,7 +113,8 @@ $(O)/host/cli/flame_svg.o $(O)/plain/cli/flame_svg.o: cli/flame.js
 
 # Static where the sanitizers allow it: starts faster.
 $(O)/pcl: $(CLI_OBJ) $(CMD_LIB)
-	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB) -ljson-c -lelf -liberty -lz -lm
+	$(CC) $(filter-out $(SAN),$(HOSTFLAGS)) $(CMD_SAN) $(if $(CMD_SAN),,-static) -o $@ $(CLI_OBJ) $(CMD_LIB) \
+		-ljson-c -lelf -liberty -lz -lm
 
 clean:
 	rm -rf build pcl

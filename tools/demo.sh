@@ -31,8 +31,8 @@ expect_success()
 say "1. Did a change make this program do more work? pcl counts it, without perf and without hardware counters:"
 run "./pcl count -e instructions,branches,cycles -- $build/demo/lookup 4096"
 expect_success
-say "\"exact\" means that every instruction was counted, none estimated. So the numbers are the same in the next run, on a busy \
-machine too. They can be kept in a file, and compared from then on:"
+say "\"exact\" means that every instruction was counted, none estimated. So the numbers are the same in the next run, \
+on a busy machine too. They can be kept in a file, and compared from then on:"
 check="./pcl --pin check --by-function --baseline $work/counts.json --name lookup"
 run "$check --update -- $build/demo/lookup 4096"
 expect_success
@@ -50,8 +50,8 @@ fi
 say "2. The unmodified perf tool on a real program: xz compressing two megabytes."
 tar cf - rt isa dbt event os /usr/include 2>/dev/null | head -c 2000000 >"$work/data"
 run "perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
-say "Where the machine offers no counters perf says <not supported>, or that it may not open events at all. The same command \
-under pcl, twice:"
+say "Where the machine offers no counters perf says <not supported>, or that it may not open events at all. The same \
+command under pcl, twice:"
 for i in 1 2; do
 	run "./pcl perf stat -e instructions:u,branches:u -- xz -6kc $work/data >/dev/null"
 	expect_success
@@ -67,8 +67,10 @@ fi
 say "3. Where does a program spend its instructions? perf record takes a sample every so many of them."
 run "perf record -q -F 4000 -e instructions:u -o $work/native.data -- python3 demo/words.py"
 case $status in
-0) say "This kernel has counters to sample with. Under pcl a sample is exactly the instruction at which the count was reached:" ;;
-*) say "Without counters only time can be sampled. Under pcl a sample is exactly the instruction at which the count was reached:" ;;
+0) say "This kernel has counters to sample with. Under pcl a sample is exactly the instruction at which the count was \
+reached:" ;;
+*) say "Without counters only time can be sampled. Under pcl a sample is exactly the instruction at which the count \
+was reached:" ;;
 esac
 run "./pcl perf record -q -F 4000 -e instructions:u -o $work/perf.data -- python3 demo/words.py"
 expect_success
@@ -77,18 +79,19 @@ if ! grep -q '%.*python' "$work/out"; then
 	say "The profile should have shown functions of python, and did not."
 	failed=1
 fi
-say "perf report, annotate and script read such recordings anywhere. Call graphs (-g), branch stacks (-b) and data addresses (-d) \
-are recorded in the same way."
+say "perf report, annotate and script read such recordings anywhere. Call graphs (-g), branch stacks (-b) and data \
+addresses (-d) are recorded in the same way."
 say "4. A program that counts the instructions of its own printf with perf_event_open(2)."
 run "$build/demo/printf_count"
 case $status in
-0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to run:" ;;
+0) say "This kernel has hardware counters, so it works natively too. Under pcl the numbers do not vary from run to \
+run:" ;;
 *) say "The kernel here has no hardware counter to offer and refuses. Under pcl the same program gets its event:" ;;
 esac
 run "./pcl $build/demo/printf_count"
 expect_success
-say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last line is \
-the cost of the two ioctl calls around it."
+say "The first printf is dearer: it also makes the output buffer and, in a dynamic program, resolves symbols. The last \
+line is the cost of the two ioctl calls around it."
 
 say "pcl doctor says what pcl finds on a machine, pcl --help what else there is; README.md goes on from here."
 exit $failed

@@ -52,7 +52,8 @@ install: generated
 uninstall:
 	rm -f $(DEST)/bin/pcl $(addprefix $(DEST)/,$(HEADERS)) $(DEST)/share/pkgconfig/pcl.pc $(DEST)/lib/pcl/pclrt \
 		$(DEST)/share/man/man1/pcl.1 $(DEST)/share/man/man7/pcl-events.7 \
-		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish $(DESTDIR)$(ZSH_DIR)/_pcl \
+		$(DEST)/share/bash-completion/completions/pcl $(DEST)/share/fish/vendor_completions.d/pcl.fish \
+		$(DESTDIR)$(ZSH_DIR)/_pcl \
 		$(addprefix $(DEST)/share/doc/pcl/,$(notdir $(DOCS)) syscalls.md $(EXAMPLES))
 	-rmdir $(DEST)/include/pcl $(DEST)/lib/pcl $(DEST)/share/doc/pcl/examples $(DEST)/share/doc/pcl 2>/dev/null
 
@@ -67,15 +68,19 @@ tarball: all
 	$(TAR) -C $(O)/tarball -c $(NAME) | gzip -9n > $(O)/$(NAME)-x86_64.tar.gz
 	@echo $(O)/$(NAME)-x86_64.tar.gz
 
-# By Debian's own tools, from a copy of the source: Debian's name for the directory, and nothing of build/. Needs debhelper.
-SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) abi cli tools tests demo bench doc examples include
+# By Debian's own tools, from a copy of the source: Debian's name for the directory, and nothing of build/. Needs
+# debhelper.
+SOURCE_FILES = $(wildcard .clang-format) LICENSE Makefile VERSION $(wildcard *.md) $(ROOMS_RT) \
+	abi cli tools tests demo bench doc examples include
 deb:
 	@command -v dh >/dev/null || { echo "make deb needs debhelper: apt-get install debhelper" >&2; exit 1; }
 	rm -rf $(O)/deb && mkdir -p $(O)/deb/$(NAME)
 	cp -a $(sort $(SOURCE_FILES)) $(O)/deb/$(NAME)
 	cp -a tools/debian $(O)/deb/$(NAME)/debian
-	sed -e 's/@VERSION@/$(VERSION)/' -e "s/@DATE@/$$(date -R -u -d @$(SOURCE_DATE_EPOCH))/" tools/debian/changelog > $(O)/deb/$(NAME)/debian/changelog
-	cd $(O)/deb/$(NAME) && env -u MAKEFLAGS -u MAKELEVEL SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) dpkg-buildpackage -b -us -uc > ../build.log 2>&1 || \
+	sed -e 's/@VERSION@/$(VERSION)/' -e "s/@DATE@/$$(date -R -u -d @$(SOURCE_DATE_EPOCH))/" tools/debian/changelog \
+		> $(O)/deb/$(NAME)/debian/changelog
+	cd $(O)/deb/$(NAME) && env -u MAKEFLAGS -u MAKELEVEL SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
+		dpkg-buildpackage -b -us -uc > ../build.log 2>&1 || \
 		{ tail -n 20 ../build.log; exit 1; }
 	@ls $(O)/deb/pcl_$(VERSION)_*.deb
 

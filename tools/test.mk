@@ -4,7 +4,8 @@
 #   make check-fast
 #   make bench [BENCH='fib xz']
 #
-# Guest programs (everything under tests/ but tests/unit) are built without sanitizers in every mode: they are what pcl runs.
+# Guest programs (everything under tests/ but tests/unit) are built without sanitizers in every mode: they are what pcl
+# runs.
 
 GUESTFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Wno-unused-parameter -D_GNU_SOURCE -I.
 T := $(O)/tests
@@ -12,7 +13,8 @@ T := $(O)/tests
 EMBED_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/embed/*.c))
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/*.c))
 COUNT_TESTS := $(addprefix $(T)/count/,$(shell sed -n 's/^\([a-z][^ ]*\) .*/\1/p' tests/count/programs))
-GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted fuzz,tests/$(d)/*.c tests/$(d)/*.S))
+GUEST_SRC := $(wildcard $(foreach d,insn abi abi/errno transparency clients kill restricted fuzz,\
+	tests/$(d)/*.c tests/$(d)/*.S))
 GUEST_TESTS := $(addprefix $(O)/,$(basename $(GUEST_SRC)))
 TEST_PROGRAMS := $(addprefix $(O)/bench/,threads samples times pair) $(addprefix $(T)/count/,oracle counted sampled) \
 	$(UNIT_TESTS) $(COUNT_TESTS) $(GUEST_TESTS)
@@ -24,8 +26,10 @@ BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 test-deps:
 	@tools/install-deps
 
-# Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named: TESTS='dbg:count/*'.
-OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
+# Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named:
+# TESTS='dbg:count/*'.
+OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,\
+	$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
 
 # All processors build, unless make was asked for another number of jobs, which MAKEFLAGS says only in recipes.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))

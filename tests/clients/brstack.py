@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Branch stacks that perf record -j makes under pcl, checked against what the processor did and against the programs' code.
+"""Branch stacks that perf record -j makes under pcl, checked against what the processor did and against the programs'
+code.
 
     brstack.py PCL ORACLE COUNT_PROGRAMS
 
-Small programs: every stack is compared with the last branches before the sample that single-stepping saw (tests/count/oracle).
-A real one: of every entry, `from` is a branch of the chosen kind that can lead to `to`; and if all kinds are recorded, from `to`
-code leads in a straight line to the next `from`, or to the sample.
+Small programs: every stack is compared with the last branches before the sample that single-stepping saw
+(tests/count/oracle).
+A real one: of every entry, `from` is a branch of the chosen kind that can lead to `to`; and if all kinds are recorded,
+from `to` code leads in a straight line to the next `from`, or to the sample.
 """
 import bisect
 import collections
@@ -30,7 +32,8 @@ FILTERS = {
     "ind_jmp": {"ind_jmp"},
     "cond,ind_call": {"cond", "ind_call"},
 }
-# What is compared of each: taken is a period of taken branches. Where calls are left behind without a return no stack is expected.
+# What is compared of each: taken is a period of taken branches. Where calls are left behind without a return no stack
+# is expected.
 SMALL = {
     "indirect_calls": (*FILTERS, "stack"),
     "recursion": ("stack", "taken"),
@@ -56,8 +59,8 @@ def wrong(what, *details):
 
 
 def run(*command, environment=None):
-    done = subprocess.run(command, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False)
+    done = subprocess.run(command, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
     if done.returncode:
         sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr.decode(errors="replace")))
     return done.stdout.decode(errors="replace")
@@ -66,11 +69,11 @@ def run(*command, environment=None):
 def recording(pcl, filters, period, command, event="instructions:u"):
     """perf's command line. By default it would open an event for each processor, each with a count of its own.
 
-    --mmap-flush: perf asks for the end of a ring twice whenever it reads some of it; if that moved in between, some records come twice.
-    So it is to read once, when the program has ended.
+    --mmap-flush: perf asks for the end of a ring twice whenever it reads some of it; if that moved in between, some
+    records come twice. So it is to read once, when the program has ended.
     """
-    return [pcl, "perf", "record", "--per-thread", "--mmap-flush=128K", "-qN", "-o", "perf.data", "-e", event, "-c", str(period), "-j", filters,
-            "--", *command]
+    return [pcl, "perf", "record", "--per-thread", "--mmap-flush=128K", "-qN", "-o", "perf.data", "-e", event,
+            "-c", str(period), "-j", filters, "--", *command]
 
 
 def record(*arguments, **more):
@@ -84,7 +87,8 @@ ENTRY = re.compile(r" 0x([0-9a-f]+)/0x([0-9a-f]+)/")
 def samples():
     """(ip, [(from, to), ...] newest first) of perf.data, and its files: (start, length, offset, path)."""
     stacks, maps = [], []
-    for line in run("perf", "script", "-i", "perf.data", "--show-mmap-events", "-F", "comm,event,ip,brstack").splitlines():
+    for line in run("perf", "script", "-i", "perf.data", "--show-mmap-events",
+                    "-F", "comm,event,ip,brstack").splitlines():
         found = MMAP.search(line)
         if found:
             maps.append((int(found[1], 16), int(found[2], 16), int(found[3], 16), found[4]))
@@ -177,19 +181,21 @@ def text(stack):
 
 def small_programs(pcl, oracle, folder):
     # libc looks at the environment, to which perf adds something.
-    variables = run(pcl, "perf", "record", "-qN", "-o", "perf.data", "-e", "instructions:u", "--", "env", "-0").split("\0")
+    variables = run(pcl, "perf", "record", "-qN", "-o", "perf.data", "-e", "instructions:u",
+                    "--", "env", "-0").split("\0")
     environment = dict(variable.split("=", 1) for variable in variables if variable)
     for name, filters in SMALL.items():
         program = os.path.join(folder, name)
         trace = Trace(oracle, environment, program)
-        entries = sum(compare_taken(pcl, program, trace) if each == "taken" else compare_filtered(pcl, program, trace, each)
-                      for each in filters)
+        entries = sum(compare_taken(pcl, program, trace) if each == "taken" else
+                      compare_filtered(pcl, program, trace, each) for each in filters)
         print("%s: %d entries compared with those of single-stepping" % (name, entries))
 
 
 # ---- a real program, against its code ----
 
-INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(?:(?:bnd|notrack|rep[nz]*|data16|[c-gs]s|addr32|rex\S*) )*(\S+) *([^\n]*)", re.M)
+INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(?:(?:bnd|notrack|rep[nz]*|data16|[c-gs]s|addr32|rex\S*) )*(\S+) *([^\n]*)",
+                         re.M)
 
 
 class Code:
@@ -293,7 +299,8 @@ def check_real(pcl, filters, command):
         for i, (where, to) in enumerate(stack):
             entries += 1
             trouble = process.edge(where, to, kinds)
-            if not trouble and filters == "any" and not process.straight(to, following) and not (i == 0 and where == ip):
+            if (not trouble and filters == "any" and not process.straight(to, following) and
+                    not (i == 0 and where == ip)):
                 trouble = "not straight on to %x" % following
             if trouble:
                 seen["%s: %x>%x: %s" % (filters, where, to, trouble)] += 1

@@ -34,7 +34,8 @@ g++ -O1 -g -o known known.cc || fail g++
 # counted ARGUMENTS: the functions, into csv.
 counted() { "$PCL" count --by-function --csv -o csv "$@" 2>err || fail "count $*: $?: $(cat err)"; }
 # of FUNCTION FILE [COLUMN]: its count, the sum of all lines.
-of() { awk -F, -v name="$1" -v file="$2" -v column="${3:-3}" '$1 == name && $2 ~ file { n += $column } END { print n + 0 }' csv; }
+of() { awk -F, -v name="$1" -v file="$2" -v column="${3:-3}" \
+	'$1 == name && $2 ~ file { n += $column } END { print n + 0 }' csv; }
 
 counted -c 1 -e instructions,branches -- ./known 30
 [ "$(of known /known$)" = 60060 ] && [ "$(of known /known$ 4)" = 30030 ] ||
@@ -53,7 +54,8 @@ total=$(awk -F, '/^instructions/ { print $5 }' csv)
 [ "$(awk -F, '/^function/ { on = 1; next } on { n += $3 } END { print n }' csv)" = "$total" ] ||
 	fail "the sum is not $total"
 [ "$(of '(in no sample)' '' 3)" -lt 4036 ] || fail "more than a period of each process is in no sample"
-counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null && cp csv one && counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null
+counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null && cp csv one &&
+	counted -e instructions -- "$BUILD/tests/count/recursion" >/dev/null
 cmp -s one csv || fail "the second run is another one"
 
 # The vDSO: two instructions a call.
@@ -97,12 +99,15 @@ fi
 
 # What perf says of the same samples. One CPU and perf's environment, as flame.sh explains.
 if command -v perf >/dev/null; then
-	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
-	timeout -k 5 60 taskset -c 0 "$PCL" perf record -m 1024 --no-bpf-event -q -o data -e instructions:u -c 1009 -- ./known 300 2>err || fail "perf record: $(cat err)"
+	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data \
+		-e instructions:u -- env -0)
+	timeout -k 5 60 taskset -c 0 "$PCL" perf record -m 1024 --no-bpf-event -q -o data -e instructions:u -c 1009 \
+		-- ./known 300 2>err || fail "perf record: $(cat err)"
 	perf report -i data --stdio -s dso,sym -F sample,dso,sym 2>/dev/null |
 		awk '$3 == "[.]" { sub(/@.*/, "", $4); n[$4] += $1 * 1009 } END { for (f in n) print f, n[f] }' |
 		LC_ALL=C sort >want
-	env -i "${environment[@]}" taskset -c 0 "$PCL" count --by-function -e instructions --csv -o csv -- ./known 300 || fail "by function: $?"
+	env -i "${environment[@]}" taskset -c 0 "$PCL" count --by-function -e instructions --csv -o csv \
+		-- ./known 300 || fail "by function: $?"
 	awk -F, '/^function/ { on = 1; next } on && $2 != "" && $1 != "[unknown]" { sub(/@.*/, "", $1); n[$1] += $3 }
 		END { for (f in n) print f, n[f] }' csv | LC_ALL=C sort >got
 	# The same function may have two names, and perf has two lines where two functions have one name.
@@ -118,7 +123,8 @@ for row in ' [0-9,]+ +9[0-9]\.[0-9] % .* known  known$' '\(in no sample\)$' \
 	grep -qE "$row" table || { fail "no line like $row"; cat table; }
 done
 grep -q '^ \[unknown\]: the file has no symbols' table && fail "symbols are missed where there are all"
-"$PCL" count --by-function -o table -- ./bare 1000 && grep -q '^ \[unknown\]: the file has no symbols there; its debug file ' table ||
+"$PCL" count --by-function -o table -- ./bare 1000 &&
+	grep -q '^ \[unknown\]: the file has no symbols there; its debug file ' table ||
 	{ fail "missing symbols are not explained"; cat table; }
 "$PCL" count --by-function --json -o json -- ./known 1000 || fail "JSON: $?"
 python3 - json <<'END' || fail "JSON"
@@ -141,7 +147,8 @@ grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instru
 # forms; nothing where nothing changed.
 checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 2>err; }
 checked --update -o /dev/null -- ./known 1000 || fail "check --update: $(cat err)"
-checked -o table -- ./known 1000 && grep -q "no function's instructions changed by more than 0.1 % of all" table || { fail "the same"; cat table err; }
+checked -o table -- ./known 1000 && grep -q "no function's instructions changed by more than 0.1 % of all" table ||
+	{ fail "the same"; cat table err; }
 GITHUB_STEP_SUMMARY=$PWD/summary checked --github -o table -- ./known 1020
 [ $? = 120 ] &&
 	grep -qE '^ +2,00[0-9],[0-9]{3} +2,0[34][0-9],[0-9]{3} +\+(3[7-9]|4[0-3]),[0-9]{3}  known \(known\)$' table ||
@@ -151,7 +158,8 @@ checked --json -o json -- ./known 900
 python3 -c 'import json; f = json.load(open("json"))["functions"][0]
 assert f["function"] == "known (known)" and -204000 < f["count"] - f["baseline"] < -196000' ||
 	{ fail "fewer"; cat json; }
-"$PCL" check --baseline=counts.json --name=known --update -o /dev/null -- ./known 1000 && checked -o table -- ./known 1000
+"$PCL" check --baseline=counts.json --name=known --update -o /dev/null -- ./known 1000 &&
+	checked -o table -- ./known 1000
 grep -q 'the baseline has no functions' table || { fail "a baseline without functions"; cat table; }
 checked -r 2 -- ./known 1
 [ $? = 125 ] && grep -q -- '--by-function is of one run' err || fail "-r 2: $(cat err)"

@@ -100,9 +100,11 @@ check 120 --github --name 'a:b,c' -- ./work 1000
 says '^::error title=pcl check a%3Ab%2Cc::'
 
 # Files that are none, options that are wrong.
-for text in '' '{' '[]' '{}' '{"pcl-baseline":1}' '{"pcl-baseline":2,"benchmarks":{}}' '{"pcl-baseline":1,"benchmarks":{"w":{}}}' \
-	'{"pcl-baseline":1,"benchmarks":{"w":1}}' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":"many"}}}}' \
-	'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":-1}}}}' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":1.5}}}}'; do
+for text in '' '{' '[]' '{}' '{"pcl-baseline":1}' '{"pcl-baseline":2,"benchmarks":{}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":{}}}' '{"pcl-baseline":1,"benchmarks":{"w":1}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":"many"}}}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":-1}}}}' \
+	'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"instructions":1.5}}}}'; do
 	echo "$text" >base.json
 	check 125 --name w --update -- ./work 1
 	says '^pcl check: base.json (is|has)'

@@ -33,8 +33,10 @@ if command -v perf >/dev/null; then
 	equals_perf "$BUILD/tests/clients/runner" 20 "$programs/hello_static"
 	equals_perf ls /
 	# The first process's share is what perf counts without inheritance.
-	"$PCL" perf stat -i -x, -o perf_csv -e instructions:u -- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
-	env -i "${environment[@]}" "$PCL" count --per-process --csv -o csv -e instructions -- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
+	"$PCL" perf stat -i -x, -o perf_csv -e instructions:u \
+		-- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
+	env -i "${environment[@]}" "$PCL" count --per-process --csv -o csv -e instructions \
+		-- "$BUILD/tests/clients/runner" 5 "$programs/hello_static" >/dev/null
 	want=$(awk -F, '$1 ~ /^[0-9]+$/ { print $1 }' perf_csv)
 	got=$(awk -F, '/^pid/ { getline; print $4 }' csv)
 	[ -n "$want" ] && [ "$want" = "$got" ] && [ "$(wc -l <csv)" = 10 ] ||
@@ -67,8 +69,9 @@ grep -q perf_event_open why && { fail "pcl count was refused something"; cat why
 
 # The forms: table, JSON, standard output, several runs.
 "$PCL" count -- "$programs/hello_static" 2>table >/dev/null || fail "table: $?"
-for row in 'instructions +exact$' 'branches +exact +[0-9.]+ % of instructions$' 'cycles +modelled +[0-9.]+ instructions per cycle$' \
-	'task-clock +measured +[0-9.]+ CPUs used$' 'page-faults +measured$' 'elapsed; all threads and child processes counted$'; do
+for row in 'instructions +exact$' 'branches +exact +[0-9.]+ % of instructions$' \
+	'cycles +modelled +[0-9.]+ instructions per cycle$' 'task-clock +measured +[0-9.]+ CPUs used$' \
+	'page-faults +measured$' 'elapsed; all threads and child processes counted$'; do
 	grep -qE "$row" table || { fail "no row like $row"; cat table; }
 done
 "$PCL" count -j -o - -r 3 -e instructions,page-faults -- "$programs/hello_static" >json || fail "JSON: $?"
@@ -93,9 +96,11 @@ grep -qE 'instructions +exact +the same in all runs' table &&
 grep -qE 'instructions +exact +differs by 0*[0-9.]*[1-9]' table || { fail "growing"; cat table; }
 
 # Shares: they add up to what is counted together, processes and threads.
-"$PCL" count --per-process --csv -o csv -e instructions,branches -- bash -c "$programs/hello_static; $programs/threads_total; :" >/dev/null || fail "shares: $?"
+"$PCL" count --per-process --csv -o csv -e instructions,branches \
+	-- bash -c "$programs/hello_static; $programs/threads_total; :" >/dev/null || fail "shares: $?"
 awk -F, '/^instructions/ { i = $5 } /^branches/ { b = $5 } /^pid/ { on = 1; next } on { n++; si += $4; sb += $5; names = names $3 " " }
-	END { exit !(n == 3 && i == si && b == sb && names == "bash hello_static threads_total ") }' csv || { fail "processes"; cat csv; }
+	END { exit !(n == 3 && i == si && b == sb && names == "bash hello_static threads_total ") }' csv ||
+	{ fail "processes"; cat csv; }
 [ "$(awk -F, '$3 == "hello_static" { print $4 }' csv)" -gt 5000 ] || { fail "hello_static"; cat csv; }
 "$PCL" count --per-thread --csv -o csv -e instructions -- "$programs/threads_total" >/dev/null || fail "threads: $?"
 awk -F, '/^instructions/ { i = $5 } /^pid/ { on = 1; next } on { n++; s += $4; pid[$1] = 1 } END { exit !(n > 2 && i == s && length(pid) == 1) }' csv ||
@@ -187,14 +192,14 @@ refused 'No such file' -o /no/such/place
 # An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where
 # that is allowed.
 ordinary() { "$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" "$@"; }
-ordinary count -e instructions,branches,cycles,task-clock,page-faults,mem:$main:x,syscalls:sys_enter_write --csv -o - -- "$programs/hello_static" >csv ||
-	fail "ordinary user: $?"
+ordinary count -e instructions,branches,cycles,task-clock,page-faults,mem:$main:x,syscalls:sys_enter_write \
+	--csv -o - -- "$programs/hello_static" >csv || fail "ordinary user: $?"
 awk -F, '$2 ~ /exact|modelled|measured/ { n++; if (!$5) exit 1 } END { exit n != 7 }' csv ||
 	{ fail "ordinary user"; cat csv; }
 for event in context-switches raw_syscalls:sys_enter instructions:uk; do
 	ordinary count -e $event -- echo was run >out 2>err
 	[ $? = 125 ] && grep -q 'kernel mode' err && [ ! -s out ] || fail "ordinary user, $event: $(cat out err)"
 done
-[ "$(ordinary --paranoid=1 count --csv -o - -e raw_syscalls:sys_enter,context-switches -- true | awk -F, '/^raw/ { print ($5 > 5) }')" = 1 ] ||
-	fail "--paranoid=1"
+[ "$(ordinary --paranoid=1 count --csv -o - -e raw_syscalls:sys_enter,context-switches -- true |
+	awk -F, '/^raw/ { print ($5 > 5) }')" = 1 ] || fail "--paranoid=1"
 exit $status

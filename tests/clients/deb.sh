@@ -14,7 +14,8 @@ package=$(echo "$BUILD"/deb/pcl_*_amd64.deb)
 dpkg-deb -x "$package" root || fail "cannot be unpacked"
 root/usr/bin/pcl count --csv -o csv -e instructions -- true || fail "pcl count: $?"
 [ "$(awk -F, '$1 == "instructions" { print $5 }' csv)" -gt 10000 ] || fail "counts: $(cat csv)"
-for file in share/man/man1/pcl.1.gz share/man/man7/pcl-events.7.gz share/doc/pcl/changelog.gz share/zsh/vendor-completions/_pcl; do
+for file in share/man/man1/pcl.1.gz share/man/man7/pcl-events.7.gz share/doc/pcl/changelog.gz \
+	share/zsh/vendor-completions/_pcl; do
 	[ -s root/usr/$file ] || fail "no $file"
 done
 if command -v lintian >/dev/null; then

@@ -50,7 +50,8 @@ says '^pcl works here.$'
 # No perf; one that is a script and does not find its own, as Ubuntu's; one that is a script and does.
 doctor 0 env PATH="$PWD" "$pcl" doctor
 says '^  -      perf +not in PATH$'
-mkdir wrapper && printf '#!/bin/sh\necho "WARNING: perf not found for kernel 5.15.0" >&2\nexit 2\n' >wrapper/perf && chmod +x wrapper/perf
+mkdir wrapper && printf '#!/bin/sh\necho "WARNING: perf not found for kernel 5.15.0" >&2\nexit 2\n' >wrapper/perf &&
+	chmod +x wrapper/perf
 doctor 0 env PATH="$PWD/wrapper" "$pcl" doctor
 says "wrapper/perf +is a script and does not run here, status 2: WARNING: perf not found for kernel 5.15.0$"
 perf=$(command -v perf)

@@ -4,7 +4,8 @@
     flame.py check SVG                 it is whole: each frame lies in its caller and beside its neighbours
     flame.py share SVG NAME            the inclusive share of a function in percent
     flame.py compare SVG DATA SAMPLES TOLERANCE
-                                       inclusive shares are those of perf report --children of DATA, of that many samples at least
+                                       inclusive shares are those of perf report --children of DATA, of that many
+                                       samples at least
 """
 import os
 import re
@@ -22,7 +23,8 @@ def read(path):
         if "data-x" in g.attrib:
             title = g.find(SVG + "title").text
             file = re.match(r" \((.*)\): ", title[len(g.get("data-n")):])
-            frames.append((int(g.get("data-x")), int(g.get("data-w")), int(g.get("data-d")), (g.get("data-n"), file and os.path.basename(file[1]))))
+            frames.append((int(g.get("data-x")), int(g.get("data-w")), int(g.get("data-d")),
+                           (g.get("data-n"), file and os.path.basename(file[1]))))
             assert title.startswith(g.get("data-n")), title
             share = float(re.search(r", ([0-9.]+) %$", title)[1])
             assert abs(share - 100 * frames[-1][1] / frames[0][1]) < 0.0006, title
@@ -61,10 +63,11 @@ def check(path):
 
 
 def perf_shares(data):
-    command = ["perf", "report", "-i", data, "--stdio", "--children", "-g", "none", "--no-inline", "-s", "dso,sym", "--percent-limit", "0.2",
-               "-F", "overhead_children,dso,sym"]
+    command = ["perf", "report", "-i", data, "--stdio", "--children", "-g", "none", "--no-inline", "-s", "dso,sym",
+               "--percent-limit", "0.2", "-F", "overhead_children,dso,sym"]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {(unversioned(m[3]), m[2]): float(m[1]) for m in re.finditer(r"^\s*([0-9.]+)%\s+(\S+)\s+\[\.\] (.*\S)", out, re.M)}
+    return {(unversioned(m[3]), m[2]): float(m[1])
+            for m in re.finditer(r"^\s*([0-9.]+)%\s+(\S+)\s+\[\.\] (.*\S)", out, re.M)}
 
 
 def unversioned(name):
@@ -76,15 +79,16 @@ def compare(path, data, samples, tolerance):
     frames = read(path)
     got = {(unversioned(name), file): share for (name, file), share in inclusive(frames).items()}
     want = perf_shares(data)
-    # perf takes a return address for what is there, not for the call in front of it: a function that ends in a call, as ld.so's first one, gets
-    # the name of the next one.
+    # perf takes a return address for what is there, not for the call in front of it: a function that ends in a call, as
+    # ld.so's first one, gets the name of the next one.
     for name, file in list(want):
         if name == "_dl_start_user":
             want["_start", file] = want.get(("_start", file), 0) + want.pop((name, file))
     assert frames[0][1] >= samples, f"only {frames[0][1]} samples"
     # Without a symbol perf has rows of addresses.
     names = [n for n in want if not re.match("0x[0-9a-f]+$", n[0])]
-    wrong = [f"{n}: perf {want[n]}, pcl flame {got.get(n, 0):.3f}" for n in names if abs(got.get(n, 0) - want[n]) > tolerance + 0.0051]
+    wrong = [f"{n}: perf {want[n]}, pcl flame {got.get(n, 0):.3f}"
+             for n in names if abs(got.get(n, 0) - want[n]) > tolerance + 0.0051]
     print(f"{len(names)} functions, {frames[0][1]} samples, {len(wrong)} differ")
     assert not wrong and len(names) >= 5, "\n".join(wrong[:10])
 

@@ -29,14 +29,16 @@ equals_perf()
 {
 	event=$1 period=$2 samples=$3 tolerance=$4
 	shift 4
-	timeout -k 5 60 taskset -c 0 "$PCL" --call-stacks perf record -m 1024 --no-bpf-event -q -o data -g -e "$event" -c "$period" -- "$@" >/dev/null 2>err ||
-		fail "perf record $*: $(cat err)"
-	env -i "${environment[@]}" timeout -k 5 60 taskset -c 0 "$PCL" flame -e "$event" -c "$period" --smallest=0 -o svg -- "$@" >/dev/null 2>err || fail "flame $*: $(cat err)"
+	timeout -k 5 60 taskset -c 0 "$PCL" --call-stacks perf record -m 1024 --no-bpf-event -q -o data -g \
+		-e "$event" -c "$period" -- "$@" >/dev/null 2>err || fail "perf record $*: $(cat err)"
+	env -i "${environment[@]}" timeout -k 5 60 taskset -c 0 "$PCL" flame -e "$event" -c "$period" --smallest=0 \
+		-o svg -- "$@" >/dev/null 2>err || fail "flame $*: $(cat err)"
 	picture check svg 2>err || fail "$*: $(tail -n 1 err)"
 	picture compare svg data "$samples" "$tolerance" >out 2>err || fail "$*: $(cat out; tail -n 11 err)"
 }
 if command -v perf >/dev/null; then
-	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data -e instructions:u -- env -0)
+	mapfile -d '' environment < <(timeout -k 5 60 taskset -c 0 "$PCL" perf record --no-bpf-event -q -o data \
+		-e instructions:u -- env -0)
 	equals_perf instructions:u 1009 10000 0 ./recurse
 	equals_perf instructions:u 20011 50 0 ./stacks thread
 	# It asks for the time, which takes some instructions more or fewer: then samples are in the neighbouring
@@ -100,7 +102,9 @@ map=$("$PCL" flame -o jit.svg -- ./jit) || fail "jit: $?"
 rm -f "$map"
 
 # A map that is none: nobody waits for it.
-timeout -k 5 30 "$PCL" flame -o pipe.svg -- sh -c 'mkfifo /tmp/perf-$$.map; echo /tmp/perf-$$.map >fifo; exec ./jit /dev/null >/dev/null' || fail "a pipe for a map: $?"
+timeout -k 5 30 "$PCL" flame -o pipe.svg \
+	-- sh -c 'mkfifo /tmp/perf-$$.map; echo /tmp/perf-$$.map >fifo; exec ./jit /dev/null >/dev/null' ||
+	fail "a pipe for a map: $?"
 rm -f "$(cat fifo)"
 
 # Nobody reads for a while: what is lost is said.
@@ -110,7 +114,8 @@ grep -qE '^pcl flame: [0-9]+ records found no room and are missing' err && grep 
 
 # The browser: it is drawn, found in and zoomed into.
 if command -v chromium >/dev/null; then
-	browse() { timeout -k 5 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" "$@" 2>/dev/null; }
+	browse() { timeout -k 5 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" \
+		"$@" 2>/dev/null; }
 	browse --dump-dom "file://$PWD/one.svg#search=^recursion" >dom
 	want=$(picture share one.svg recursion)
 	said=$(grep -oE 'found \^recursion: [0-9.]+' dom | grep -oE '[0-9.]+$')
@@ -126,7 +131,15 @@ fi
 grep -qE '(href|src)=' one.svg && fail "it needs other files"
 
 # The status is the program's; words for what is wrong.
-ends() { want=$1 words=$2; shift 2; "$PCL" flame "$@" >out 2>err; got=$?; { [ $got = "$want" ] && { [ -z "$words" ] || grep -qF -- "$words" err; } && [ "$(wc -l <err)" -le 1 ]; } || fail "$*: $got: $(cat err)"; }
+ends()
+{
+	want=$1 words=$2
+	shift 2
+	"$PCL" flame "$@" >out 2>err
+	got=$?
+	{ [ $got = "$want" ] && { [ -z "$words" ] || grep -qF -- "$words" err; } && [ "$(wc -l <err)" -le 1 ]; } ||
+		fail "$*: $got: $(cat err)"
+}
 ends 7 '' -o a.svg -- sh -c 'exit 7'
 ends 125 '--output=FILE must be given' -- true
 ends 125 'no program given' -o a.svg

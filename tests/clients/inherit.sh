@@ -1,6 +1,10 @@
 # perf stat over a shell that starts many programs: all are counted, and the parts add up.
 command -v perf >/dev/null || { echo "no perf"; exit 77; }
-count() { "$PCL" perf stat -x, -o csv -e instructions:u,branches:u -- "$@" >/dev/null || echo "fails: $*"; awk -F, '$3 ~ /:u/ { print $1 }' csv | tr '\n' ' '; }
+count()
+{
+	"$PCL" perf stat -x, -o csv -e instructions:u,branches:u -- "$@" >/dev/null || echo "fails: $*"
+	awk -F, '$3 ~ /:u/ { print $1 }' csv | tr '\n' ' '
+}
 export -n LINES COLUMNS
 program=$BUILD/tests/count/hello_static
 read -r one_i one_b <<< "$(count "$program")"

@@ -46,11 +46,13 @@ cd ..
 if unshare -rm true 2>/dev/null; then # no /proc, and nothing but what is in the tarball and one static program
 	mkdir -p root/bin && cp pcl-*/pcl* "$BUILD/tests/count/hello_static" root/bin
 	for name in /bin bin; do
-		env -i /usr/bin/unshare -rm /usr/sbin/chroot root $name/pcl count -o /said -e instructions -- $name/hello_static >out 2>&1 && grep -q '^hello 42' out &&
+		env -i /usr/bin/unshare -rm /usr/sbin/chroot root $name/pcl count -o /said -e instructions \
+			-- $name/hello_static >out 2>&1 && grep -q '^hello 42' out &&
 			grep -qE '[0-9,]+ +instructions +exact' root/said ||
 				fail "$name/pcl in an empty root: $(cat out)"
 	done
 	mkdir root/links && ln -s ../bin/pcl root/links/pcl # its runtime is where the file is
-	env -i /usr/bin/unshare -rm /usr/sbin/chroot root /links/pcl bin/hello_static >out 2>&1 || fail "a link to pcl: $(cat out)"
+	env -i /usr/bin/unshare -rm /usr/sbin/chroot root /links/pcl bin/hello_static >out 2>&1 ||
+		fail "a link to pcl: $(cat out)"
 fi
 exit $status

@@ -37,6 +37,7 @@ done
 read -rd '' alone besides < samples
 apart=$((alone - besides))
 [ "$alone" -gt 10 ] && [ ${apart#-} -le 1 ] || { echo "alone $alone, with loads $besides"; status=1; }
-"$PCL" --no-polls --stats perf record -q -o data -e instructions:u -c 1000003 python3 -c pass > /dev/null 2> err || status=1
+"$PCL" --no-polls --stats perf record -q -o data -e instructions:u -c 1000003 python3 -c pass > /dev/null 2> err ||
+	status=1
 grep 'pieces of code copied' err && { echo "--no-polls: approached in pieces"; status=1; }
 exit $status

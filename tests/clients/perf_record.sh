@@ -81,7 +81,9 @@ mv "$1" data
 script -F ip,sym
 most leaf
 what="perf record --max-size"
-timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -o data --max-size=100K -e instructions:u -c 1009 -- "$shape" 10000 2>err </dev/null # its program is ended by SIGTERM
+# Its program is ended by SIGTERM.
+timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -o data --max-size=100K -e instructions:u -c 1009 \
+	-- "$shape" 10000 2>err </dev/null
 grep -q 'size limit reached' err || fail "$what: $(cat err)"
 [ "$(stat -c %s data)" -lt 1000000 ] || fail "$what: $(stat -c %s data) bytes"
 script -F ip,sym

@@ -61,9 +61,11 @@ between_samples 20 100000
 
 # Through a pipe.
 what='perf record -o - | perf script -i -'
-timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -e instructions:u -c 100003 -o - -- "$shape" 500 2>err | perf script -i - -F comm,ip,sym >text 2>err2 || fail "$what: $(cat err err2)"
+timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -e instructions:u -c 100003 -o - -- "$shape" 500 2>err |
+	perf script -i - -F comm,ip,sym >text 2>err2 || fail "$what: $(cat err err2)"
 most 'shape +[0-9a-f]+ leaf'
 what='perf record | perf inject | perf report'
-timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -e instructions:u -c 100003 -o - -- "$shape" 500 2>err | perf inject -b 2>>err | perf report -i - --stdio -s sym 2>>err | grep -v '^#' >text
+timeout -s KILL 30 "$PCL" perf record --no-bpf-event -q -e instructions:u -c 100003 -o - -- "$shape" 500 2>err |
+	perf inject -b 2>>err | perf report -i - --stdio -s sym 2>>err | grep -v '^#' >text
 between 1 1 '(9[0-9.]+|100.00)% +\[\.\] leaf'
 exit $status

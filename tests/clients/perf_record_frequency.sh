@@ -25,7 +25,8 @@ for event in instructions:u branches:u; do
 		is=$(share $function "$seen") due=$(share $function "$exact")
 		# four standard errors, and what limits that were passed may shift: up to 1.4 % was seen, as the mean of
 		# several runs (in earlier code 3.5)
-		awk -v p="${due:-0}" -v s="${is:-0}" -v n="$n" 'BEGIN { p /= 10000; s /= 10000; d = s - p; exit d * d > (0.025 + 4 * sqrt(p * (1 - p) / n)) ^ 2 }' ||
+		awk -v p="${due:-0}" -v s="${is:-0}" -v n="$n" \
+			'BEGIN { p /= 10000; s /= 10000; d = s - p; exit d * d > (0.025 + 4 * sqrt(p * (1 - p) / n)) ^ 2 }' ||
 			fail "$event: $function has ${is:-0} of 10000 samples' periods instead of ${due:-0} (in $n samples)"
 	done
 done

@@ -26,7 +26,8 @@ chains "$whole"
 # The stack of each sample, unwound by perf; and the same of code that has no frame pointers.
 record --call-graph dwarf,2048 $every -- "$shape" 200
 chains "$whole"
-gcc -DBARE -O2 -g -fno-inline -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o bare "$ROOT/tests/clients/shape.c" || fail gcc
+gcc -DBARE -O2 -g -fno-inline -fomit-frame-pointer -fno-optimize-sibling-calls -pthread \
+	-o bare "$ROOT/tests/clients/shape.c" || fail gcc
 record --call-graph dwarf,2048 $every -- ./bare 200
 chains "$whole"
 

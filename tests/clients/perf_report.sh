@@ -43,7 +43,8 @@ between 1 1 "$(readelf -n "$shape" | sed -n 's/.*Build ID: //p') .*/shape"
 
 # perf mem wants events of Intel's or AMD's own; it says so.
 what='perf mem record'
-timeout -s KILL 30 "$PCL" perf mem record -o mem.data -- "$shape" 10 >text 2>&1 </dev/null && fail "$what: accepted: $(head -n 3 text)"
+timeout -s KILL 30 "$PCL" perf mem record -o mem.data -- "$shape" 10 >text 2>&1 </dev/null &&
+	fail "$what: accepted: $(head -n 3 text)"
 grep -qE 'not supported|failed' text || fail "$what: $(head -n 3 text)"
 
 # perf looks for names in the file that the process has written.

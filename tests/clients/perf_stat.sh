@@ -13,7 +13,9 @@ awk -F, '$1 ~ /^[0-9]+$/ { n++ } END { exit n != 2 }' csv || { fail "group"; cat
 "$PCL" perf stat -o text -- "$threads" > /dev/null || fail "default events"
 grep -qE '[0-9] +instructions' text || { fail "default events"; cat text; }
 # attach to a running guest of the same session
-"$PCL" bash -c 'while :; do :; done & p=$!; perf stat -x, -o csv -e instructions:u,task-clock -p $p -- sleep 0.3; kill $p' 2> err || fail "attach: $(cat err)"
+"$PCL" bash -c \
+	'while :; do :; done & p=$!; perf stat -x, -o csv -e instructions:u,task-clock -p $p -- sleep 0.3; kill $p' \
+	2> err || fail "attach: $(cat err)"
 awk -F, '$1 ~ /^[0-9.]+$/ { n++ } END { exit n != 2 }' csv || { fail "attach"; cat csv; }
 "$PCL" perf stat -x, -o csv -I 100 -e instructions:u -- sleep 0.5 2> err || fail "interval: $(cat err)"
 [ "$(grep -c instructions csv)" -ge 4 ] || { fail "interval"; cat csv; }

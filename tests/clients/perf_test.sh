@@ -11,14 +11,16 @@ fail() { echo "$*"; status=1; }
 # Take long (tables of other machines' events, a process for each branch that was recorded), look at all processes of
 # the machine
 # (which come and go: they fail now and then), put probes into its kernel, or want what nobody here has.
-slow='PMU events|Setup struct perf_event_attr|daemon operations|perf pipe recording|output linter|Check branch stack|Test data symbol'
+slow='PMU events|Setup struct perf_event_attr|daemon operations|perf pipe recording|output linter'
+slow+='|Check branch stack|Test data symbol'
 slow+='|CoreSight|Intel PT|Arm|vfs_getname|[Pp]robe|BPF|bpf|LLVM|clang|offcpu|lock contention'
 
 # Ok natively and not under pcl, each with its reason.
 excepted() {
 	case $1 in
 	'x86 bp modify') ;;	    # ptrace is refused: doc/linux-quirks.md
-	'perf all metric'*) ;;	    # without a PMU there is nothing to test; perf's tables have metrics of events that pcl refuses
+	'perf all metric'*) ;;	    # without a PMU there is nothing to test; perf's tables have metrics of events
+				    # that pcl refuses
 	'Breakpoint accounting') ;; # skips: it fills the processor's breakpoints, and there is no end to pcl's
 	*) return 1 ;;
 	esac

@@ -51,7 +51,8 @@ grep -q 'field:const char \* filename;	offset:24;	size:8;	signed:0;' view && gre
 "$PCL" sh -c "cd $events && ls" > /dev/null 2>&1 && fail "a working directory in the host's tracefs"
 "$PCL" stat -f -c %T /sys/kernel/tracing | grep -q tracefs || fail "statfs"
 # What a tool needs and does not find is said, and it does not wait for it.
-timeout 60 "$PCL" --paranoid=-1 --why=why perf sched record -o data true >said 2>&1 && fail "perf sched record: no error"
+timeout 60 "$PCL" --paranoid=-1 --why=why perf sched record -o data true >said 2>&1 &&
+	fail "perf sched record: no error"
 for name in sched_stat_wait sched_waking sched_stat_runtime; do
 	grep -q "openat: ENOENT: sched:$name happens inside the kernel" why || { fail "--why of $name"; cat why; }
 done

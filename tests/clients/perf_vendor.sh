@@ -33,8 +33,9 @@ absent()
 	done
 }
 
-amd="ex_ret_instr=instructions ex_ret_brn=branches ls_not_halted_cyc=cycles ex_ret_near_ret=cpu/returns/ ex_ret_brn_tkn=cpu/branches_taken/
-	r1=rc0 r5300c0=rc0 cpu/instructions/=instructions cpu/branch-instructions/=branches cpu/cpu-cycles/=cycles"
+amd="ex_ret_instr=instructions ex_ret_brn=branches ls_not_halted_cyc=cycles ex_ret_near_ret=cpu/returns/
+	ex_ret_brn_tkn=cpu/branches_taken/ r1=rc0 r5300c0=rc0 cpu/instructions/=instructions
+	cpu/branch-instructions/=branches cpu/cpu-cycles/=cycles"
 # shellcheck disable=SC2086 # a list of words
 same zen3 AuthenticAMD-25-1-1 $amd ex_ret_cond=cpu/branches_cond/ ex_ret_ind_brch_instr=cpu/branches_indirect/
 absent zen3 AuthenticAMD-25-1-1 ex_ret_brn_misp ls_dispatch.ld_dispatch ex_ret_ops cpu/event=0xc0,cmask=1/ \
@@ -55,12 +56,17 @@ absent zen1 AuthenticAMD-23-1-1 fp_sched_empty
 
 # Metrics of instructions, branches, cycles, loads and stores are these counts' ratios. (The environment's size is in
 # the counts.)
-counted() { as skylake GenuineIntel-6-55-4 perf stat -x, -o csv -e "$1" -- "$hello" >/dev/null; awk -F, 'NF > 3 { print $1 }' csv; }
+counted()
+{
+	as skylake GenuineIntel-6-55-4 perf stat -x, -o csv -e "$1" -- "$hello" >/dev/null
+	awk -F, 'NF > 3 { print $1 }' csv
+}
 metric()
 {
 	as skylake GenuineIntel-6-55-4 perf stat -x, -o csv -M "$1" -- "$hello" >/dev/null 2>err
 	want=$(echo "$2 $3" | awk '{ printf "%.2f", $1 / $2 }')
-	awk -F, -v name="$1" -v want="$want" '$NF ~ name { found = sprintf("%.2f", $(NF - 1)) == want } END { exit !found }' csv ||
+	awk -F, -v name="$1" -v want="$want" \
+		'$NF ~ name { found = sprintf("%.2f", $(NF - 1)) == want } END { exit !found }' csv ||
 		fail "metric $1 is not $want: $(cat csv err)"
 }
 instructions=$(counted instructions)
@@ -74,7 +80,8 @@ metric IpLoad "$instructions" "$(counted cpu/mem_loads/)"
 # Samples are where those of the generic event are: on one CPU, since perf opens an event for each.
 cpu=$(taskset -cp $$ | sed "s/.*: //; s/[,-].*//")
 for event in instructions rc0; do
-	taskset -c "$cpu" "$PCL" --processor=zen5 perf record -q -o "$event" -c 1009 -e "$event:u" -- "$hello" >/dev/null 2>err ||
+	taskset -c "$cpu" "$PCL" --processor=zen5 perf record -q -o "$event" -c 1009 -e "$event:u" \
+		-- "$hello" >/dev/null 2>err ||
 		fail "perf record: $(head -n 3 err)"
 	perf script -i "$event" -F ip 2>/dev/null >"$event.ips"
 done
@@ -84,7 +91,8 @@ done
 # description as the kernel's: it shall have no table of this processor.
 for processor in none zen5 skylake; do
 	as $processor nobody-0-0 perf list hw cache pmu 2>/dev/null >text
-	awk '/ardware (cache )?event\]/ { print $1 } match($0, " cpu/[^ ]*/") { print substr($0, RSTART + 1, RLENGTH - 1) }' text >names
+	awk '/ardware (cache )?event\]/ { print $1 } match($0, " cpu/[^ ]*/") { print substr($0, RSTART + 1, RLENGTH - 1) }' \
+		text >names
 	[ "$(wc -l <names)" -ge 14 ] || fail "perf list: $(cat names)"
 	while read -r name; do
 		"$PCL" --processor=$processor perf stat -x, -o csv -e "$name" -- "$hello" >/dev/null 2>err </dev/null

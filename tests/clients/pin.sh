@@ -102,12 +102,14 @@ says --pin=cpus 1 nproc
 says --pin=cpus 1 sh -c 'taskset -c 0-1000 nproc'
 says --pin=cpus 1 nproc --all
 says --pin=-cpus "$(nproc) $(nproc --all)" sh -c 'echo $(nproc) $(nproc --all)'
-says --pin=memory "8388608 4194304" sh -c 'awk "/^Mem(Total|Free)/ { printf \"%s%s\", s, \$2; s = \" \" }" /proc/meminfo'
+says --pin=memory "8388608 4194304" \
+	sh -c 'awk "/^Mem(Total|Free)/ { printf \"%s%s\", s, \$2; s = \" \" }" /proc/meminfo'
 says --pin=memory "8589934592 1" python3 -c 'import ctypes
 info = (ctypes.c_ulong * 14)()
 assert not ctypes.CDLL(None).sysinfo(info)
 print(info[4], info[10] & 0xffff)'
-says --pin=memory,cpus "cpu cpu0 1" sh -c 'cat /proc/stat > s; grep -o "^cpu[0-9]*" s | sed "s/[1-9]/0/" | tr "\n" " "; grep -c btime s'
+says --pin=memory,cpus "cpu cpu0 1" \
+	sh -c 'cat /proc/stat > s; grep -o "^cpu[0-9]*" s | sed "s/[1-9]/0/" | tr "\n" " "; grep -c btime s'
 says --pin=cpu x86-64-v3 sh -c 'grep -o "x86-64-v." /proc/cpuinfo | sort -u'
 says --pin=-cpu "" sh -c 'grep -o "x86-64-v." /proc/cpuinfo'
 says --cpu=x86-64-v2 "" sh -c 'grep -w avx2 /proc/cpuinfo; true'
@@ -159,7 +161,8 @@ order=$("$PCL" --pin=directories "$programs/directories" $names)
 [ "$(wc -w <<< "$order")" = 307 ] || fail "the order of a directory: $order"
 [ "$order" = "$(cd "${elsewhere:-.}"; "$PCL" --pin "$programs/directories" $(tac -s ' ' <<< "$names"))" ] ||
 	fail "directories: another order with files made in another one, in another file system"
-[ "$order" = "$("$PCL" --pin=-directories "$programs/directories" $names)" ] && fail "--pin=-directories: the same order"
+[ "$order" = "$("$PCL" --pin=-directories "$programs/directories" $names)" ] &&
+	fail "--pin=-directories: the same order"
 rm -rf "${elsewhere:-reading}"
 
 # Random numbers: the same each time, by every way, but not those of another process; other files are as they are.

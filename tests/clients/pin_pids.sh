@@ -36,7 +36,8 @@ is "$("$PCL" --pin=+pids sh -c "$script")" \
 is "$("$PCL" --pin=+pids sh -c 'echo /proc/[0-9]*')" "/proc/1 /proc/2" "/proc"
 [ "$("$PCL" --pin sh -c 'echo $$')" = 2 ] && fail "--pin has process ids with it"
 is "$("$PCL" --pin=pids --stats sh -c 'kill -0 $$ && echo $$' 2> stats)" 3 "with --stats"
-got=$("$PCL" --pin=+pids count -r 11 -- sh -c 'echo $$ >&2; /bin/true' 2>&1 > /dev/null | grep '^[0-9][0-9]*$' | sort -u)
+got=$("$PCL" --pin=+pids count -r 11 -- sh -c 'echo $$ >&2; /bin/true' 2>&1 > /dev/null |
+	grep '^[0-9][0-9]*$' | sort -u)
 is "$got" 3 "the runs of count -r"
 grep -q statistics stats || fail "--stats: $(cat stats)"
 for run in 1 2 3 4; do

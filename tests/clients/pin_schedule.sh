@@ -60,7 +60,8 @@ same node -e 'console.log(new Map([["a", Math.random()]]), Date.now())'
 same go version
 # Each start looks at what other JVMs of the user have left in /tmp/hsperfdata_USER, if it has a file there itself.
 same java -XX:+PerfDisableSharedMem -version
-[ "$(xz -T2 --block-size=200KiB -1kc data | cksum)" = "$("$PCL" --pin=+schedule xz -T2 --block-size=200KiB -1kc data | cksum)" ] ||
+[ "$(xz -T2 --block-size=200KiB -1kc data | cksum)" = \
+	"$("$PCL" --pin=+schedule xz -T2 --block-size=200KiB -1kc data | cksum)" ] ||
 	fail "xz: another result"
 
 # What is counted besides, and how code is translated, changes no order.

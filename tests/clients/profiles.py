@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Profiles of real programs: made by the host's perf with cpu-clock, and under pcl. They must agree on the hot functions.
+"""Profiles of real programs: made by the host's perf with cpu-clock, and under pcl. They must agree on the hot
+functions.
 
     profiles.py PCL [PROGRAM...]
 
 The recordings are left in the working directory.
 
-A function is a row of its object's .eh_frame_hdr, which stripped programs have too, and perf's name of it if there is one. So
-perf's own symbols are not needed, but its records are: addresses are turned into file offsets by the MMAP2 records.
+A function is a row of its object's .eh_frame_hdr, which stripped programs have too, and perf's name of it if there is
+one. So perf's own symbols are not needed, but its records are: addresses are turned into file offsets by the MMAP2
+records.
 
-What may be asked: time is no count. Functions differ in instructions per cycle, pcl's `cycles` are those of a simple model,
-and cpu-clock under pcl is the time that the translated code takes, which has dearer indirect branches, and some of it is
-translation. So of the functions that are natively hottest, and far enough from the rest not to be there by chance,
-all must be among the first of each of pcl's profiles, with a share that is a given factor off at most; and the
+What may be asked: time is no count. Functions differ in instructions per cycle, pcl's `cycles` are those of a simple
+model, and cpu-clock under pcl is the time that the translated code takes, which has dearer indirect branches, and some
+of it is translation. So of the functions that are natively hottest, and far enough from the rest not to be there by
+chance, all must be among the first of each of pcl's profiles, with a share that is a given factor off at most; and the
 profiles must be alike as a whole.
 """
 import bisect
@@ -29,7 +31,8 @@ WORTH = 0.03	# share of a native function to be looked at at all
 FACTOR = 3.0	# the most that a share may be off,
 SLACK = 0.03	# and this much of all samples besides: few samples, and short functions near hot ones
 LIKENESS = 0.8	# of two profiles by time, at least
-LIKENESS_OF_COUNTS = 0.55  # of one by instructions and one by time: where first touches of memory are slow, cc1's was 0.63
+LIKENESS_OF_COUNTS = 0.55  # of one by instructions and one by time:
+                           # where first touches of memory are slow, cc1's was 0.63
 RATE = 7000
 ENOUGH = 300	# samples of a usable profile
 COPIES = 16	# of the threaded program's source make work enough for the compiler
@@ -155,7 +158,8 @@ def function_of(maps, pid, ip, symbol):
     return key
 
 
-MMAP = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*: r?-?w?-?xp? ?(/?.*)$")
+MMAP = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: "
+                  r"\[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+) .*: r?-?w?-?xp? ?(/?.*)$")
 SAMPLE = re.compile(r"^\s*(\d+)/\d+\s+(\d+)\s+([^\s:]+(?::\w+)?):\s+([0-9a-f]+)\s+(.*)$")
 
 
@@ -191,7 +195,8 @@ class Profile:
 
 def read_profiles(data, comm):
     """{event: Profile} of a perf.data."""
-    text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events", "-F", "comm,pid,tid,period,event,ip,sym"],
+    text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events",
+                           "-F", "comm,pid,tid,period,event,ip,sym"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
     maps = collections.defaultdict(list)
     profiles = collections.defaultdict(Profile)
@@ -223,7 +228,8 @@ def compare(what, native, other):
     problems = []
     if likeness < (LIKENESS if "cpu-clock" in what else LIKENESS_OF_COUNTS):
         problems.append("%s: a likeness of only %.2f" % (what, likeness))
-    print("%-50s  native  under pcl  rank    likeness %.2f of %d and %d samples" % (what, likeness, native.samples, other.samples))
+    print("%-50s  native  under pcl  rank    likeness %.2f of %d and %d samples" %
+          (what, likeness, native.samples, other.samples))
     for key in native.ranked()[:HOT]:
         name = "%s %s" % (key[0], names.get(key, hex(key[1])))
         there, here = native.share(key), other.share(key)

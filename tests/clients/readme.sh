@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every command of README.md, doc/ci.md and CONTRIBUTING.md does what it is there for: lines of pcl are run, on a
-# terminal as a reader does, targets are known to make, and the steps of the recipes are run with the tarball, also as in
-# a container of Docker's.
+# terminal as a reader does, targets are known to make, and the steps of the recipes are run with the tarball, also as
+# in a container of Docker's.
 set -u
 status=0
 fail() { echo "$*"; status=1; }
@@ -55,7 +55,8 @@ ${CC:-gcc} -O2 -g -o lookup "$ROOT/demo/lookup.c" || fail "lookup: $?"
 lookup='pcl --pin check --by-function --baseline lookup.json --name lookup'
 runs lookup "$lookup --update -- ./lookup 4096; $lookup -- ./lookup 4096; ! $lookup -- ./lookup 1024"
 for want in 'instructions +REGRESSION$' '\+[0-9,]+  find \(lookup\)$' '^ regression: 2 of 2 counts above '; do
-	grep -qE -- "$want" err && grep -qE -- "$want" "$ROOT/README.md" || { fail "README shows another regression:"; cat err; }
+	grep -qE -- "$want" err && grep -qE -- "$want" "$ROOT/README.md" ||
+		{ fail "README shows another regression:"; cat err; }
 done
 
 # The recipes.

@@ -23,13 +23,16 @@ check()
 	rm -f numbers
 	for run in 1 2 3 4 5; do
 		rm -f unit.o unit.i unit.s
-		"$PCL" perf stat -x, -o csv -e instructions:u,branches:u,cycles:u,task-clock,page-faults,context-switches -- "$@" > out$run || { echo "$name fails"; status=1; }
+		"$PCL" perf stat -x, -o csv \
+			-e instructions:u,branches:u,cycles:u,task-clock,page-faults,context-switches \
+			-- "$@" > out$run || { echo "$name fails"; status=1; }
 		awk -F, '$3 ~ /^(instructions|branches):u$/ { print $3, $1 }' csv >> numbers
 		# Software events are numbers, and the times plausible.
 		awk -F, '$3 ~ /^(task-clock|page-faults|context-switches|cycles)/ && $1 !~ /^[0-9.]+$/ { print "odd:", $0; bad = 1 } END { exit bad }' csv || status=1
 		cmp -s out1 out$run || { echo "$name: output differs"; status=1; }
 	done
-	if [ "$(sort -u numbers | wc -l)" != 2 ] || [ "$(wc -l < numbers)" != 10 ] || ! grep -qE 'instructions:u [0-9]{5}' numbers; then
+	if [ "$(sort -u numbers | wc -l)" != 2 ] || [ "$(wc -l < numbers)" != 10 ] ||
+		! grep -qE 'instructions:u [0-9]{5}' numbers; then
 		echo "$name: not the same five times:"
 		sort numbers | uniq -c
 		status=1

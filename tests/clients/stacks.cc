@@ -1,5 +1,6 @@
 /*
- * Call stacks of every kind, in code without frame pointers. What each function calls ends in spin(), where the samples are.
+ * Call stacks of every kind, in code without frame pointers. What each function calls ends in spin(), where the samples
+ * are.
  *
  *     stacks KIND    recursion, tail, longjmp, exception, signal, coroutine or thread
  */

@@ -11,7 +11,8 @@ program=$BUILD/tests/count/strings
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 for period in 101 1009 100003; do
 	for run in 1 2; do
-		taskset -c "$cpu" "$PCL" perf record -q --mmap-flush=128K -o data -e instructions:u -c $period -- "$program" > /dev/null || { echo "perf record: $?"; status=1; }
+		taskset -c "$cpu" "$PCL" perf record -q --mmap-flush=128K -o data -e instructions:u -c $period \
+			-- "$program" > /dev/null || { echo "perf record: $?"; status=1; }
 		perf script -i data -F comm,ip,sym,period > samples$run 2> err || { cat err; status=1; }
 	done
 	cmp samples1 samples2 || status=1

@@ -62,7 +62,10 @@ def verdict_of(status, out, err):
 
 
 def run(command, timeout, accept_messages=False, **environment):
-    """One run of command in a session (setsid) of its own, of which nothing is left afterwards. Late ones are killed."""
+    """One run of command in a session (setsid) of its own, of which nothing is left afterwards.
+
+    Late ones are killed.
+    """
     start = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,

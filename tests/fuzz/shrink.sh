@@ -7,7 +7,8 @@ shrink="python3 -B $ROOT/tests/fuzz/shrink"
 $shrink good.log "$caller" "$PCL" && { echo "a good log shrinks"; exit 1; }
 
 export FUZZ_BROKEN=1
-python3 -B "$ROOT/tests/fuzz/run" --seeds 1 --first 5 --steps 200 "$caller" "$PCL" && { echo "the failure is not seen"; exit 1; }
+python3 -B "$ROOT/tests/fuzz/run" --seeds 1 --first 5 --steps 200 "$caller" "$PCL" &&
+	{ echo "the failure is not seen"; exit 1; }
 "$PCL" "$caller" replay seed-5.log | grep -q '^wrong: broken on purpose' || { echo "the log does not replay"; exit 1; }
 $shrink seed-5.log "$caller" "$PCL" || exit 1
 # An event, a ring for it, and the prctl that is taken for wrong.

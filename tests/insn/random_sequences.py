@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Random instruction sequences: the registers, flags and memory that they leave natively and under pcl must be the same.
+"""Random instruction sequences: the registers, flags and memory that they leave natively and under pcl must be the
+same.
 
-    random_sequences.py [--seed N] [--sequences N] [--passes N] [--signals MICROSECONDS] [--keep DIRECTORY] [-- pcl options]
+    random_sequences.py [--seed N] [--sequences N] [--passes N] [--signals MICROSECONDS] [--keep DIRECTORY]
+                        [-- pcl options]
 
-Writes one assembly program of many short sequences over all registers (r11, which pcl steals, most of all), every operand
-form, all addressing modes and all kinds of branches. Each sequence starts from a random state and stores the state it
-ends in; the program writes all of these to its output. With --signals a timer interrupts it all the time and the
-program goes through all sequences several times and compares the passes itself.
+Writes one assembly program of many short sequences over all registers (r11, which pcl steals, most of all), every
+operand form, all addressing modes and all kinds of branches. Each sequence starts from a random state and stores the
+state it ends in; the program writes all of these to its output. With --signals a timer interrupts it all the time and
+the program goes through all sequences several times and compares the passes itself.
 
 A difference is shown with the sequence's source. The seed is printed, so a failure can be repeated.
 Environment: PCL. Exit status 0 equal, 1 not.
@@ -138,7 +140,8 @@ class Writer:
         self.emit("%s%s %s, %s, %s" % (self.rng.choice(("shld", "shrd")), size, by, part(self.reg(), size), to))
 
     def extend(self):
-        name, sizes = self.rng.choice((("movzb", "wlq"), ("movsb", "wlq"), ("movzw", "lq"), ("movsw", "lq"), ("movsl", "q")))
+        name, sizes = self.rng.choice((("movzb", "wlq"), ("movsb", "wlq"), ("movzw", "lq"), ("movsw", "lq"),
+                                       ("movsl", "q")))
         size = self.rng.choice(sizes)
         source = self.operand(name[-1])
         self.emit("%s%s %s, %s" % (name, size, source, part(self.reg(), size)))
@@ -288,8 +291,8 @@ class Writer:
         size = self.rng.choice("lq")
         a, b, c = (part(self.reg(), size) for _ in range(3))
         source = self.operand(size)
-        name = self.rng.choice(("andn", "bextr", "blsi", "blsr", "blsmsk", "bzhi", "pdep", "pext", "mulx", "rorx", "sarx",
-                                "shlx", "shrx", "adcx", "adox", "crc32"))
+        name = self.rng.choice(("andn", "bextr", "blsi", "blsr", "blsmsk", "bzhi", "pdep", "pext", "mulx", "rorx",
+                                "sarx", "shlx", "shrx", "adcx", "adox", "crc32"))
         if name in ("blsi", "blsr", "blsmsk"):
             self.emit("%s %s, %s" % (name, source, b) if source[0] == "%" else "%s%s %s, %s" % (name, size, source, b))
         elif name == "rorx":
@@ -312,10 +315,12 @@ class Writer:
         reg, memory = self.reg(), self.mem()
         e = part(reg, "l")
         forms = ["movd %s, %%xmm%d" % (e, x), "movq %%%s, %%xmm%d" % (reg, x), "movd %%xmm%d, %s" % (x, e),
-                 "movq %%xmm%d, %%%s" % (x, reg), "movdqu %s, %%xmm%d" % (memory, x), "movdqu %%xmm%d, %s" % (x, memory),
+                 "movq %%xmm%d, %%%s" % (x, reg), "movdqu %s, %%xmm%d" % (memory, x),
+                 "movdqu %%xmm%d, %s" % (x, memory),
                  "pinsrq $1, %%%s, %%xmm%d" % (reg, x), "pinsrw $3, %s, %%xmm%d" % (e, x),
                  "pinsrb $5, %s, %%xmm%d" % (e, x), "pextrq $1, %%xmm%d, %%%s" % (x, reg),
-                 "pextrd $2, %%xmm%d, %s" % (x, e), "pextrw $4, %%xmm%d, %s" % (x, e), "pextrb $7, %%xmm%d, %s" % (x, e),
+                 "pextrd $2, %%xmm%d, %s" % (x, e), "pextrw $4, %%xmm%d, %s" % (x, e),
+                 "pextrb $7, %%xmm%d, %s" % (x, e),
                  "pmovmskb %%xmm%d, %s" % (x, e), "movmskpd %%xmm%d, %s" % (x, e), "cvtsi2sdq %%%s, %%xmm%d" % (reg, x),
                  "cvttsd2si %%xmm%d, %%%s" % (x, reg), "paddd %%xmm%d, %%xmm%d" % (x, y),
                  "pxor %%xmm%d, %%xmm%d" % (x, y), "ptest %%xmm%d, %%xmm%d" % (x, y)]
@@ -410,9 +415,9 @@ class Writer:
         self.step()
         self.lines.append(to + ":")
 
-    KINDS = ((alu, 8), (unary, 2), (shift, 3), (double_shift, 1), (extend, 3), (multiply, 2), (divide, 1), (exchange, 3),
-             (exchange_wide, 1), (bits, 2), (scan, 2), (condition, 4), (lea, 3), (move, 3), (flags, 2), (stack, 3),
-             (string, 2), (bmi, 3), (vector, 4), (gather, 1), (jump, 5), (loop, 1), (indirect, 3))
+    KINDS = ((alu, 8), (unary, 2), (shift, 3), (double_shift, 1), (extend, 3), (multiply, 2), (divide, 1),
+             (exchange, 3), (exchange_wide, 1), (bits, 2), (scan, 2), (condition, 4), (lea, 3), (move, 3), (flags, 2),
+             (stack, 3), (string, 2), (bmi, 3), (vector, 4), (gather, 1), (jump, 5), (loop, 1), (indirect, 3))
 
     def step(self):
         self.depth += 1
@@ -564,8 +569,8 @@ flags:	.quad 0x202
 handled: .quad 0
 action:	.quad handler, 0x14000000, restorer, 0
 interval: .quad 0, %(interval)d, 0, %(interval)d
-""" % {"all": STATE * sequences, "passes": passes, "words": (DATA + STATE - DATA) // 8, "regs": STATE - DATA, "data": DATA,
-       "interval": interval or 1})
+""" % {"all": STATE * sequences, "passes": passes, "words": (DATA + STATE - DATA) // 8, "regs": STATE - DATA,
+       "data": DATA, "interval": interval or 1})
     return "\n".join(text) + "\n", sources
 
 
@@ -613,7 +618,8 @@ def main():
         print("seed %d %s: status %d, %d bytes of %d\n%s" % (args.seed, " ".join(args.options), status, len(translated),
                                                              len(native), error))
         return 1
-    wrong = [i for i in range(args.sequences) if native[i * STATE:(i + 1) * STATE] != translated[i * STATE:(i + 1) * STATE]]
+    wrong = [i for i in range(args.sequences)
+             if native[i * STATE:(i + 1) * STATE] != translated[i * STATE:(i + 1) * STATE]]
     for i in wrong[:2]:
         show(i, native[i * STATE:(i + 1) * STATE], translated[i * STATE:(i + 1) * STATE], sources[i])
     print("seed %d %s: %d of %d sequences differ" % (args.seed, " ".join(args.options), len(wrong), args.sequences))

@@ -8,7 +8,8 @@ for round in $(seq "$seed" $((seed + ${ROUNDS:-15}))); do
 	[ "$(id -u)" = 0 ] && [ $((round % 8)) -lt 4 ] || how=plain
 	head -c 4096 /dev/zero > "$dir/file"
 	chmod 666 "$dir/file"
-	timeout -k 5 60 "$BUILD/tests/kill/hostile" "$PCL" "$dir/file" "$round" $how storm > "$dir/out" 2> "$dir/err" || status=1
+	timeout -k 5 60 "$BUILD/tests/kill/hostile" "$PCL" "$dir/file" "$round" $how storm > "$dir/out" 2> "$dir/err" ||
+		status=1
 	grep "in the runtime" "$dir/err" && status=1
 	# What pcl says but for the documented ends. Programs may have something to say of their calls that failed.
 	# A failed check is one, with what it prints of its task.

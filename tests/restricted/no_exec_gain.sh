@@ -43,11 +43,13 @@ for kind in mdwe filter file; do
 	for program in fork threads_total; do
 		# bash puts the path of what it executes into $_, whose length the C library's start counts.
 		env -i PATH="$PATH" "$PCL" perf stat -x, -o free.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
-		env -i PATH="$PATH" "$hold" $kind "$PCL" perf stat -x, -o bound.csv -e instructions:u,branches:u -- "$count/$program" > /dev/null
+		env -i PATH="$PATH" "$hold" $kind "$PCL" perf stat -x, -o bound.csv -e instructions:u,branches:u \
+			-- "$count/$program" > /dev/null
 		numbers free.csv > free; numbers bound.csv > bound
 		[ -s free ] && cmp -s free bound || { echo "$kind: $program: counts differ"; cat free bound; status=1; }
 	done
-	"$hold" $kind "$PCL" perf record -q -e instructions:u -c 10000 -o data -- bash -c 'for i in $(seq 20); do (:); done' > out 2>&1 &&
+	"$hold" $kind "$PCL" perf record -q -e instructions:u -c 10000 -o data \
+		-- bash -c 'for i in $(seq 20); do (:); done' > out 2>&1 &&
 		"$PCL" perf script -i data -F ip 2> /dev/null | grep -c . > n
 	[ "$(cat n 2> /dev/null || echo 0)" -gt 20 ] || { echo "$kind: $(cat n) samples"; cat out; status=1; }
 	rm -f n

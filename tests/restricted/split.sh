@@ -14,6 +14,7 @@ import subprocess
 print(subprocess.run(["id", "-u"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True).stdout, end="")
 EOF
 [ "$("$PCL" python3 spawn.py)" = 65534 ] || status=1
-"$PCL" perf stat -e instructions:u -o counts -- setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'id -u' > out 2> err
+"$PCL" perf stat -e instructions:u -o counts \
+	-- setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'id -u' > out 2> err
 [ "$(cat out)" = 65534 ] && grep -q "setpriv.*has given up its user" err || { cat out err; status=1; }
 exit $status

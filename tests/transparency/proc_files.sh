@@ -1,7 +1,8 @@
 # What /proc says about the program, by itself and by its relatives.
 mapped='{ sub(/^[^ ]* /, ""); sub(/ .* /, " "); print $1, $2 }'
 $RUN readlink /proc/self/exe /proc/thread-self/exe //proc/./self/../self/exe
-$RUN bash -c 'readlink /proc/$$/exe /proc/$$/task/$$/exe; echo $(< /proc/$$/comm); tr "\0" " " < /proc/$$/cmdline | head -c 20'
+$RUN bash \
+	-c 'readlink /proc/$$/exe /proc/$$/task/$$/exe; echo $(< /proc/$$/comm); tr "\0" " " < /proc/$$/cmdline | head -c 20'
 $RUN stat -L -c '%n %s %i' /proc/self/exe
 $RUN stat -c '%F' /proc/self/exe
 $RUN cmp /proc/self/exe /usr/bin/cmp

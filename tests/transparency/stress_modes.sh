@@ -37,7 +37,8 @@ int main(void)
 }
 END
 gcc -O2 -pthread -o t t.c || exit 1
-for mode in --small-cache --dual-map "--dual-map --small-cache" --one-insn-blocks --no-traces --no-links --no-ibl "--small-cache --no-links"; do
+for mode in --small-cache --dual-map "--dual-map --small-cache" --one-insn-blocks --no-traces --no-links --no-ibl \
+	"--small-cache --no-links"; do
 	$RUN ${RUN:+$mode} ./t
 	echo $?
 	$RUN ${RUN:+$mode} gcc -O1 -S -o - -x c - <<'END' | grep -c main

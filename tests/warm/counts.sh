@@ -1,7 +1,8 @@
 # All events count the same in a cold run, in the run that writes an image, and in warm runs; so do samples, one by one.
 source "$ROOT/tests/warm/warm_functions.bash"
 export PYTHONHASHSEED=0 PERL_HASH_SEED=0
-printf 'int main(int n, char **v) { int s = 0; for (int i = 0; i < 100000; i++) s = s * 31 + n; return s & 1; }\n' > unit.c
+printf 'int main(int n, char **v) { int s = 0; for (int i = 0; i < 100000; i++) s = s * 31 + n; return s & 1; }\n' \
+	> unit.c
 programs=("ls /etc" "sed -n p /etc/passwd" "sort /etc/passwd" "env" "grep -c r /etc/passwd")
 [ -x /usr/bin/python3 ] && programs+=("/usr/bin/python3 -S -c print(sum(range(20000)))")
 command -v perl > /dev/null && programs+=("perl -e \$x.=\$_*3,for-1..2000;print-length\$x")

@@ -18,7 +18,8 @@ fi
 for option in -v -d; do
 	line=$(try $option 300000)
 	expect "$option, lines" "$(echo "$line" | wc -l)" 1
-	needed=$(echo "$line" | sed -n "s/^pcl: the hard limit on .* (ulimit -S $option), or a hard limit of \([0-9]*\) or more\$/\1/p")
+	needed=$(echo "$line" |
+		sed -n "s/^pcl: the hard limit on .* (ulimit -S $option), or a hard limit of \([0-9]*\) or more\$/\1/p")
 	[ -n "$needed" ] || { echo "$option: $line"; exit 1; }
 	expect "$option $needed" "$(try $option "$needed")" 300000
 	case $(try $option $((needed - 1))) in pcl:*) ;; *) echo "$option $((needed - 1)) is enough"; failed=1 ;; esac

@@ -33,7 +33,8 @@ shows --call-stacks ${sysctl}_max_sample_rate 100000
 shows --processor=zen3 /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x76
 shows --processor=atom /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x3c
 shows --processor=none /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x03
-for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x --max-sample-rate --max-sample-rate= --max-sample-rate=0 \
+for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x \
+	--max-sample-rate --max-sample-rate= --max-sample-rate=0 \
 	--max-sample-rate=-1 --max-sample-rate=many --max-sample-rate=99999999999 --call-stacks=1 \
 	--users --users= --users=an --users=anyone --users=own,any --strace=how --manual=none --completion --completion=tcsh \
 	--stress --stress= --stress=ful --stress=full, --stress=full,polls --no-bias=1 --dump --dump= \

@@ -25,5 +25,6 @@ done
 grep -q 'wrong option --landing=other: the form is --landing=loop|jrcxz|adcx' err || { fail "what it says:"; cat err; }
 # A processor without the instruction, as --cpu shows it.
 "$PCL" --pin --cpu=x86-64-v2 "$PCL" --landing=adcx true 2>err && fail "--landing=adcx is taken without adcx"
-grep -qx 'pcl: --landing=adcx: this processor has no instruction adcx, or no rorx' err || { fail "what it says:"; cat err; }
+grep -qx 'pcl: --landing=adcx: this processor has no instruction adcx, or no rorx' err ||
+	{ fail "what it says:"; cat err; }
 exit $failed

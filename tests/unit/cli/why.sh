@@ -50,7 +50,8 @@ script() { printf 'from opens import *\n%s\n' "$2" >"$1.py"; }
 script kernel 'assert not opens(INSTRUCTIONS, KERNEL)'
 script again 'assert not opens(INSTRUCTIONS, KERNEL) and opens(INSTRUCTIONS, USER)'
 script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
-script side_band 'assert opens(INSTRUCTIONS, USER) ; opens(9, KERNEL, type=1)' # as perf record, whose last event is a dummy
+# As perf record, whose last event is a dummy.
+script side_band 'assert opens(INSTRUCTIONS, USER) ; opens(9, KERNEL, type=1)'
 script another "import os; child = int(os.environ['OUTSIDE']); assert not opens(INSTRUCTIONS, KERNEL, child) and not opens(INSTRUCTIONS, USER, child); sys.exit(5)"
 script traces 'assert libc.ptrace(16, 1, 0, 0) < 0; sys.exit(7)'
 script aborts 'import os; assert libc.ptrace(16, 1, 0, 0) < 0; os.abort()'
