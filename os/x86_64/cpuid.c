@@ -10,6 +10,9 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 
+#define LEAF_VENDOR	0u
+#define VENDOR_AMD	0x68747541u /* in ebx: "Auth" */
+#define VENDOR_HYGON	0x6f677948u /* "Hygo" */
 #define LEAF_CACHES	4u
 #define LEAF_FEATURES	7u
 #define HYBRID		(1u << 15) /* subleaf 0, edx: CPUs of several kinds */
@@ -177,6 +180,14 @@ static void show(u32 leaf, u32 subleaf, u32 r[4])
 		r[CPUID_ECX] &= ~RDRAND;
 	if (held_still(PIN_RANDOM) && leaf == LEAF_FEATURES && !subleaf)
 		r[CPUID_EBX] &= ~RDSEED;
+}
+
+bool cpuid_has_sysenter(void)
+{
+	u32 r[4];
+
+	show(LEAF_VENDOR, 0, r);
+	return r[CPUID_EBX] != VENDOR_AMD && r[CPUID_EBX] != VENDOR_HYGON;
 }
 
 int cpuid_emulate(struct thread *t)

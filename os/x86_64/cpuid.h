@@ -13,6 +13,9 @@
  */
 int cpuid_emulate(struct thread *t);
 
+/* The processor that the guest sees has sysenter in 64-bit mode: AMD's and Hygon's do not. */
+bool cpuid_has_sysenter(void);
+
 /* The same for xgetbv. -EFAULT: ecx names no register that can be read so. */
 int xgetbv_emulate(struct thread *t);
 

@@ -12,6 +12,7 @@
 #include "perf/perf.h"
 
 #define RDTSC_LEN 2
+#define OP_SYSENTER 0x34
 #define TRAP_INVALID_OPCODE 6
 #define TRAP_PROTECTION	    13
 #define TRAP_PAGE_FAULT	    14
@@ -67,12 +68,22 @@ static int read_counter(struct thread *t)
 	return 0;
 }
 
+/* sysenter, or int $0x80, whose vector is not the user's on a kernel without IA32 emulation: as which pcl is. */
+static void enter_32(struct thread *t)
+{
+	struct insn in;
+
+	if (guest_insn_decode(t->cpu->rip, &in) && in.opcode == OP_SYSENTER && !cpuid_has_sysenter())
+		signal_fault(t, SIGILL, ILL_ILLOPN, t->cpu->rip, TRAP_INVALID_OPCODE, 0);
+	else
+		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
+}
+
 void emulate(struct thread *t, enum dbt_stop stop)
 {
 	switch (stop) {
 	case DBT_SYSENTER:
-		/* As a kernel without IA32 emulation: the vector of int 0x80 is not the user's. */
-		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
+		enter_32(t);
 		break;
 	case DBT_RDPMC:
 		emulated(t, perf_rdpmc(t));

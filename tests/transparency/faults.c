@@ -3,6 +3,7 @@
  * branches, in string instructions, with r15 and RIP-relative operands around.
  * cflags: -static -no-pie
  */
+#include <cpuid.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ static void on_fault(int sig, siginfo_t *si, void *context)
 
 int main(void)
 {
+	unsigned int a, b, c, d;
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	stack_t ss = { .ss_sp = alternate, .ss_size = sizeof(alternate) };
 	char *p = mmap((void *)0x7000000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
@@ -85,6 +87,9 @@ int main(void)
 	FAULT("inc %%r15; in %%dx, %%al");
 	FAULT("mov %%cr0, %%rax");
 	FAULT("int $0x81");
+	__cpuid(0, a, b, c, d);
+	if (b == signature_AMD_ebx) /* Intel's processors have it */
+		FAULT("sysenter");
 	FAULT("movabs $0x7000000ff0, %%rsi; movabs $0x7000000ff8, %%rdi; mov $64, %%ecx; rep movsb");
 	FAULT("movabs $0x7000000ff0, %%rdi; mov $64, %%ecx; rep stosq");
 	FAULT("movabs $0x7000001000, %%r15; xadd %%r15, (%%r15)");
