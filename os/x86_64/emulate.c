@@ -9,6 +9,7 @@
 #include "os/trap_flag.h"
 #include "os/x86_64/cpuid.h"
 #include "os/x86_64/far_return.h"
+#include "os/x86_64/vsyscall.h"
 #include "perf/perf.h"
 
 #define RDTSC_LEN 2
@@ -22,6 +23,8 @@ void emulate_fetch_fault(struct thread *t, const struct dbt_fault *f)
 {
 	u64 high = f->addr >> 47;
 
+	if (vsyscall_emulate(t))
+		return;
 	if (high != 0 && high != 0x1ffff) /* not canonical: a general protection fault */
 		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0);
 	else if (f->signo == SIGILL)
