@@ -28,6 +28,8 @@ struct entry {
 	gva start, end;
 	char perms[5];
 	u64 offset;
+	gva line; /* where the host's line begins that it is of the end of, and what that says */
+	char line_perms[5];
 	char id[48], name[ARENA_PATH];
 };
 
@@ -66,9 +68,15 @@ static bool is_anonymous(const char *id)
 	return !strncmp(id, "00:00 0", 7);
 }
 
+/* What the host has not merged though it is the same to it was not merged natively: memory that is locked, say. */
+static bool split_by_pcl(const struct entry *a, const struct entry *b)
+{
+	return a->line == b->line || strcmp(a->line_perms, b->line_perms);
+}
+
 static bool continues(const struct entry *a, const struct entry *b)
 {
-	return a->end == b->start && !strcmp(a->perms, b->perms) && !strcmp(a->id, b->id) &&
+	return split_by_pcl(a, b) && a->end == b->start && !strcmp(a->perms, b->perms) && !strcmp(a->id, b->id) &&
 	       !strcmp(a->name, b->name) && (is_anonymous(a->id) || a->offset + (a->end - a->start) == b->offset);
 }
 
@@ -76,6 +84,8 @@ static void add_entry(struct maps_writer *w)
 {
 	if (w->have && w->merge && continues(&w->last, &w->next)) {
 		w->last.end = w->next.end;
+		w->last.line = w->next.line;
+		memcpy(w->last.line_perms, w->next.line_perms, sizeof(w->last.line_perms));
 		return;
 	}
 	if (w->have)
@@ -121,6 +131,8 @@ static void add_part(struct maps_writer *w, const struct procmaps_line *line, gv
 
 	e->start = start;
 	e->end = end;
+	e->line = line->start;
+	memcpy(e->line_perms, line->perms, sizeof(e->line_perms));
 	memcpy(e->perms, line->perms, sizeof(e->perms));
 	if (vma) {
 		e->perms[0] = vma->prot & PROT_READ ? 'r' : '-';
