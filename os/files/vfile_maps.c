@@ -28,7 +28,7 @@ struct entry {
 	gva start, end;
 	char perms[5];
 	u64 offset;
-	gva line; /* where the host's line begins that it is of the end of, and what that says */
+	gva line; /* of its last part: where the host's line begins, and its permissions */
 	char line_perms[5];
 	char id[48], name[ARENA_PATH];
 };
@@ -68,7 +68,10 @@ static bool is_anonymous(const char *id)
 	return !strncmp(id, "00:00 0", 7);
 }
 
-/* What the host has not merged though it is the same to it was not merged natively: memory that is locked, say. */
+/*
+ * The host would have merged two lines that it protects alike. If it has not they differ in something that is not
+ * shown, and would have two lines natively: one of them is locked, say.
+ */
 static bool split_by_pcl(const struct entry *a, const struct entry *b)
 {
 	return a->line == b->line || strcmp(a->line_perms, b->line_perms);

@@ -6,6 +6,7 @@
 #include "os/sig/signal.h"
 #include "os/syscall.h"
 #include "rt/log.h"
+#include "rt/string.h"
 #include "rt/sys.h"
 
 #define PAGE_FAULT_WRITE 2u
@@ -90,23 +91,26 @@ bool trap_is_of_mask(u64 *greg)
 
 bool trap_is_of_counter(u64 *greg)
 {
-	const u8 *code = (const u8 *)greg[GREG_RIP];
-	bool rdtsc = code[0] == 0x0f && code[1] == 0x31;
-	bool rdtscp = code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9;
+	static const u8 rdtsc[] = {0x0f, 0x31}, rdtscp[] = {0x0f, 0x01, 0xf9};
+	const void *code = (const void *)greg[GREG_RIP];
+	bool with_aux;
 	u32 aux = 0;
 	u64 ticks;
 
-	if (greg[GREG_TRAPNO] != TRAP_PROTECTION || !(rdtsc || rdtscp))
+	if (greg[GREG_TRAPNO] != TRAP_PROTECTION)
+		return false;
+	with_aux = !memcmp(code, rdtscp, sizeof(rdtscp));
+	if (!with_aux && memcmp(code, rdtsc, sizeof(rdtsc)))
 		return false;
 	if (sys2(__NR_prctl, PR_SET_TSC, PR_TSC_ENABLE))
 		return false;
-	ticks = rdtscp ? __builtin_ia32_rdtscp(&aux) : __builtin_ia32_rdtsc();
+	ticks = with_aux ? __builtin_ia32_rdtscp(&aux) : __builtin_ia32_rdtsc();
 	sys2(__NR_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
 	greg[GREG_RAX] = (u32)ticks;
 	greg[GREG_RDX] = ticks >> 32;
-	if (rdtscp)
+	if (with_aux)
 		greg[GREG_RCX] = aux;
-	greg[GREG_RIP] += rdtscp ? 3 : 2;
+	greg[GREG_RIP] += with_aux ? sizeof(rdtscp) : sizeof(rdtsc);
 	return true;
 }
 
