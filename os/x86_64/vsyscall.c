@@ -14,7 +14,7 @@
 
 static const u32 numbers[] = {__NR_gettimeofday, __NR_time, __NR_getcpu};
 
-/* The kernel does these calls. A page that could be read has code in it, which is translated like any other. */
+/* The kernel does these calls (vsyscall=xonly or emulate on its command line). */
 static bool are_served(void)
 {
 	static u32 known; /* 1 no, 2 yes */
@@ -35,8 +35,8 @@ static bool are_served(void)
 }
 
 /*
- * Counts as the system call's instruction would, which is what is put back where the call has to be begun again. Then
- * rip is in front of that, which is where it is now.
+ * As if there was a syscall instruction: it counts, and rip is behind it. Where the call has to be begun again
+ * syscall_dispatch() takes back both.
  */
 static void count(struct thread *t)
 {
@@ -63,6 +63,7 @@ bool vsyscall_emulate(struct thread *t)
 		return true;
 	if (cpu_get_gpr(t->cpu, RAX) == (u64)-EFAULT) {
 		t->cpu->rip = pc;
+		cpu_set_gpr(t->cpu, RAX, (u64)-ENOSYS); /* as the kernel leaves it */
 		return false;
 	}
 	t->cpu->rip = caller;

@@ -23,7 +23,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 {
 	greg_t *g = ((ucontext_t *)context)->uc_mcontext.gregs;
 
-	printf("  signal %d at %llx\n", signo, g[REG_RIP]);
+	printf("  signal %d at %llx, rax %llx\n", signo, g[REG_RIP], g[REG_RAX]);
 	siglongjmp(back, 1);
 }
 
@@ -34,7 +34,13 @@ static void on_alarm(int signo)
 
 static long call(unsigned long at, void *a, void *b)
 {
-	return ((long (*)(void *, void *))at)(a, b);
+	long ret = 5;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp; call *%3; lea 128(%%rsp), %%rsp"
+			 : "+a"(ret), "+D"(a), "+S"(b)
+			 : "r"(at)
+			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "cc", "memory");
+	return ret;
 }
 
 static int is_there(void)
