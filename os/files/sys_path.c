@@ -125,30 +125,62 @@ static u32 type_and_mode(const struct vfile *v)
 	return v->kind == VFILE_DIR ? S_IFDIR | 0755 : S_IFREG | v->mode;
 }
 
+/*
+ * The attributes of a served file. It has device, mount and times of what the host has at its path or, where it has
+ * nothing there, above it: the file system is the one that Linux shows, and no mount point is where there is none.
+ */
+static void attributes(const struct vfile *v, struct statx *st)
+{
+	char path[sizeof(v->path)];
+	char *slash;
+
+	memset(st, 0, sizeof(*st));
+	memcpy(path, v->path, sizeof(path));
+	while (sys5(__NR_statx, AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, st) &&
+	       (slash = strrchr(path, '/')) && slash != path)
+		*slash = 0;
+	st->stx_mask |= STATX_BASIC_STATS;
+	st->stx_attributes = 0;
+	st->stx_uid = 0;
+	st->stx_gid = 0;
+	st->stx_mode = (u16)type_and_mode(v);
+	st->stx_nlink = v->kind == VFILE_DIR ? 2 : 1;
+	st->stx_size = v->kind == VFILE_DIR ? 0 : BLOCK;
+	st->stx_blocks = 0;
+	st->stx_blksize = BLOCK;
+	st->stx_ino = vfile_inode(v->path);
+}
+
+static dev_t device_number(u32 major, u32 minor)
+{
+	return (minor & 0xff) | major << 8 | (minor & ~0xffu) << 12;
+}
+
 static long stat_served(const struct vfile *v, gva to)
 {
-	struct stat st = {
-		.st_mode = type_and_mode(v),
-		.st_nlink = v->kind == VFILE_DIR ? 2 : 1,
-		.st_size = v->kind == VFILE_DIR ? 0 : BLOCK,
-		.st_blksize = BLOCK,
-		.st_ino = vfile_inode(v->path),
-	};
+	struct statx x;
+	struct stat st;
 
+	attributes(v, &x);
+	st = (struct stat){
+		.st_dev = device_number(x.stx_dev_major, x.stx_dev_minor),
+		.st_mode = x.stx_mode,
+		.st_nlink = x.stx_nlink,
+		.st_size = (s64)x.stx_size,
+		.st_blksize = (s64)x.stx_blksize,
+		.st_ino = x.stx_ino,
+		.st_atime = x.stx_atime.tv_sec,
+		.st_mtime = x.stx_mtime.tv_sec,
+		.st_ctime = x.stx_ctime.tv_sec,
+	};
 	return guest_write(to, &st, sizeof(st));
 }
 
 static long statx_served(const struct vfile *v, gva to)
 {
-	struct statx st = {
-		.stx_mask = STATX_BASIC_STATS,
-		.stx_mode = (u16)type_and_mode(v),
-		.stx_nlink = v->kind == VFILE_DIR ? 2 : 1,
-		.stx_size = v->kind == VFILE_DIR ? 0 : BLOCK,
-		.stx_blksize = BLOCK,
-		.stx_ino = vfile_inode(v->path),
-	};
+	struct statx st;
 
+	attributes(v, &st);
 	return guest_write(to, &st, sizeof(st));
 }
 

@@ -25,3 +25,7 @@ print(int(stat[25]) < int(stat[26]), int(stat[44]) <= int(stat[45]), int(stat[47
 print(open("/proc/self/environ").read().count("\0") == len(os.environ))'
 cd /proc/self && $RUN readlink exe && $RUN grep -c pclrt maps
 $RUN find /proc/self/ -maxdepth 1 -name exe -printf '%l\n'
+for file in /proc/sys/kernel/perf_event_paranoid /sys/kernel/tracing; do # served, in the file system where they are
+	[ -e $file ] && $RUN stat -c '%n %d %U' $file
+done
+true
