@@ -147,6 +147,8 @@ static void find_task(struct thread *t)
 {
 	int ret;
 
+	t->pid = (s32)sys0(__NR_getpid);
+	t->tid = (s32)sys0(__NR_gettid);
 	t->task = session_find_self(handover.slot);
 	if (!t->task)
 		fail("no task of the session", -ESRCH);
@@ -157,8 +159,6 @@ static void find_task(struct thread *t)
 	t->cpu->slot = task_slot(t->task);
 	own_faults_image_begins(t);
 	cpu_take_bank(t->cpu);
-	t->pid = (s32)sys0(__NR_getpid);
-	t->tid = (s32)sys0(__NR_gettid);
 	t->group = process_page_alloc(t->proc);
 	if (!t->group)
 		fail("cannot allocate", -ENOMEM);

@@ -52,7 +52,7 @@ struct task {
 	u32 children_apart;  /* unshare() or setns(): its children are in another pid namespace than it is [owner] */
 	u32 made_apart;	     /* while TASK_NEW: it may be in another one than its creator */
 	u32 made;	     /* while TASK_NEW: those are its own already, not its creator's */
-	s32 ppid;	     /* thread group of the creator [owner] */
+	s32 ppid;	     /* its parent process when it was made, or last called execve [owner] */
 	/* CLOCK_BOOTTIME in ns when it began: a later thread with the same tid started after it [owner] */
 	u64 start_time;
 	/*
@@ -67,7 +67,6 @@ struct task {
 	s32 fds, own_fd;
 	u32 exit_traced;	     /* sched_process_exit was: atomic, by whoever ends it */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
-	u32 uid, gid;	     /* effective, for permission checks between tasks [owner] */
 	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */
 	char comm[16];	     /* [owner] */
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */

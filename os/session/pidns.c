@@ -101,13 +101,13 @@ static void fill_levels(struct task *task)
 	own->tid = (s32)sys0(__NR_gettid);
 }
 
-void pidns_begin(struct task *task)
+void pidns_begin(struct task *task, s32 pid, s32 tid)
 {
 	u32 ns;
 
 	if (likely(!task->depth && !task->made_apart)) {
-		task->pid = (s32)sys0(__NR_getpid);
-		task->tid = (s32)sys0(__NR_gettid);
+		task->pid = pid;
+		task->tid = tid;
 		return;
 	}
 	pidns_self(&task->pid, &task->tid);

@@ -17,11 +17,12 @@
 
 /* PROC_FD shows all processes of the launcher's namespace. Without it there can be no other namespaces. */
 bool pidns_usable(void);
+#define PIDNS_UNUSABLE "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* The ids of the calling thread in the launcher's namespace. */
 void pidns_self(s32 *pid, s32 *tid);
-/* The calling thread's ids into its slot, which begins as a copy of its creator's. Takes no lock. */
-void pidns_begin(struct task *task);
+/* The calling thread's ids, as it sees them, into its slot, which begins as a copy of its creator's. Takes no lock. */
+void pidns_begin(struct task *task, s32 pid, s32 tid);
 
 /* The caller's own namespace. */
 u32 pidns_own(void);

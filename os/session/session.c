@@ -125,17 +125,13 @@ bool session_task_exists(const struct task *task)
 
 void session_task_ids(struct thread *t, struct task *task)
 {
-	pidns_begin(task);
+	pidns_begin(task, t->pid, t->tid);
 	t->host_pid = task->pid;
 	t->host_tid = task->tid;
 }
 
 static void task_fill(struct task *task)
 {
-	if (!task->depth) /* below the launcher's namespace the kernel may not tell it */
-		task->ppid = (s32)sys0(__NR_getppid);
-	task->uid = (u32)sys0(__NR_geteuid);
-	task->gid = (u32)sys0(__NR_getegid);
 	task->exec_tgid = 0;
 	task->in_cache = 0;
 	task->fds = task->own_fd = the_process.runtime_fd;
@@ -227,6 +223,8 @@ struct task *session_find_self(u32 slot)
 		return NULL;
 	session_task_ids(thread_current(), found);
 	task_fill(found);
+	if (!found->depth) /* below the launcher's namespace the kernel may not tell it */
+		found->ppid = (s32)sys0(__NR_getppid);
 	if (!found->start_time)
 		found->start_time = boottime();
 	__atomic_store_n(&found->state, TASK_ALIVE, __ATOMIC_RELEASE);
@@ -351,7 +349,7 @@ static struct task *alloc_locked(const struct task *parent)
 	return task;
 }
 
-struct task *session_task_new(struct task *parent)
+struct task *session_task_new(struct task *parent, bool sibling)
 {
 	struct task *task;
 
@@ -367,9 +365,7 @@ struct task *session_task_new(struct task *parent)
 	if (!task)
 		return NULL;
 	cpu_new_bank(arena_bank(task_slot(task)));
-	task->ppid = parent->pid;
-	task->uid = parent->uid;
-	task->gid = parent->gid;
+	task->ppid = sibling ? parent->ppid : parent->pid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
 	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
 	task->in_cache = task->threaded = task->fences = task->exit_traced = 0;

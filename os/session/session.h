@@ -28,8 +28,11 @@ u32 session_find_tid(u32 pidns, s32 tid);
 /* A task that is being made is this thread of the caller's pid namespace, or may turn out to be. */
 bool session_expects(s32 tid);
 
-/* A NEW slot with a copy of the parent's fields, its bank zero; NULL if all are taken. */
-struct task *session_task_new(struct task *parent);
+/*
+ * A NEW slot with a copy of the parent's fields, its bank zero; NULL if all are taken. sibling: the parent's parent
+ * will be its parent (CLONE_THREAD, CLONE_PARENT).
+ */
+struct task *session_task_new(struct task *parent, bool sibling);
 /* Undoes session_task_new(). */
 void session_task_undo(struct task *task);
 /*
@@ -37,7 +40,7 @@ void session_task_undo(struct task *task);
  * run yet, so that its end is noticed even if it never does. Nothing happens if the slot is another task's already.
  */
 void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid);
-/* The new task's own thread: fills in its ids. Before it takes any lock of the session's. */
+/* The new task's own thread, whose ids t has: fills in the task's. Before it takes any lock of the session's. */
 void session_task_ids(struct thread *t, struct task *task);
 /* After that it becomes ALIVE. */
 void session_task_begin(struct task *task);

@@ -38,8 +38,6 @@
 #include "rt/sys.h"
 
 #define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
-/* Members of different pid namespaces find each other by the launcher's /proc. */
-#define NO_PROC "a pid namespace while /proc was not there, or hid processes, when the session began"
 
 /* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
 struct request {
@@ -47,12 +45,13 @@ struct request {
 	u64 size; /* of args as the guest gave it; 0: it called clone, fork or vfork */
 	u64 stack;
 	u64 seed; /* pin_new_task() */
+	s32 tid;  /* in the child of a fork: its number, 0: unknown */
 };
 
 /* The child's slot and its events; NULL: refused, *ret says why. */
 static struct task *make_task(struct thread *t, const struct request *rq, long *ret)
 {
-	struct task *task = session_task_new(t->task);
+	struct task *task = session_task_new(t->task, rq->args.flags & (CLONE_THREAD | CLONE_PARENT));
 
 	if (!task) {
 		*ret = refuse(EAGAIN, "the session has no task slot left");
@@ -241,9 +240,9 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 /* The first steps of a new thread, on its own stack with all signals blocked. */
 void clone_child(struct thread *t)
 {
-	session_task_ids(t, t->task);
-	t->pid = (s32)sys0(__NR_getpid);
 	t->tid = (s32)sys0(__NR_gettid);
+	t->pid = t->clone_flags & CLONE_THREAD ? t->group->pid : t->tid;
+	session_task_ids(t, t->task);
 	if (t->clone_flags & CLONE_THREAD) {
 		stat_inc(threads);
 	} else {
@@ -269,18 +268,30 @@ static long call_fork(struct request *rq)
 	struct clone_args *a = &rq->args;
 
 	a->stack = a->stack_size = 0;
+	if (!(a->flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID))) {
+		a->flags |= CLONE_CHILD_SETTID;
+		a->child_tid = (u64)&rq->tid;
+	}
 	if (rq->size)
 		return sys2(__NR_clone3, a, rq->size);
 	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
 		    a->child_tid, a->tls);
 }
 
-/* In the child of a fork: the same struct thread, alone, with a slot of its own. */
-static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 seed)
+/* The kernel wrote it where the guest or call_fork() wanted it. A filter of the guest may trap the call that asks. */
+static s32 forked_tid(struct request *rq)
 {
-	session_task_ids(t, task);
+	if (!rq->tid && (rq->args.flags & CLONE_CHILD_SETTID))
+		guest_read(&rq->tid, rq->args.child_tid, sizeof(rq->tid));
+	return rq->tid > 0 ? rq->tid : (s32)sys0(__NR_gettid);
+}
+
+/* In the child of a fork: the same struct thread, alone, with a slot of its own. */
+static void begin_forked(struct thread *t, struct task *task, u64 flags, struct request *rq)
+{
 	t->task = task;
-	t->tid = t->pid = (s32)sys0(__NR_gettid);
+	t->tid = t->pid = forked_tid(rq);
+	session_task_ids(t, task);
 	thread_use_slot(t, t->cpu->slot); /* before any lock of the session's */
 	t->group->pid = t->pid;
 	stat_inc(forks);
@@ -301,7 +312,7 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, u64 see
 	signal_thread_begin(t, flags & CLONE_CLEAR_SIGHAND);
 	t->regs_replaced = 1;
 	t->clone_flags = flags;
-	pin_task_begins(t, seed);
+	pin_task_begins(t, rq->seed);
 	split_now(t);
 	own_faults_settle(t);
 }
@@ -346,7 +357,7 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	perf_after_fork();
 	if (ret == 0) {
 		turn_forked(t, clear_tid(rq));
-		begin_forked(t, task, flags, rq->seed);
+		begin_forked(t, task, flags, rq);
 	}
 	return ret;
 }
@@ -374,7 +385,7 @@ static long clone_any(struct thread *t, struct request *rq)
 	    (rq->args.flags & (CLONE_THREAD | CLONE_SIGHAND)) == CLONE_THREAD)
 		return -EINVAL;
 	if ((rq->args.flags & CLONE_NEWPID) && !pidns_usable())
-		return refuse(EPERM, NO_PROC);
+		return refuse(EPERM, PIDNS_UNUSABLE);
 	mask = SIG_ALL_ASYNC;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	if (t->attention) {
@@ -423,37 +434,6 @@ long sys_vfork(struct thread *t, const u64 *a)
 	struct request rq = {.args.flags = CLONE_VFORK | CLONE_VM, .args.exit_signal = SIGCHLD};
 
 	return clone_any(t, &rq);
-}
-
-long sys_unshare(struct thread *t, const u64 *a)
-{
-	long ret;
-
-	if ((a[0] & CLONE_NEWPID) && !pidns_usable())
-		return refuse(EPERM, NO_PROC);
-	ret = syscall_pass(t, a);
-	if (!ret && (a[0] & CLONE_NEWPID))
-		t->task->children_apart = 1;
-	if (!ret && (a[0] & CLONE_FILES) && event_files_unshare(t->cpu->slot))
-		return refuse(ENOMEM, "more processes than the session has descriptor tables");
-	if (!ret)
-		perf_namespaces_changed(t);
-	return ret;
-}
-
-long sys_setns(struct thread *t, const u64 *a)
-{
-	long ret;
-
-	if ((a[1] & CLONE_NEWPID) && !pidns_usable())
-		return refuse(EPERM, NO_PROC);
-	ret = syscall_pass(t, a);
-	if (ret)
-		return ret;
-	if (!a[1] || (a[1] & CLONE_NEWPID))
-		t->task->children_apart = 1;
-	perf_namespaces_changed(t);
-	return 0;
 }
 
 /* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */
