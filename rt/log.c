@@ -74,12 +74,17 @@ static void __attribute__((noreturn)) die(void)
 		sys1(__NR_exit_group, 134);
 }
 
-static void __attribute__((noreturn)) fail_after_message(void)
+void log_dump(void)
 {
 	bool again = __atomic_exchange_n(&failing, true, __ATOMIC_RELAXED);
 
 	if (!again && failure_dump)
 		failure_dump();
+}
+
+static void __attribute__((noreturn)) fail_after_message(void)
+{
+	log_dump();
 	die();
 }
 

@@ -19,6 +19,8 @@ extern int log_level;	 /* 0 errors only, 1 curious, 2 info, 3 debug */
 void log_write(const char *text, size_t len);
 void log_printf(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_set_dump(void (*dump)(void)); /* called once by a failed check, may log */
+/* Calls it, too: before the process ends of another defect. */
+void log_dump(void);
 
 void check_failed(const char *what, const char *file, int line) __attribute__((noreturn, cold));
 void curious_once(bool *seen, const char *what, const char *file, int line) __attribute__((cold));

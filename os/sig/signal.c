@@ -13,6 +13,7 @@
 #include "os/sig/signal.h"
 #include "os/sig/trap.h"
 #include "os/syscall.h"
+#include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/string.h"
@@ -61,6 +62,21 @@ static void stepped(struct thread *t, struct kucontext *uc)
 	leave_cache(t, uc);
 }
 
+/* What is executed there, if it can be read: "> " is in front of pc. */
+static void print_code(u64 pc)
+{
+	enum { BEFORE = 32, AFTER = 24 };
+	u8 code[BEFORE + AFTER];
+	char line[3 * sizeof(code) + 16];
+	size_t at = 0;
+
+	if (guest_read(code, pc - BEFORE, sizeof(code)))
+		return;
+	for (u32 i = 0; i < sizeof(code); i++)
+		at = rt_append(line, sizeof(line), at, i == BEFORE ? "> %02x " : "%02x ", code[i]);
+	log_printf(0, "code: %s", line);
+}
+
 /* A defect of pcl: says where and dies of the same signal. */
 static void crash(struct thread *t, int signo, const struct ksiginfo *info, struct kucontext *uc)
 {
@@ -69,7 +85,9 @@ static void crash(struct thread *t, int signo, const struct ksiginfo *info, stru
 	log_printf(0, "signal %d (code %d, address %#lx) in the runtime at %#lx", signo, info->code, info->addr,
 		   uc->greg[GREG_PC]);
 	trap_dump(uc->greg);
+	print_code(uc->greg[GREG_PC]);
 	log_printf(0, "guest pc %lx sp %lx, system call %lu", t->cpu->rip, cpu_get_gpr(t->cpu, REG_SP), t->nr);
+	log_dump();
 	sys4(__NR_rt_sigaction, signo, &dfl, 0, 8);
 	sys3(__NR_tgkill, sys0(__NR_getpid), sys0(__NR_gettid), signo);
 }
