@@ -45,7 +45,6 @@ struct request {
 	u64 size; /* of args as the guest gave it; 0: it called clone, fork or vfork */
 	u64 stack;
 	u64 seed; /* pin_new_task() */
-	s32 tid;  /* in the child of a fork: its number, 0: unknown */
 };
 
 /* The child's slot and its events; NULL: refused, *ret says why. */
@@ -268,26 +267,28 @@ static long call_fork(struct request *rq)
 	struct clone_args *a = &rq->args;
 
 	a->stack = a->stack_size = 0;
-	if (!(a->flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID))) {
-		a->flags |= CLONE_CHILD_SETTID;
-		a->child_tid = (u64)&rq->tid;
-	}
 	if (rq->size)
 		return sys2(__NR_clone3, a, rq->size);
 	return sys5(__NR_clone, a->flags | a->exit_signal, 0, a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid,
 		    a->child_tid, a->tls);
 }
 
-/* The kernel wrote it where the guest or call_fork() wanted it. A filter of the guest may trap the call that asks. */
-static s32 forked_tid(struct request *rq)
+/*
+ * In the child of a fork: its number. A filter of the guest's may hand gettid to a supervisor that nobody else asks, so
+ * it is what the kernel wrote for the guest, or what a call returns that changes nothing and is rarely filtered.
+ */
+static s32 forked_tid(const struct request *rq)
 {
-	if (!rq->tid && (rq->args.flags & CLONE_CHILD_SETTID))
-		guest_read(&rq->tid, rq->args.child_tid, sizeof(rq->tid));
-	return rq->tid > 0 ? rq->tid : (s32)sys0(__NR_gettid);
+	s32 tid;
+
+	if ((rq->args.flags & CLONE_CHILD_SETTID) && !guest_read(&tid, rq->args.child_tid, sizeof(tid)) && tid > 0)
+		return tid;
+	tid = (s32)sys1(__NR_set_tid_address, clear_tid(rq));
+	return tid > 0 ? tid : (s32)sys0(__NR_gettid);
 }
 
 /* In the child of a fork: the same struct thread, alone, with a slot of its own. */
-static void begin_forked(struct thread *t, struct task *task, u64 flags, struct request *rq)
+static void begin_forked(struct thread *t, struct task *task, u64 flags, const struct request *rq)
 {
 	t->task = task;
 	t->tid = t->pid = forked_tid(rq);
