@@ -274,8 +274,8 @@ static long call_fork(struct request *rq)
 }
 
 /*
- * In the child of a fork: its number. A filter of the guest's may hand gettid to a supervisor that nobody else asks, so
- * it is what the kernel wrote for the guest, or what a call returns that changes nothing and is rarely filtered.
+ * In the child of a fork: its number, without gettid, which a filter of the guest's may hand to a supervisor. The
+ * kernel wrote it for the guest, or set_tid_address returns it; that is told the address that it has already.
  */
 static s32 forked_tid(const struct request *rq)
 {

@@ -39,6 +39,7 @@ static int install(void)
 /* Each way to make a process that has a copy of the memory. */
 static int child_of(int way)
 {
+	static int number;
 	struct clone_args args = { .exit_signal = SIGCHLD };
 
 	switch (way) {
@@ -47,7 +48,7 @@ static int child_of(int way)
 	case 1:
 		return (int)syscall(SYS_fork);
 	case 2:
-		return (int)syscall(SYS_clone, SIGCHLD | CLONE_PARENT_SETTID, 0, &args.pidfd, 0, 0);
+		return (int)syscall(SYS_clone, SIGCHLD | CLONE_CHILD_CLEARTID, 0, 0, &number, 0);
 	default:
 		return (int)syscall(SYS_clone3, &args, CLONE_ARGS_SIZE_VER0);
 	}
