@@ -5,7 +5,7 @@ fail() { echo "$*"; status=1; }
 for wrong in 0 -1 x; do
 	"$PCL" --counters=$wrong true 2> err && fail "--counters=$wrong was accepted"
 done
-# A program with the same instructions in every run, some 100 ms long.
+# A program with the same instructions in every run and at every moment.
 # pcl count says that it estimates, and does not where it need not.
 loop=$BUILD/tests/clients/multiplexed_loop
 "$PCL" count --csv -o all -e instructions,branches -- "$loop" || fail "pcl count: $?"
@@ -31,11 +31,12 @@ events=instructions:u,branches:u,cycles:u,cpu/calls/u,cpu/returns/u,cpu/mem_load
 [ "$(grep -cE '\([0-9.]+%\)$' text)" = 8 ] || { fail "no percentages"; cat text; }
 "$PCL" perf stat -x, -o all -e $events -- "$loop" || fail "perf stat without a limit: $?"
 "$PCL" --counters=4 perf stat -x, -o csv -e $events -- "$loop" || fail "perf stat: $?"
-# Fields: value, unit, event, time running, percentage of the time. Half of the time is each one's.
+# Fields: value, unit, event, time running, percentage of the time. Half of the time is each one's, so a count that was
+# not scaled is half of it. The loop is faster with some events than with others: scaled counts are up to a fifth off.
 awk -F, 'NR == FNR { if ($1 ~ /^[0-9]+$/) want[$3] = $1; next }
 	$1 ~ /^[0-9]+$/ {
 		n++; sum += $5; off = $1 - want[$3]
-		if (off * off > (want[$3] / 4 + 1000) ^ 2 || $5 < 25 || $5 > 75) {
+		if (off * off > (want[$3] * 0.4 + 1000) ^ 2 || $5 < 25 || $5 > 75) {
 			print $3, $1, "instead of", want[$3], $5 "%"
 			bad = 1
 		}
