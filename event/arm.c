@@ -56,8 +56,10 @@ static UNNOTED void set_limits(struct round *r)
 static void begin_or_end_ticks(struct round *r, bool begin)
 {
 	r->ctx->tick_stamp = begin ? round_time(r) : 0;
-	if (begin)
+	if (begin) {
 		r->ctx->tick_clock = host_task_clock(r->task);
+		r->ctx->tick_spent = r->ctx->spent;
+	}
 }
 
 /*

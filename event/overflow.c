@@ -173,8 +173,10 @@ static void tick(struct round *r)
 		if (e->throttled && throttle_may_end(r->task, e, clock))
 			unthrottle(r, e);
 		if (e->attr.freq)
-			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock);
+			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock,
+				      r->ctx->spent - r->ctx->tick_spent);
 	}
+	r->ctx->tick_spent = r->ctx->spent;
 	r->ctx->tick_stamp = round_time(r);
 	r->ctx->tick_clock = clock;
 }

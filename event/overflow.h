@@ -30,6 +30,20 @@ struct overflow_result {
  */
 void event_overflow(task_id task, const struct snapshot *snap, struct overflow_result *out);
 
+/*
+ * A sample took ns, with the way to it. That counts if it was a frequency's: these may take so much of the time (see
+ * period.h).
+ */
+#define SAMPLE_NS_MAX 1000000 /* if it was longer the task was preempted */
+static inline void event_sample_took(task_id task, u64 ns)
+{
+	struct event_ctx *ctx = event_ctx(task);
+
+	if (ctx->freq_sampled)
+		ctx->spent += MIN(ns, (u64)SAMPLE_NS_MAX);
+	ctx->freq_sampled = 0;
+}
+
 /* The event (with source.hits) has happened once more: counts it, and overflows if it is time. For breakpoints. */
 void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out);
 

@@ -86,10 +86,29 @@ static u64 ideal_period(u64 count, u64 ns, u64 freq)
 	return divisor ? MIN(count * SECOND / divisor, STEP_MAX) : STEP_MAX;
 }
 
-/* An eighth of the way, rounded up. */
-static void adjust(struct event *e, u64 count, u64 ns)
+#define COST_UNIT 64 /* of a factor */
+
+/*
+ * Samples with the present period took `spent` of the ns: with this one they would take perf_cpu_time_max_percent of
+ * the time. What a sample costs is part of the time between two: where it costs more than 1 / sample_freq, periods
+ * would become shorter without end, and samples take nearly all of the time. One sample that took very long is no
+ * reason for a very long period: of the time, at least an eighth of what they took counts as the task's own.
+ */
+static u64 least_period(const struct event *e, u64 ns, u64 spent)
 {
-	s64 way = (s64)(ideal_period(count, ns, MAX(e->attr.sample_freq, 1ul)) - e->period);
+	u64 own = MAX(MAX(ns - MIN(spent, ns), spent / 8), 1ul);
+	u64 percent = (u64)event_sysctl()->cpu_time_max_percent, divisor = own * percent;
+
+	if (percent > 99 || !divisor) /* 0 and 100: no limit. Or others wrote over what samples took */
+		return 1;
+	return MIN(e->period, STEP_MAX >> 20) * (spent * (100 - percent) * COST_UNIT / divisor) / COST_UNIT;
+}
+
+/* An eighth of the way, rounded up. */
+static void adjust(struct event *e, u64 count, u64 ns, u64 spent)
+{
+	u64 ideal = ideal_period(count, ns, MAX(e->attr.sample_freq, 1ul));
+	s64 way = (s64)(MAX(ideal, least_period(e, ns, spent)) - e->period);
 	s64 period = (s64)e->period + (way + (way >= 0 ? 7 : -7)) / 8;
 
 	e->period = period > 0 ? (u64)period : 1;
@@ -97,21 +116,24 @@ static void adjust(struct event *e, u64 count, u64 ns)
 
 void period_overflowed(struct event *e, u64 time)
 {
-	u64 ns = time - e->freq_stamp;
+	struct event_ctx *ctx = event_ctx(e->task);
+	u64 spent = ctx->spent, took = spent - e->freq_spent, ns = time - e->freq_stamp;
 
+	ctx->freq_sampled = 1;
 	e->freq_stamp = time;
+	e->freq_spent = spent;
 	if (ns && ns < 2 * PERIOD_TICK)
-		adjust(e, e->last_period, ns);
+		adjust(e, e->last_period, ns, took);
 }
 
-void period_ticked(struct event *e, u64 now, u64 ns)
+void period_ticked(struct event *e, u64 now, u64 ns, u64 spent)
 {
 	u64 count = (now - e->freq_count) >> e->source.shift, step;
 
 	e->freq_count = now;
 	if (!count || !ns)
 		return;
-	adjust(e, count, ns);
+	adjust(e, count, ns, spent);
 	step = period_step(e);
 	if (e->next <= now || (e->next - now) / 8 <= step)
 		return;

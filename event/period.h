@@ -3,7 +3,8 @@
  * perf_adjust_period() and perf_swevent_set_period() as facts. With the event lock.
  *
  * A freq event begins with a period of 1 and is adjusted at each overflow, by the time since the last one, and at each
- * tick of its task's CPU time. A clock's frequency is a period from the start.
+ * tick of its task's CPU time; but to no period with which samples would take more of the task's time than
+ * perf_cpu_time_max_percent. A clock's frequency is a period from the start.
  */
 #ifndef EVENT_PERIOD_H
 #define EVENT_PERIOD_H
@@ -28,8 +29,11 @@ u64 period_advance(struct event *e, u64 now);
 /* Adjusts the frequency at an overflow, before period_advance(); time: perf clock. */
 void period_overflowed(struct event *e, u64 time);
 
-/* The same at a tick: the source stands at now, ns of CPU time have passed since the last one. */
-void period_ticked(struct event *e, u64 now, u64 ns);
+/*
+ * The same at a tick: the source stands at now; since the last one ns of CPU time have passed, of which samples took
+ * `spent`.
+ */
+void period_ticked(struct event *e, u64 now, u64 ns, u64 spent);
 
 /* IOC_PERIOD, whose value has been checked; now: where the source stands if the event is ACTIVE. */
 void period_change(struct event *e, u64 value, u64 now);

@@ -105,6 +105,7 @@ struct event {
 	u64 next;		     /* the source's value at which it overflows next; ~0: never. ACTIVE only */
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
 	u64 freq_stamp;		     /* perf clock at the last overflow */
+	u64 freq_spent;		     /* event_ctx.spent at that time */
 	/* source at the last tick; with a fixed period: the overflow after next is not before this */
 	u64 freq_count;
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
@@ -156,6 +157,9 @@ struct event_ctx {
 	u32 limited;
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
+	u64 spent;	  /* ns that samples of frequencies took, with the way to them: all, and at the last tick */
+	u64 tick_spent;
+	u32 freq_sampled; /* a frequency overflowed; how long that took is not in `spent` yet */
 	u64 tick_stamp, tick_clock; /* perf clock and task clock at the last tick; 0: no event needs ticks */
 	/* [any] 1 + the task clock at which it looks whether an interval is over, 0: not at all; see counters.h */
 	u64 look;

@@ -164,7 +164,7 @@ static bool goes_on(const struct cpu *cpu, bool sampled)
 	return cpu->limits.rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
-enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
+static enum dbt_stop limit(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;
 	enum dbt_stop stop;
@@ -176,7 +176,7 @@ enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
 }
 
 /* To the limit, or some way. */
-enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
+static enum dbt_stop approach(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
 	u64 left = cpu_approach_left(cpu), pieces = APPROACH_PIECES + left / APPROACH_INSNS;
@@ -199,6 +199,31 @@ enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
 		left = cpu_approach_left(cpu);
 	} while (stop == DBT_STEPPED && !t->attention);
 	return stop;
+}
+
+/* For frequencies, which are what brings ticks: beside short fixed periods alone, two clock reads would be dear. */
+static enum dbt_stop timed(struct thread *t, struct dbt_fault *fault,
+			   enum dbt_stop (*sample)(struct thread *t, struct dbt_fault *fault))
+{
+	u64 begin;
+	enum dbt_stop stop;
+
+	if (likely(!event_ctx(t->cpu->slot)->tick_stamp))
+		return sample(t, fault);
+	begin = host_clock_perf();
+	stop = sample(t, fault);
+	event_sample_took(t->cpu->slot, host_clock_perf() - begin);
+	return stop;
+}
+
+enum dbt_stop perf_limit(struct thread *t, struct dbt_fault *fault)
+{
+	return timed(t, fault, limit);
+}
+
+enum dbt_stop perf_approach(struct thread *t, struct dbt_fault *fault)
+{
+	return timed(t, fault, approach);
 }
 
 void perf_rearm(struct thread *t)

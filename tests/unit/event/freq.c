@@ -4,6 +4,8 @@
 
 #define MS 1000000ul
 
+static u64 sample_ns = 200; /* taking a sample takes time, too, so that the first ones are not without end */
+
 /* As step_slowly(), but fast: straight from limit to limit. Instructions take ns each. */
 static void run_for(task_id task, u64 duration, u64 ns)
 {
@@ -23,10 +25,14 @@ static void run_for(task_id task, u64 duration, u64 ns)
 		fake_mono += n * ns;
 		fake[task].cell[0] += n;
 		if (at_limit(task)) {
-			/* Taking a sample takes time, too, so that the first ones are not without end. */
-			fake[task].clock += 200;
-			fake_mono += 200;
+			bool timer = fake[task].cell[0] < fake[task].limit[0];
+			u64 took = timer ? 200 : sample_ns;
+
+			fake[task].clock += took;
+			fake_mono += took;
 			overflow(task);
+			if (!timer)
+				event_sample_took(task, took);
 		}
 	}
 }
@@ -140,6 +146,69 @@ static void test_long_period_ends(void)
 	run_for(1, 500 * MS, 100000);
 	take_samples(fd);
 	expect_between("samples while slow", nr_samples, 450, 600);
+	expect_empty();
+}
+
+/* However much samples cost and however many are wanted: of the time, they have perf_cpu_time_max_percent. */
+static void test_costly(u64 freq, u64 ns, s32 percent)
+{
+	bool limited = percent > 0 && percent < 100;
+	u64 begin, own, taken;
+	long fd[2];
+
+	sampling_session();
+	event_sysctl()->cpu_time_max_percent = percent;
+	for (u32 i = 0; i < 2; i++)
+		fd[i] = open_freq(freq);
+	sample_ns = ns;
+	run_for(1, 400 * MS, 1);
+	begin = executed[1];
+	run_for(1, 400 * MS, 1);
+	own = executed[1] - begin;
+	taken = 400 * MS - own;
+	if (limited)
+		expect_between("time of samples", taken, 0, 400 * MS * (u64)percent * 11 / 1000);
+	else
+		expect_between("time of samples without a limit", taken, 350 * MS, 400 * MS);
+	sample_ns = 200;
+	for (u32 i = 0; i < 2; i++)
+		take_samples(fd[i]);
+	expect_empty();
+}
+
+/* What samples of a fixed period take is not the frequency's: it would become slower, and that would help nobody. */
+static void test_beside_fixed(void)
+{
+	struct perf_attr a = sampling_attr(PERF_TYPE_RAW, 0, 1000);
+	long fixed, fd;
+
+	sampling_session();
+	fixed = open_sampling(&a, -1);
+	fd = open_freq(1000);
+	sample_ns = 1000; /* half of the time */
+	run_for(1, 400 * MS, 1);
+	take_samples(fd);
+	run_for(1, 400 * MS, 1);
+	take_samples(fd);
+	expect_between("samples beside a fixed period", nr_samples, 380, 420);
+	take_samples(fixed);
+	sample_ns = 200;
+	expect_empty();
+}
+
+/* A member has written over what samples took: with this number, a product of 64 bits is 0. */
+static void test_spoilt_cost(void)
+{
+	long fd;
+
+	sampling_session();
+	event_sysctl()->cpu_time_max_percent = 16;
+	fd = open_freq(1000);
+	run_for(1, 10 * MS, 1);
+	event_ctx(1)->spent = event_of(fd)->freq_spent + (1ul << 63);
+	run_for(1, 100 * MS, 1);
+	take_samples(fd);
+	expect(nr_samples > 0);
 	expect_empty();
 }
 
@@ -323,6 +392,14 @@ int main(void)
 	test_periods_add_up();
 	test_late();
 	test_long_period_ends();
+	test_costly(2000, 1 * MS, 25);
+	test_costly(50000, 20000, 25);
+	test_costly(50000, 20000, 50);
+	test_costly(50000, 20000, 1);
+	test_costly(50000, 20000, 0);
+	test_costly(50000, 20000, 100);
+	test_beside_fixed();
+	test_spoilt_cost();
 	test_throttle();
 	test_throttle_wakeups();
 	test_own_time(400000);
