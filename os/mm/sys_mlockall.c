@@ -64,6 +64,15 @@ long sys_mlockall(struct thread *t, const u64 *a)
 	return ret;
 }
 
+long mm_lock_on_fault_locked(gva start, gva end)
+{
+	if (!(mm_lock_future & MCL_ONFAULT) || !sys3(__NR_mlock2, start, end - start, MLOCK_ONFAULT))
+		return (long)start;
+	(void)sys2(__NR_munmap, start, end - start);
+	vma_remove_locked(start, end);
+	return -EAGAIN;
+}
+
 long sys_munlockall(struct thread *t, const u64 *a)
 {
 	mm_lock_future = 0;

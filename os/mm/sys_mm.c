@@ -88,7 +88,7 @@ static int host_flags(const struct mm_map *m)
 {
 	int flags = m->flags & ~(MAP_32BIT | MAP_FIXED_NOREPLACE);
 
-	return mm_lock_future & MCL_FUTURE ? flags | MAP_LOCKED : flags;
+	return (mm_lock_future & (MCL_FUTURE | MCL_ONFAULT)) == MCL_FUTURE ? flags | MAP_LOCKED : flags;
 }
 
 static long host_mmap(const struct mm_map *m, gva at, int more_flags)
@@ -200,7 +200,7 @@ static bool is_code_of_file(const struct mm_map *m)
 
 static long map_and_note(const struct mm_map *m, u64 len)
 {
-	bool fixed = m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE), had_code = false;
+	bool fixed = m->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE), had_code;
 	struct warm_file file;
 	bool known = is_code_of_file(m) && warm_identify(m->fd, &file);
 	long ret;
@@ -210,11 +210,12 @@ static long map_and_note(const struct mm_map *m, u64 len)
 		vma_unlock();
 		return refuse(ENOMEM, "too many mappings");
 	}
-	if (fixed)
-		had_code = vma_exec_locked(m->addr, m->addr + len);
+	had_code = fixed && vma_exec_locked(m->addr, m->addr + len);
 	ret = fixed ? map_fixed_locked(m) : map_anywhere_locked(m);
-	if (!sys_is_error(ret) && !is_pcls_locked(ret, ret + len))
+	if (!sys_is_error(ret) && !is_pcls_locked(ret, ret + len)) {
 		note_mapping_locked(m, ret);
+		ret = mm_lock_on_fault_locked(ret, ret + len);
+	}
 	if (had_code)
 		dbt_invalidate(m->addr, m->addr + len);
 	if (!sys_is_error(ret))

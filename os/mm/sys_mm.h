@@ -30,5 +30,10 @@ long mm_unmap(gva start, gva end);
 
 /* The new image locks what it maps from now on (mlockall with MCL_FUTURE); flags of mlockall(2), 0: none. */
 extern u32 mm_lock_future;
+/*
+ * After mlockall with MCL_ONFAULT, for which mmap(2) has no flag: what has just been mapped there is locked page by
+ * page as it is used. start; or -EAGAIN, as of mmap(2), where the limit does not allow it, and it is unmapped.
+ */
+long mm_lock_on_fault_locked(gva start, gva end);
 
 #endif

@@ -58,6 +58,18 @@ static void *map(size_t length)
 	return p;
 }
 
+static void show_resident(unsigned char *p)
+{
+	unsigned char in_core[LIMIT / 2 / 4096];
+	unsigned n = 0;
+
+	if (mincore(p, LIMIT / 2, in_core))
+		perror("mincore");
+	for (unsigned i = 0; i < sizeof(in_core); i++)
+		n += in_core[i] & 1;
+	printf("of 32 pages %u are in memory\n", n);
+}
+
 static void try_all(const char *name, int flags)
 {
 	printf("%s: %s\n", name, mlockall(flags) ? strerror(errno) : "done");
@@ -81,6 +93,16 @@ int main(void)
 	try_all("future", MCL_FUTURE);
 	p = map(LIMIT / 2);
 	show_locked();
+	map(LIMIT);
+	show_resident(p);
+	munmap(p, LIMIT / 2);
+	show_locked();
+	try_all("future, as it is used", MCL_FUTURE | MCL_ONFAULT);
+	p = map(LIMIT / 2);
+	show_locked();
+	show_resident(p);
+	*(volatile char *)p = 1;
+	show_resident(p);
 	map(LIMIT);
 	munmap(p, LIMIT / 2);
 	show_locked();
