@@ -3,7 +3,7 @@ status=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 seed=${SEED:-0}
-for round in $(seq "$seed" $((seed + ${ROUNDS:-15}))); do
+for round in $(seq "$seed" $((seed + ${ROUNDS:-7}))); do
 	how=
 	[ "$(id -u)" = 0 ] && [ $((round % 8)) -lt 4 ] || how=plain
 	head -c 4096 /dev/zero > "$dir/file"
