@@ -8,7 +8,7 @@
 
 #define COUNTERS 4
 #define EVENTS 8
-#define ROUNDS 300000000
+#define ROUNDS 600000000
 #define INSTRUCTIONS 3 /* of a round, and one branch */
 #define PERIOD 10000019
 #define PAGES 64
