@@ -1,5 +1,4 @@
 /* Threads that touch no new page have no page faults, nor has who makes them: an event that they inherit counts few. */
-#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdint.h>
