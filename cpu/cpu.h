@@ -26,7 +26,7 @@
  */
 enum cell {
 	CELL_INSTRUCTIONS, /* instructions completed; a rep string instruction is one */
-	CELL_BRANCHES,	   /* all control transfers: jcc, loop, jmp, call, ret, direct and indirect; not syscall */
+	CELL_BRANCHES,	   /* all control transfers: jcc, loop, jmp, call, ret, direct or indirect, not syscall */
 	CELL_CYCLES,	   /* quarter cycles of the first cycle model (model/) */
 	CELL_COND,	   /* conditional branches */
 	CELL_TAKEN,	   /* branches taken: unconditional ones and conditional ones that jumped */
@@ -74,7 +74,7 @@ enum cell {
 #define CPU_WANT_SPARSE 0x200000u /* limits are far away: only some blocks poll (dbt/polls.h) */
 /* With CPU_WANT_SPARSE: the only cell that is counted, of instructions or of cycles, is counted in bank.poll[] */
 #define CPU_WANT_IN_POLLS 0x1000000u
-#define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for the block with the limit */
+#define CPU_WANT_RARE 0x400000u	 /* limits are far apart: no CPU_WANT_FINE code is made for a limit's block */
 
 static inline u32 cpu_want_bit(enum cell c)
 {

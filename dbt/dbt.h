@@ -157,7 +157,7 @@ enum dbt_where {
 	DBT_AT_RUNTIME,	 /* not in the cache: in C code or in the way in or out; cpu->pending is enough */
 	DBT_AT_BOUNDARY, /* between two guest instructions */
 	DBT_AT_INSIDE,	 /* inside the host code of one guest instruction */
-	DBT_AT_BRANCH,	 /* on the way of a branch from one guest instruction to the next, in landings and stubs */
+	DBT_AT_BRANCH,	 /* on a branch's way from one guest instruction to the next, in landings and stubs */
 };
 
 /*

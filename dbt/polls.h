@@ -7,10 +7,10 @@
  * CPU_WANT_IN_POLLS the span is counted there, too, at its head: a poll there adds the units of all its blocks, and the
  * distance is 0 behind each of them. Each entry has a distance:
  *
- *	exit to entry		linked if its distance is no greater than the entry's, else by way of a poll in front of
+ *	exit to entry		linked if its distance is no greater than the entry's, else by a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break
  *				up its trace. A block that is translated later than the entry polls itself instead
- *	indirect branch		always polls, by its lookup's index if its block has no place where no flags are live
+ *	indirect branch		polls, by its lookup's index if its block has no place where no flags are live
  *	from the runtime	that has polled (cpu_poll_outside())
  *
  * So every way round in a circle leads over a poll. Guarded by dbt_lock.

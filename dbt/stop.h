@@ -7,7 +7,7 @@
 #define RT_LEAVE_INDIRECT 1 /* cpu->target is the guest address wanted */
 /* out of an instruction in a section, which is not executed; or was not to be (dbt/rseq_cs.h) */
 #define RT_RSEQ_CS_ABORT 3
-#define RT_LEAVE_POLL 2	    /* cpu->exit_id says which exit, an EXIT_POLL, cpu->poll_back where the code goes on */
+#define RT_LEAVE_POLL 2	    /* cpu->exit_id: which exit, an EXIT_POLL; cpu->poll_back: where the code goes on */
 
 /* What dbt_enter() returns. */
 #define LEFT_EXIT 0

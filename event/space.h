@@ -113,7 +113,7 @@ struct event {
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
 	/* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
 	s32 limit;
-	u32 ring, ring_check;	     /* where its records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
+	u32 ring, ring_check;	     /* where records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */
 
@@ -322,8 +322,8 @@ struct event_space {
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
 	u32 abi_2009;	   /* the interface of 2009 is there; set likewise */
-	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
-	u32 cgroups;	   /* [any] an event of a cgroup was opened: where tasks are is looked at, see perf/cgroup.h; */
+	u32 counters;	   /* hardware counters of a CPU, 0: as many as events; set likewise */
+	u32 cgroups;       /* [any] an event of a cgroup was opened: where tasks are is looked at, see perf/cgroup.h; */
 	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */
 	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */

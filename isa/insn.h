@@ -83,7 +83,7 @@ struct insn {
 	u8 len;		/* bytes, 1 to 15 */
 	u8 kind;	/* enum isa_kind */
 	u8 enc;		/* enum isa_enc */
-	u8 map;		/* opcode map: 0 one byte, 1 0F, 2 0F38, 3 0F3A; for VEX, EVEX, XOP the number in the prefix */
+	u8 map;		/* opcode map: 0 one byte, 1 0F, 2 0F38, 3 0F3A; of VEX, EVEX, XOP as in the prefix */
 	u8 opcode;	/* the opcode byte */
 	u8 opcode_off;	/* offset of the opcode byte */
 	/* offset of the REX byte, of the first VEX/EVEX/XOP byte, or of the opcode (its first 0F) if none */

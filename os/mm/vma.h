@@ -47,7 +47,7 @@ struct vma {
 	u16 kind;   /* enum vma_kind */
 	u16 memory; /* see os/mm/own_memory.h; 0: others may write to it. At `offset` of it */
 	u64 offset; /* file offset of start, in bytes */
-	u64 id;	    /* of files: vma_new_id_locked() of the call that mapped it, so only pieces of one mapping join */
+	u64 id;	    /* of files: vma_new_id_locked() of the call that mapped it: only its pieces join */
 };
 
 /* Where a mapping without a fixed address goes. */

@@ -27,7 +27,7 @@ static const struct {
 
 static const char *const zeros[] = {
 	"Buffers",	  "SwapCached",	  "Active",	  "Active(anon)",  "Inactive(anon)", "Active(file)",
-	"Unevictable",	  "Mlocked",	  "SwapTotal",	  "SwapFree",	   "Dirty",	     "Writeback",
+	"Unevictable",    "Mlocked",      "SwapTotal",    "SwapFree",      "Dirty",          "Writeback",
 	"AnonPages",	  "Mapped",	  "Shmem",	  "Slab",	   "PageTables",     "Committed_AS",
 	"VmallocUsed",	  "VmallocChunk", "AnonHugePages", "Hugetlb",
 };

@@ -59,7 +59,7 @@ struct task {
 	 * its process has, or had, another thread, so the process's clock is not this one's. Never taken back [owner]
 	 */
 	u32 threaded;
-	u32 fences;	     /* signals that were sent by os/session/fence.c and not taken yet; atomic, by everyone */
+	u32 fences;	     /* signals that os/session/fence.c has sent, not taken yet; atomic, by everyone */
 	/*
 	 * the first of pcl's own descriptors: of its process, and once it has left that's table (os/session/apart.h)
 	 * [owner]
@@ -187,7 +187,7 @@ struct arena {
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
 	struct images_missed images_missed[ARENA_IMAGES];
 	struct siblings siblings[ARENA_SIBLINGS]; /* by the slot of the parent's thread that has forked first */
-	struct stats stats;	  /* of threads that have no slot yet, and with task_stats what the launcher prints */
+	struct stats stats;	  /* of threads without a slot, and with task_stats what the launcher prints */
 	struct session_clock clock;
 	struct session_cpus cpus;
 	struct refusals refusals;

@@ -99,7 +99,7 @@ struct thread {
 	u64 sigmask;	      /* the guest's blocked set; the host's is this without SIG_NEVER_BLOCKED */
 	u64 call_mask;	      /* the guest's set while a pselect6, ppoll, sigsuspend, ... waits */
 	u32 call_mask_on;
-	u32 attention;	      /* a signal may be deliverable: the loop looks before it goes on, the window aborts */
+	u32 attention;	      /* a signal may be deliverable: the loop looks first, the window aborts */
 	struct {
 		u64 sp, size;
 		u32 flags;
@@ -172,14 +172,14 @@ struct thread {
 	/* the system call whose entry perf/tracepoints.c has told, and that was not made; rip 0: none */
 	} put_off;
 	u32 serving;	      /* the guest's call `nr` is being served */
-	u32 trapped;	      /* a seccomp filter of the guest's has raised SIGSYS for it; fault.info is filled in */
+	u32 trapped;	      /* a seccomp filter of the guest's raised SIGSYS for it; fault.info says more */
 	/* death_of_holders_slowly(): when it looks again, 0: never looked; and the time between */
 	u64 holders_next;
 	s64 holders_slice;
 	/* in seccomp's strict mode: read, write, rt_sigreturn and exit are all that it may call */
 	u32 strict;
 	u32 trap_later;	      /* a SIGTRAP of attr.sigtrap is held until the system call under way is done */
-	u64 clock_end;	      /* host_clock_perf() at which it is reached if the thread uses the CPU all the time */
+	u64 clock_end;	      /* host_clock_perf() when it is reached if the thread always has a CPU */
 	struct pin_thread pin; /* see os/pin/pin.h */
 	struct {
 		u32 counting;

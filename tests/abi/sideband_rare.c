@@ -78,7 +78,7 @@ static void close_ring(int fd)
 static void expect_namespaces(const struct namespaces *n, pid_t pid)
 {
 	static const char names[7][8] = {
-		[NET_NS_INDEX] = "net",	  [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",	[PID_NS_INDEX] = "pid",
+		[NET_NS_INDEX] = "net",   [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",       [PID_NS_INDEX] = "pid",
 		[USER_NS_INDEX] = "user", [MNT_NS_INDEX] = "mnt", [CGROUP_NS_INDEX] = "cgroup",
 	};
 	char path[128];

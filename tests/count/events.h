@@ -18,7 +18,7 @@
 
 /* In the order of the oracle's columns. The names are those under CPU_EVENTS "events/". */
 static const char *const event_names[] = {
-	NULL,	     NULL,	   "branches_cond",	   "branches_taken", "calls", "returns", "branches_indirect",
+	NULL,        NULL,         "branches_cond",        "branches_taken", "calls", "returns", "branches_indirect",
 	"mem_loads", "mem_stores", "syscall_instructions",
 };
 #define EVENTS (sizeof(event_names) / sizeof(event_names[0]))

@@ -87,7 +87,7 @@ static const struct edge {
 	{br_loop, br_loop_head, COND},	     {br_jrcxz, br_zero, COND},		{br_jcc, br_even, COND},
 	{br_jmp, br_joined, JMP},	     {br_call, br_leaf, CALL},		{br_leaf_ret, br_called, RET},
 	{br_leaf_ret, br_called_ind, RET},   {br_call_ind, br_leaf, IND_CALL},	{br_jmp_ind, br_jump_target, IND},
-	{br_call_deep, br_deep, CALL},	     {br_deep_call, br_deep, CALL},	{br_deep_ret, br_called_deep, RET},
+	{br_call_deep, br_deep, CALL},       {br_deep_call, br_deep, CALL},     {br_deep_ret, br_called_deep, RET},
 	{br_deep_ret, br_deep_back, RET},    {br_deep_out, br_deep_ret, COND},	{br_again, br_round, COND},
 };
 #define EDGES (sizeof(edges) / sizeof(edges[0]))
@@ -119,7 +119,7 @@ static int edge_of(const struct entry *b)
 /* Whether execution can go on from one place to another without a taken branch. */
 static int straight(u64 from, u64 to)
 {
-	static char *const never_passed[] = {br_jmp,	  br_jmp_ind,  br_call,	     br_call_ind, br_call_deep,
+	static char *const never_passed[] = {br_jmp,      br_jmp_ind,  br_call,      br_call_ind, br_call_deep,
 					     br_end,	  br_leaf_ret, br_deep_call, br_deep_ret, br_jrcxz};
 
 	if (from > to)

@@ -46,26 +46,26 @@ static struct worker {
 } worker[THREADS];
 
 #define SECTION                                                                                                        \
-	"	.pushsection __rseq_cs, \"aw\"\n"                                                                      \
-	"	.balign 32\n"                                                                                          \
-	"3:	.long 0, 0\n"                                                                                          \
-	"	.quad 1f, 2f - 1f, 4f\n"                                                                               \
-	"	.popsection\n"                                                                                         \
-	"	lea 3b(%%rip), %%rax\n"                                                                                \
-	"	mov %%rax, 8(%[rs])\n"                                                                                 \
-	"1:	mov 4(%[rs]), %%eax\n"                                                                                 \
-	"	shl $6, %%rax\n"                                                                                       \
+	".pushsection __rseq_cs, \"aw\"\n"                                                                             \
+	".balign 32\n"                                                                                                 \
+	"3: .long 0, 0\n"                                                                                              \
+	".quad 1f, 2f - 1f, 4f\n"                                                                                      \
+	".popsection\n"                                                                                                \
+	"lea 3b(%%rip), %%rax\n"                                                                                       \
+	"mov %%rax, 8(%[rs])\n"                                                                                        \
+	"1: mov 4(%[rs]), %%eax\n"                                                                                     \
+	"shl $6, %%rax\n"                                                                                              \
 	"	add %[cells], %%rax\n"
 #define WAIT                                                                                                           \
-	"	mov %[delay], %%rdx\n"                                                                                 \
-	"5:	dec %%rdx\n"                                                                                           \
+	"mov %[delay], %%rdx\n"                                                                                        \
+	"5: dec %%rdx\n"                                                                                               \
 	"	jnz 5b\n"
 #define END                                                                                                            \
-	"2:	mov $1, %[done]\n"                                                                                     \
-	"	jmp 6f\n"                                                                                              \
-	"	.byte 0x0f, 0xb9, 0x3d\n"                                                                              \
-	"	.long 0x53053053\n"                                                                                    \
-	"4:	xor %[done], %[done]\n"                                                                                \
+	"2: mov $1, %[done]\n"                                                                                         \
+	"jmp 6f\n"                                                                                                     \
+	".byte 0x0f, 0xb9, 0x3d\n"                                                                                     \
+	".long 0x53053053\n"                                                                                           \
+	"4: xor %[done], %[done]\n"                                                                                    \
 	"6:\n"
 #define IN [rs] "r"(rs), [cells] "r"(cells), [delay] "ri"((long)DELAY)
 

@@ -57,7 +57,7 @@ static void map_file(const char *path)
 static void make_mark(void)
 {
 	static const unsigned char code[] = {0x48, 0xb8, 0,    0,   0, 0x42, 0x41, 0x41, 0,  0, 0xc7, 0, 1,    0,
-					     0,	   0,	 0xb8, 231, 0, 0,    0,	   0xbf, 66, 0, 0,    0, 0x0f, 5};
+					     0,    0,    0xb8, 231, 0, 0,    0,    0xbf, 66, 0, 0,    0, 0x0f, 5};
 	void *at = mmap((void *)MARK_AT, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 

@@ -109,7 +109,7 @@ static void open_one(int call)
 static void control_one(int call)
 {
 	static const unsigned cmds[] = {
-		PERF_EVENT_IOC_ENABLE,	     PERF_EVENT_IOC_DISABLE,  PERF_EVENT_IOC_RESET,   PERF_EVENT_IOC_REFRESH,
+		PERF_EVENT_IOC_ENABLE,       PERF_EVENT_IOC_DISABLE,  PERF_EVENT_IOC_RESET,   PERF_EVENT_IOC_REFRESH,
 		PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_QUERY_BPF, PERF_EVENT_IOC_PERIOD, 0x2477,
 	};
 	unsigned long period = 1, cmd = cmds[pick(8)], arg = pick(4);

@@ -83,21 +83,21 @@ static void follows_cpu(void)
 	{                                                                                                              \
 		long ret;                                                                                              \
                                                                                                                        \
-		__asm__ volatile("	.pushsection __rseq_cs, \"aw\"\n"                                              \
-				 "	.balign 32\n"                                                                  \
-				 "3:	.long " #version ", 0\n"                                                       \
-				 "	.quad 1f, 2f - 1f, 4f\n"                                                       \
-				 "	.popsection\n"                                                                 \
-				 "	xor %%ecx, %%ecx\n"                                                            \
-				 "	mov %%rsp, %%r8\n"                                                             \
-				 "	lea 3b(%%rip), %%rax\n"                                                        \
-				 "	mov %%rax, 8+%[own]\n" #name "_start:\n"                                       \
-				 "1:	mov $1, %%eax\n" body "2:\n" #name "_end:\n"                                   \
-				 "	jmp 5f\n"                                                                      \
-				 "	.byte 0x0f, 0xb9, 0x3d\n"                                                      \
-				 "	.long " #signature "\n" #name "_abort:\n"                                      \
-				 "4:	mov $2, %%eax\n"                                                               \
-				 "	mov %%r8, %%rsp\n"                                                             \
+		__asm__ volatile(".pushsection __rseq_cs, \"aw\"\n"                                                    \
+				 ".balign 32\n"                                                                        \
+				 "3: .long " #version ", 0\n"                                                          \
+				 ".quad 1f, 2f - 1f, 4f\n"                                                             \
+				 ".popsection\n"                                                                       \
+				 "xor %%ecx, %%ecx\n"                                                                  \
+				 "mov %%rsp, %%r8\n"                                                                   \
+				 "lea 3b(%%rip), %%rax\n"                                                              \
+				 "mov %%rax, 8+%[own]\n" #name "_start:\n"                                             \
+				 "1: mov $1, %%eax\n" body "2:\n" #name "_end:\n"                                      \
+				 "jmp 5f\n"                                                                            \
+				 ".byte 0x0f, 0xb9, 0x3d\n"                                                            \
+				 ".long " #signature "\n" #name "_abort:\n"                                            \
+				 "4: mov $2, %%eax\n"                                                                  \
+				 "mov %%r8, %%rsp\n"                                                                   \
 				 "5:\n"                                                                                \
 				 : "=&a"(ret)                                                                          \
 				 : [own] "m"(own[0])                                                                   \

@@ -56,7 +56,7 @@ static void test_rows(void)
 {
 #define INSN(leaf, subleaf, reg, bit, name, mnemonic, bytes)                                                           \
 	insn(leaf, subleaf, reg, bit, name, mnemonic, bytes, sizeof(bytes) - 1);
-#define PLAIN(leaf, subleaf, reg, bits)			     expect((bits) == 0 || shown(leaf, subleaf, reg, bits));
+#define PLAIN(leaf, subleaf, reg, bits)                      expect((bits) == 0 || shown(leaf, subleaf, reg, bits));
 #define HIDE(leaf, subleaf, reg, bit, name, why)	     expect(!shown(leaf, subleaf, reg, 1u << (bit)));
 #include "isa/features.def"
 }

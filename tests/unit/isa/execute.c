@@ -44,7 +44,8 @@ void guest_run(void);
 
 __asm__(".text\n"
 	"guest_run:\n"
-	"	push %rbx\n	push %rbp\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	push %rbx\n	push %rbp\n	push %r12\n"
+	"	push %r13\n	push %r14\n	push %r15\n"
 	"	mov %rsp, host_rsp(%rip)\n"
 	"	mov $0xe7, %eax\n	xor %edx, %edx\n"
 	"	xrstor64 vectors(%rip)\n"
@@ -113,11 +114,11 @@ static bool run(const u8 *bytes, unsigned len, struct state *s)
 static bool harmless(const struct insn *in, const struct oracle *o)
 {
 	static const char *const not [] = {
-		"wrpkru",   "mwaitx",	"monitorx",   "umwait",	  "tpause",   "umonitor", "rdpid",   "rdpru",
-		"vmmcall",  "vmcall",	"vmfunc",     "enclu",	  "enclv",    "getsec",	  "clui",    "stui",
-		"senduipi", "testui",	"xrstor",     "xrstor64", "xrstors",  "xsave",	  "xsave64", "xsavec",
-		"xsavec64", "xsaveopt", "xsaveopt64", "fxsave",	  "fxsave64", "rdrand",	  "rdseed",  "xend",
-		"xabort",   "skinit",	"clzero",     "sgdt",	  "sidt",     "std",	  "mcommit", "incsspd",
+		"wrpkru",   "mwaitx",   "monitorx",   "umwait",   "tpause",   "umonitor", "rdpid",   "rdpru",
+		"vmmcall",  "vmcall",   "vmfunc",     "enclu",    "enclv",    "getsec",   "clui",    "stui",
+		"senduipi", "testui",   "xrstor",     "xrstor64", "xrstors",  "xsave",    "xsave64", "xsavec",
+		"xsavec64", "xsaveopt", "xsaveopt64", "fxsave",   "fxsave64", "rdrand",   "rdseed",  "xend",
+		"xabort",   "skinit",   "clzero",     "sgdt",     "sidt",     "std",      "mcommit", "incsspd",
 		"incsspq",  "invlpgb",	"tlbsync",    NULL};
 
 	/* A bit offset in a register may reach memory that is not set up again between runs. */

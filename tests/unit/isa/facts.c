@@ -160,7 +160,7 @@ static const char *const invalid[] = {
 	"\xd4\x0a",							    /* aam */
 	"\xea\0\0\0\0\0\0",						    /* far jmp */
 	"\xf0\x90",							    /* lock nop */
-	"\xf0\x01\xc0",							    /* lock with a register destination */
+	"\xf0\x01\xc0",                                                     /* lock with a register destination */
 	"\xf0\x8b\x00",							    /* lock mov */
 	"\x8e\xc8",							    /* mov to %cs */
 	"\x48\xc5\xf8\x77",						    /* REX before VEX */

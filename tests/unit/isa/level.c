@@ -5,9 +5,9 @@
 #include "isa/level.h"
 #include "tests/unit/unit.h"
 
-static const u32 leaves[] = {0,		 1,	     2,		 3,	     4,		 5,	     6,
-			     7,		 8,	     9,		 0xa,	     0xb,	 0xd,	     0x14,
-			     0x15,	 0x16,	     0x24,	 0x40000000, 0x80000000, 0x80000001, 0x80000002,
+static const u32 leaves[] = {0,          1,          2,          3,          4,          5,          6,
+			     7,          8,          9,          0xa,        0xb,        0xd,        0x14,
+			     0x15,       0x16,       0x24,       0x40000000, 0x80000000, 0x80000001, 0x80000002,
 			     0x80000003, 0x80000004, 0x80000005, 0x80000006, 0x80000007, 0x80000008, 0x80000021};
 
 static void ask(enum isa_level level, u32 leaf, u32 subleaf, u32 host, u32 r[4])

@@ -169,9 +169,9 @@ static void test_places(void)
 /* Texts made of parts of definitions, and of any bytes. */
 static void test_random(void)
 {
-	static const char *const parts[] = {"p",      "r",	 ":",	   "/",	      "g",  " ", "/files/a", "0x",
-					    "1",      "(",	 ")",	   "%return", "+",  "-", "u",	     "%di",
-					    "$stack", "$retval", "$comm",  "@",	      "\\", "[", "]",	     "=",
+	static const char *const parts[] = {"p",      "r",       ":",      "/",       "g",  " ", "/files/a", "0x",
+					    "1",      "(",       ")",      "%return", "+",  "-", "u",        "%di",
+					    "$stack", "$retval", "$comm",  "@",       "\\", "[", "]",        "=",
 					    "b4@",    "/32",	 "string", "#",	      "\n"};
 	u64 seed = 1;
 
