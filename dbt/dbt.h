@@ -197,6 +197,8 @@ struct dbt_mapping {
 };
 /* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
+/* Implemented by os/: the signal that reading the byte there raises; .signo 0: none. */
+struct dbt_fault dbt_host_read_fault(gva addr);
 /* Implemented by os/: the next address above `after` that is the same memory as addr, if that is .own; 0: none. */
 gva dbt_host_alias(gva addr, gva after);
 /*

@@ -100,16 +100,17 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 }
 
 /*
- * Why a page that was mapped a moment ago cannot be read: it has gone, or there is nothing behind it (the end of a
- * file).
+ * Why a page that was mapped a moment ago could not be read: there is nothing behind it (the end of a file), it is a
+ * guard (MADV_GUARD_INSTALL), or it had gone.
  */
 static struct dbt_fault unreadable(u64 page)
 {
 	struct dbt_mapping m;
+	struct dbt_fault fault = {0};
 
-	if (dbt_host_mapping(page, &m) < 0)
-		return (struct dbt_fault){SIGSEGV, SEGV_MAPERR, page};
-	return (struct dbt_fault){SIGBUS, BUS_ADRERR, page};
+	if (!dbt_host_mapping(page, &m))
+		fault = dbt_host_read_fault(page);
+	return fault.signo ? fault : (struct dbt_fault){SIGSEGV, SEGV_MAPERR, page};
 }
 
 /*

@@ -109,6 +109,9 @@ struct thread {
 	/* asynchronous ones of SIG_NEVER_BLOCKED that the guest blocks, by sig_held_index(); SIG_HELD_BACK */
 	struct taken_signal held[8];
 	u64 trap_no, trap_err, trap_cr2; /* what the last fault was, as signal frames show it */
+	struct {
+		s32 signo, code;
+	} copy_fault;	      /* of the last access by rt/guest.h that faulted */
 	u32 host_blocked;     /* the host mask blocks all asynchronous signals until signal_deliver() sets it again */
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */

@@ -106,11 +106,14 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 		stepped(t, uc);
 		return;
 	}
-	write = trap_is_write(signo, g, &addr);
+	write = trap_is_write(signo, info->code, g, &addr);
 	fixup = guest_fault_fixup(g[GREG_PC]);
 	if (fixup && (signo == SIGSEGV || signo == SIGBUS)) {
-		if (!write || !dbt_write_fault(addr))
-			g[GREG_PC] = fixup;
+		if (write && dbt_write_fault(addr))
+			return;
+		t->copy_fault.signo = signo;
+		t->copy_fault.code = info->code;
+		g[GREG_PC] = fixup;
 		return;
 	}
 	given_up = rseq_gave_up(t, g[GREG_PC]);
@@ -140,6 +143,16 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 		((struct ksiginfo *)t->fault.info)->addr = t->cpu->rip;
 	t->attention = 1;
 	t->cpu->pending = 1;
+}
+
+struct dbt_fault dbt_host_read_fault(gva addr)
+{
+	struct thread *t = thread_current();
+	u8 byte;
+
+	if (!guest_read(&byte, addr, sizeof(byte)))
+		return (struct dbt_fault){0};
+	return (struct dbt_fault){t->copy_fault.signo, t->copy_fault.code, addr};
 }
 
 static void take_asynchronous(struct thread *t, int signo, const struct ksiginfo *info, struct kucontext *uc)

@@ -10,8 +10,8 @@
  * SIGTRAP came as TRAP_BRKPT.
  */
 bool trap_is_step(const u64 *greg, s32 code);
-/* A write to memory that may not be written, at *addr. */
-bool trap_is_write(int signo, const u64 *greg, gva *addr);
+/* A write to memory that is there and may not be written, at *addr. */
+bool trap_is_write(int signo, s32 code, const u64 *greg, gva *addr);
 
 /* Notes in the thread what signal frames show of the exception; the same of one that is not the processor's. */
 void trap_note(struct thread *t, const u64 *greg);

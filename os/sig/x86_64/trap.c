@@ -18,10 +18,11 @@
 #define UD2_LEN		 2
 #define INT1		 0xf1
 
-bool trap_is_write(int signo, const u64 *greg, gva *addr)
+bool trap_is_write(int signo, s32 code, const u64 *greg, gva *addr)
 {
 	*addr = greg[GREG_CR2];
-	return signo == SIGSEGV && greg[GREG_TRAPNO] == TRAP_PAGE_FAULT && (greg[GREG_ERR] & PAGE_FAULT_WRITE);
+	return signo == SIGSEGV && code == SEGV_ACCERR && greg[GREG_TRAPNO] == TRAP_PAGE_FAULT &&
+	       (greg[GREG_ERR] & PAGE_FAULT_WRITE);
 }
 
 bool trap_is_step(const u64 *greg, s32 code)
