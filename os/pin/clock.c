@@ -34,6 +34,7 @@ _Static_assert(PIN_BOOT_TIME == 1893456000ul - 100000ul, "when that was 0");
 static struct {
 	u64 now, cpu, children;
 	s64 lag;
+	struct pin_timer timer[PIN_TIMERS];
 } clock;
 
 /* ---- advancing ---- */
@@ -77,22 +78,68 @@ u64 pin_clock_own(struct thread *t)
 	return __atomic_add_fetch(&clock.now, ns, __ATOMIC_RELAXED);
 }
 
-u64 pin_clock_now(struct thread *t)
+/* From here on it is not behind the host's by more than that. Of several threads the one with the smallest lag wins. */
+static void follow(s64 lag)
 {
-	pin_clock_own(t);
-	pin_clock_reach(host_clock_mono() - (u64)__atomic_load_n(&clock.lag, __ATOMIC_RELAXED));
-	return __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
-}
-
-/* From here on it is not behind the host's. Of several threads the one with the smallest lag wins. */
-void pin_clock_timer(struct thread *t)
-{
-	s64 mono = (s64)host_clock_mono(), lag = mono - (s64)pin_clock_now(t);
 	s64 most = __atomic_load_n(&clock.lag, __ATOMIC_RELAXED);
 
 	while (lag < most &&
 	       !__atomic_compare_exchange_n(&clock.lag, &most, lag, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
+}
+
+/* That of a timer is followed more than once, which makes no difference. */
+u64 pin_clock_now(struct thread *t)
+{
+	u64 mono = host_clock_mono(), due;
+
+	for (u32 i = 0; i < PIN_TIMERS; i++) {
+		due = __atomic_load_n(&clock.timer[i].due, __ATOMIC_ACQUIRE);
+		if (unlikely(due) && mono >= due)
+			follow(__atomic_load_n(&clock.timer[i].lag, __ATOMIC_RELAXED));
+	}
+	pin_clock_own(t);
+	pin_clock_reach(mono - (u64)__atomic_load_n(&clock.lag, __ATOMIC_RELAXED));
+	return __atomic_load_n(&clock.now, __ATOMIC_RELAXED);
+}
+
+/* ---- timers ---- */
+
+static void set_timer(struct pin_timer *to, u64 due, s64 lag)
+{
+	__atomic_store_n(&to->lag, lag, __ATOMIC_RELAXED);
+	__atomic_store_n(&to->due, due, __ATOMIC_RELEASE);
+}
+
+/* A child of vfork's ITIMER_REAL is not its parent's. */
+struct pin_timer pin_clock_timer(struct thread *t, u32 which, u64 ns)
+{
+	struct pin_timer *old = &clock.timer[is_vforked(t) ? PIN_TIMER_OTHER : which], new = {0};
+	u64 now = pin_clock_now(t), mono = host_clock_mono();
+
+	if (!ns)
+		return new;
+	new.due = mono + ns;
+	new.lag = (s64)(mono - now);
+	set_timer(old, old->due ? MIN(old->due, new.due) : new.due, old->due ? MIN(old->lag, new.lag) : new.lag);
+	return new;
+}
+
+void pin_clock_timer_is(struct thread *t, struct pin_timer timer)
+{
+	pin_clock_now(t);
+	if (!is_vforked(t))
+		set_timer(&clock.timer[PIN_TIMER_REAL], timer.due, timer.lag);
+}
+
+u64 pin_clock_timer_left(struct thread *t)
+{
+	const struct pin_timer *timer = &clock.timer[PIN_TIMER_REAL];
+	u64 now = pin_clock_now(t), end = timer->due - (u64)timer->lag;
+
+	if (is_vforked(t) || !timer->due || host_clock_mono() >= timer->due)
+		return 0;
+	return end > now ? end - now : 1;
 }
 
 /* CPU time of the process. */
@@ -132,6 +179,7 @@ void pin_program_begins(struct thread *t, bool first)
 	clock.cpu = s->cpu;
 	clock.children = s->children;
 	clock.lag = s->lag;
+	memcpy(clock.timer, s->timer, sizeof(clock.timer));
 	dbt_options.stop_at_tsc = held_still(PIN_CLOCK);
 	t->no_tsc = dbt_options.stop_at_tsc && counter_faults();
 	dbt_options.always = held_still(PIN_CLOCK) ? CPU_WANT_BLOCKS : 0;
@@ -145,8 +193,10 @@ void pin_task_begins(struct thread *t, u64 seed)
 	if (!held_still(PIN_CLOCK) || (t->clone_flags & CLONE_THREAD))
 		return;
 	*end_of(t->task->pid) = (struct pin_end){.now = clock.now};
-	if (!is_vforked(t))
-		clock.cpu = clock.children = 0;
+	if (is_vforked(t))
+		return;
+	clock.cpu = clock.children = 0;
+	clock.timer[PIN_TIMER_REAL].due = 0;
 }
 
 void pin_task_ends(struct thread *t)
@@ -177,6 +227,9 @@ void pin_hand_over(struct thread *t, struct session_config *config)
 	s->cpu = process_cpu(t);
 	s->children = children_cpu(t);
 	s->lag = clock.lag;
+	memcpy(s->timer, clock.timer, sizeof(s->timer));
+	if (is_vforked(t))
+		s->timer[PIN_TIMER_REAL].due = 0;
 }
 
 /* ---- what the guest is told ---- */

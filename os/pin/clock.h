@@ -9,8 +9,8 @@
  *   a child that was waited for     at least the child's
  *
  * So it does not depend on the machine, but a program must not wait for it forever. It is never behind the host's
- * clock by more than SLACK; and from the first timer on that the process sets, it is not behind at all: who is woken by
- * a timer finds that its time has come.
+ * clock by more than SLACK; and from when a timer of the process's has expired, it is not behind at all: who is woken
+ * by a timer finds that its time has come.
  */
 #ifndef OS_PIN_CLOCK_H
 #define OS_PIN_CLOCK_H
@@ -35,8 +35,15 @@ u64 pin_clock_uptime(struct thread *t);
 /* It is at least that. */
 void pin_clock_reach(u64 to);
 
-/* The process sets a timer. */
-void pin_clock_timer(struct thread *t);
+/*
+ * The process sets a timer: it expires in so many ns, by the host's clock. To be called before the kernel sets it; the
+ * earliest counts. Then ITIMER_REAL is that alone, which is what pin_clock_timer() was called with, 0: it is none.
+ */
+struct pin_timer pin_clock_timer(struct thread *t, u32 which, u64 ns);
+void pin_clock_timer_is(struct thread *t, struct pin_timer timer);
+
+/* What ITIMER_REAL has left in virtual time; 0: unknown. */
+u64 pin_clock_timer_left(struct thread *t);
 
 /* A clock of the guest's: true, and virtual time; false: it is the host's. */
 bool pin_clock_read(struct thread *t, s32 clock, u64 *ns);

@@ -104,6 +104,7 @@ static const struct row rows[] = {
 	[__NR_mq_timedreceive] = {PIN_CLOCK, pin_futex},
 	[__NR_alarm] = {PIN_CLOCK, pin_alarm},
 	[__NR_setitimer] = {PIN_CLOCK, pin_itimer},
+	[__NR_getitimer] = {PIN_CLOCK, pin_getitimer},
 	[__NR_timer_settime] = {PIN_CLOCK, pin_timer},
 	[__NR_timerfd_settime] = {PIN_CLOCK, pin_timer},
 	[__NR_setsockopt] = {PIN_CLOCK, pin_set_option},

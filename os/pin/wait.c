@@ -241,26 +241,66 @@ long pin_futex(struct thread *t, const u64 *a, syscall_handler *host)
 
 /* ---- timers ---- */
 
-/* Virtual time follows the host's from before the timer runs: so it has come to what was asked for when that is due. */
-static long set_timer(struct thread *t, const u64 *a, syscall_handler *host)
+/* ITIMER_REAL expires in so many ns, 0: never. *left: what it had left until now, 0: that is what the host says. */
+static long set_real(struct thread *t, const u64 *a, syscall_handler *host, u64 ns, u64 *left)
 {
-	pin_clock_timer(t);
-	return host(t, a);
+	struct pin_timer timer;
+	long ret;
+
+	*left = pin_clock_timer_left(t);
+	timer = pin_clock_timer(t, PIN_TIMER_REAL, ns);
+	ret = host(t, a);
+	if (ret >= 0)
+		pin_clock_timer_is(t, timer);
+	return ret;
 }
 
+/* The kernel rounds, but never to 0. */
 long pin_alarm(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	return (u32)a[0] ? set_timer(t, a, host) : host(t, a);
+	u64 left;
+	long ret = set_real(t, a, host, (u32)a[0] * NS_PER_S, &left);
+
+	return ret > 0 && left ? (long)MAX((left + NS_PER_S / 2) / NS_PER_S, 1ul) : ret;
+}
+
+/* In the guest's struct itimerval, whose timer runs. */
+static void tell_left(gva itimer, u64 ns)
+{
+	u64 us = MAX(ns / NS_PER_US, 1ul), left[2] = {us * NS_PER_US / NS_PER_S, us % (NS_PER_S / NS_PER_US)};
+
+	guest_write(itimer + sizeof(left), left, sizeof(left));
 }
 
 /* Those of CPU time are left alone. */
 long pin_itimer(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	u64 value[4];
+	u64 value[4] = {0}, left;
+	long ret;
 
-	if ((u32)a[0] != ITIMER_REAL || !a[1] || guest_read(value, a[1], sizeof(value)) || !(value[2] | value[3]))
+	if ((u32)a[0] != ITIMER_REAL || (a[1] && guest_read(value, a[1], sizeof(value))) || (s64)value[2] < 0 ||
+	    value[3] >= NS_PER_S / NS_PER_US)
 		return host(t, a);
-	return set_timer(t, a, host);
+	ret = set_real(t, a, host, MIN(value[2], MAX_S) * NS_PER_S + value[3] * NS_PER_US, &left);
+	if (!ret && a[2] && left)
+		tell_left(a[2], left);
+	return ret;
+}
+
+long pin_getitimer(struct thread *t, const u64 *a, syscall_handler *host)
+{
+	u64 left = (u32)a[0] == ITIMER_REAL ? pin_clock_timer_left(t) : 0;
+	long ret = host(t, a);
+
+	if (!ret && left)
+		tell_left(a[1], left);
+	return ret;
+}
+
+static long set_other(struct thread *t, const u64 *a, syscall_handler *host, u64 ns)
+{
+	pin_clock_timer(t, PIN_TIMER_OTHER, MAX(ns, (u64)PAST_NS));
+	return host(t, a);
 }
 
 /*
@@ -275,7 +315,7 @@ long pin_timer(struct thread *t, const u64 *a, syscall_handler *host)
 	if (!a[2] || guest_read(value, a[2], sizeof(t->pin.argument)) || !(value[2] | value[3]))
 		return host(t, a);
 	if (!(a[1] & TIMER_ABSTIME) || (s64)value[2] < (s64)CPU_TIME_S || value[3] >= NS_PER_S)
-		return set_timer(t, a, host);
+		return set_other(t, a, host, MIN(value[2], MAX_S) * NS_PER_S + value[3]);
 	for (u32 i = 0; i < ARRAY_SIZE(args); i++)
 		args[i] = a[i];
 	if (value[2] >= REALTIME_S)
@@ -287,21 +327,24 @@ long pin_timer(struct thread *t, const u64 *a, syscall_handler *host)
 	value[3] = until.ns % NS_PER_S;
 	args[1] &= ~(u64)TIMER_ABSTIME;
 	args[2] = (u64)value;
-	return set_timer(t, args, host);
+	return set_other(t, args, host, until.ns);
 }
 
 /* A timeout of a socket's: nobody says when it has passed. Likewise of calls whose timeout is an argument. */
 long pin_set_option(struct thread *t, const u64 *a, syscall_handler *host)
 {
 	s32 option = (s32)a[2];
+	u64 ns = 0;
 	bool on;
 
 	if (t->nr == __NR_setsockopt)
-		on = (s32)a[1] == SOL_SOCKET && (option == SO_RCVTIMEO_OLD || option == SO_SNDTIMEO_OLD ||
-						 option == SO_RCVTIMEO_NEW || option == SO_SNDTIMEO_NEW);
-	else
-		on = a[4] != 0; /* recvmmsg, io_getevents, io_pgetevents */
-	return on ? set_timer(t, a, host) : host(t, a);
+		on = (s32)a[1] == SOL_SOCKET &&
+		     (option == SO_RCVTIMEO_OLD || option == SO_SNDTIMEO_OLD || option == SO_RCVTIMEO_NEW ||
+		      option == SO_SNDTIMEO_NEW) &&
+		     read_time(a[3], TIMEVAL, &ns) && ns;
+	else /* recvmmsg, io_getevents, io_pgetevents */
+		on = read_time(a[4], TIMESPEC, &ns);
+	return on ? set_other(t, a, host, ns) : host(t, a);
 }
 
 /* ---- children ---- */

@@ -9,7 +9,8 @@
 #include "os/pin/clock.h"
 
 /* System calls that wait, or that set a timer: `host` does them. */
-pin_handler pin_wait, pin_sleep, pin_futex, pin_alarm, pin_itimer, pin_timer, pin_set_option, pin_wait_child;
+pin_handler pin_wait, pin_sleep, pin_futex, pin_alarm, pin_itimer, pin_getitimer, pin_timer, pin_set_option,
+	pin_wait_child;
 
 /* For who waits otherwise (os/pin/turn.h). A call with a timeout from now on. */
 struct pin_limit {

@@ -14,12 +14,28 @@ enum pin_item {
 #define PIN_SEED     0x70636c2070696e00ul /* of the first thread of a session */
 #define PIN_SLACK_NS 600000000000ul	  /* how far virtual time may be behind the host's clock: ten minutes */
 
+/*
+ * A timer that a process has set: from `due` on, by CLOCK_MONOTONIC of the host, virtual time is behind by no more than
+ * `lag`. due 0: there is none.
+ */
+struct pin_timer {
+	u64 due;
+	s64 lag;
+};
+
+enum {
+	PIN_TIMER_REAL,	 /* ITIMER_REAL, of which a process has one */
+	PIN_TIMER_OTHER, /* all others that it has ever set: the earliest */
+	PIN_TIMERS
+};
+
 /* Behind what a program was told when it was executed. */
 struct pin_state {
 	u64 seed;	   /* of its first thread's random numbers */
 	u64 now;	   /* ns of virtual time since the session began */
 	u64 cpu, children; /* of these the process has used; children that it has waited for */
 	s64 lag;	   /* how far virtual time may be behind CLOCK_MONOTONIC of the host */
+	struct pin_timer timer[PIN_TIMERS];
 	u64 has_random;	   /* a device of random numbers may be open */
 };
 
