@@ -318,6 +318,22 @@ long sys_faccessat2(struct thread *t, const u64 *a)
 	return access_path(t, a, a[0], a[1], a[2], a[3]);
 }
 
+long vfile_check_exec(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+	long ret;
+
+	if (!find(t, a, a[0], a[1], &v, &ret))
+		return ret;
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	if (served(&v))
+		return -EACCES;
+	if (v.kind == VFILE_NONE || v.kind == VFILE_EXE)
+		return thread_syscall(t, __NR_execveat, AT_FDCWD, (u64)v.path, a[2], a[3], a[4], 0);
+	return syscall_pass(t, a);
+}
+
 static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva to, u64 size)
 {
 	struct vfile v;

@@ -89,6 +89,12 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
 /* After write(2) has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
 long vfile_write(struct thread *t, int fd, gva buf, u64 size);
 
+/* execveat(2) with this flag, which only asks whether the file may be executed. An older kernel says EINVAL. */
+#ifndef AT_EXECVE_CHECK /* Linux 6.14 */
+#define AT_EXECVE_CHECK 0x10000
+#endif
+long vfile_check_exec(struct thread *t, const u64 *a);
+
 /* The inode number of a served file. */
 u64 vfile_inode(const char *path);
 

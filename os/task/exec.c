@@ -52,9 +52,6 @@
 #ifndef MFD_EXEC /* Linux 6.3 */
 #define MFD_EXEC 0x10u
 #endif
-#ifndef AT_EXECVE_CHECK
-#define AT_EXECVE_CHECK 0x10000
-#endif
 #define NO_FACCESSAT2(err) ((err) == -ENOSYS || (err) == -EPERM)
 
 /* One exec on its way. */
@@ -474,6 +471,8 @@ long sys_execve(struct thread *t, const u64 *a)
 
 long sys_execveat(struct thread *t, const u64 *a)
 {
+	if (a[4] & AT_EXECVE_CHECK)
+		return vfile_check_exec(t, a);
 	if (a[4] & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return refuse(EINVAL, "unknown flag of execveat");
 	return exec_guest(t, (int)a[0], a[1], a[2], a[3], (int)a[4]);

@@ -15,13 +15,16 @@
 #define HERE	  AT_FDCWD
 #define LONG_LINE 700
 #define MANY	  3000000
+#ifndef AT_EXECVE_CHECK /* Linux 6.14 */
+#define AT_EXECVE_CHECK 0x10000
+#endif
 
 extern char **environ;
 
 static char *args[] = {"arg0", "a1", "a2", NULL};
 static char *show_args[] = {"zero", "show", "x", NULL};
 
-/* One exec in a child: its errno, or the status of what ran. */
+/* One exec in a child, and before that a question whether it may: its errno, or the status of what ran. */
 static void try(const char *what, int dirfd, const char *path, char **argv, char **envp, int flags)
 {
 	int status;
@@ -30,6 +33,10 @@ static void try(const char *what, int dirfd, const char *path, char **argv, char
 	fflush(stdout);
 	child = fork();
 	if (!child) {
+		errno = 0;
+		syscall(SYS_execveat, dirfd, path, argv, envp, flags | AT_EXECVE_CHECK);
+		printf("check %d, ", errno);
+		fflush(stdout);
 		syscall(SYS_execveat, dirfd, path, argv, envp, flags);
 		printf("errno %d, ", errno);
 		fflush(stdout);
