@@ -26,6 +26,7 @@
 #ifndef MLOCK_ONFAULT
 #define MLOCK_ONFAULT 1
 #endif
+#define HUGE_PAGE  0x200000ul
 #define MM_HIGHEST LAYOUT_GUEST_STACK_TOP
 
 static bool pcl_memory_locked(gva start, gva end)
@@ -417,6 +418,12 @@ long sys_shmat(struct thread *t, const u64 *a)
 	if (at) {
 		had_code = vma_exec_locked(at, at + size);
 		ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
+	}
+	if (ret == -EINVAL && at && !a[1]) { /* its pages may be huge: SHM_HUGETLB is not told of it */
+		size = ALIGN_UP(size, HUGE_PAGE);
+		at = vma_find_free_locked(PLACE_TOP, size, HUGE_PAGE);
+		if (at)
+			ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
 	}
 	if (at && !sys_is_error(ret)) {
 		vma = (struct vma){

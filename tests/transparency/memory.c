@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define HUGE 0x200000ul
 
 #define SHOW(expr)                                                      \
 	do {                                                            \
@@ -31,6 +34,28 @@ static const char *perms(void *p)
 	if (f)
 		fclose(f);
 	return found;
+}
+
+/* Of huge pages, where the machine has any: half of one. */
+static void huge_segment(void)
+{
+	int id = shmget(IPC_PRIVATE, HUGE / 2, IPC_CREAT | SHM_HUGETLB | 0600);
+	char *p, *q;
+
+	if (id < 0) {
+		printf("no huge pages\n");
+		return;
+	}
+	p = shmat(id, NULL, 0);
+	q = shmat(id, NULL, 0);
+	printf("huge pages: %d %lu %lu\n", p != q, (unsigned long)p % HUGE, (unsigned long)q % HUGE);
+	if (p != (char *)-1 && q != (char *)-1) {
+		p[HUGE - 1] = 7;
+		printf("%d\n", q[HUGE - 1]);
+		SHOW(shmdt(p));
+		SHOW(shmdt(q));
+	}
+	shmctl(id, IPC_RMID, NULL);
 }
 
 int main(void)
@@ -83,6 +108,7 @@ int main(void)
 	SHOW(read(fd, (void *)0x300000000000, 10));
 	SHOW(write(1, (void *)0x300000000000, 10));
 	SHOW(open((char *)0x300000000000, O_RDONLY));
+	huge_segment();
 	/* the heap */
 	brk0 = sbrk(0);
 	printf("sbrk %d", sbrk(10000) == brk0);
