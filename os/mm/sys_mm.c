@@ -86,9 +86,9 @@ static u64 alignment(const struct mm_map *m)
 
 static int host_flags(const struct mm_map *m)
 {
-	int flags = m->flags & ~(MAP_32BIT | MAP_FIXED_NOREPLACE);
+	bool lock = (mm_lock_future & (MCL_FUTURE | MCL_ONFAULT)) == MCL_FUTURE && !MM_IS_DROPPABLE(m->flags);
 
-	return (mm_lock_future & (MCL_FUTURE | MCL_ONFAULT)) == MCL_FUTURE ? flags | MAP_LOCKED : flags;
+	return (m->flags & ~(MAP_32BIT | MAP_FIXED_NOREPLACE)) | (lock ? MAP_LOCKED : 0);
 }
 
 static long host_mmap(const struct mm_map *m, gva at, int more_flags)

@@ -28,6 +28,9 @@ long mm_map(const struct mm_map *m);
 /* munmap(2) of [start, end), in whole pages: 0 or -errno. */
 long mm_unmap(gva start, gva end);
 
+/* Memory that the kernel may drop (MAP_DROPPABLE, Linux 6.11), and that cannot be locked. flags: of mmap(2). */
+#define MM_IS_DROPPABLE(flags) (((flags) & 0xf) == 8)
+
 /* The new image locks what it maps from now on (mlockall with MCL_FUTURE); flags of mlockall(2), 0: none. */
 extern u32 mm_lock_future;
 /*

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #define LIMIT (256u << 10)
+#ifndef MAP_DROPPABLE /* Linux 6.11 */
+#define MAP_DROPPABLE 8
+#endif
 
 static void show_locked(void)
 {
@@ -105,6 +108,10 @@ int main(void)
 	show_resident(p);
 	map(LIMIT);
 	munmap(p, LIMIT / 2);
+	show_locked();
+	p = mmap(NULL, LIMIT, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_DROPPABLE, -1, 0);
+	printf("droppable memory: %d\n", p != MAP_FAILED);
+	munmap(p, LIMIT);
 	show_locked();
 	printf("munlockall: %d\n", munlockall());
 	map(LIMIT * 2);
