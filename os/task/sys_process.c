@@ -1,5 +1,6 @@
-/* prctl: what concerns pcl itself; the rest is the kernel's. */
+/* prctl, seccomp and membarrier: what concerns pcl itself; the rest is the kernel's. */
 #include <asm/errno.h>
+#include <linux/membarrier.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include "os/session/process.h"
@@ -9,6 +10,8 @@
 #include "rt/guest.h"
 #include "rt/string.h"
 #include "rt/sys.h"
+
+#define GET_REGISTRATIONS (1 << 9) /* Linux 6.3 */
 
 /* The name is kept for the session's records too. */
 static long set_name(struct thread *t, const u64 *a)
@@ -53,6 +56,19 @@ static long set_tsc(struct thread *t, const u64 *a)
 
 	if (!ret)
 		t->no_tsc = a[1] == PR_TSC_SIGSEGV;
+	return ret;
+}
+
+/* Every process is registered for the global ones (os/session/fence.c): that is told if the guest asked for it, too. */
+long sys_membarrier(struct thread *t, const u64 *a)
+{
+	static bool asked;
+	long ret = syscall_pass(t, a);
+
+	if ((s32)a[0] == MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED && !ret)
+		asked = true;
+	if ((s32)a[0] == GET_REGISTRATIONS && ret > 0 && !asked)
+		ret &= ~MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
 	return ret;
 }
 
