@@ -109,7 +109,11 @@ namespace_ends()
 	fail "$2: somebody is left"
 }
 "$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' &
-sleep 0.5; kill -KILL $!; wait $! 2> /dev/null
+for i in $(seq 100); do
+	[ -s killed ] && break
+	sleep 0.1
+done
+kill -KILL $!; wait $! 2> /dev/null
 namespace_ends "$(cat killed)" "pcl was killed"
 "$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid; sleep 0.5 > /dev/null 2>&1 &' > daemon
 somebody_runs "$(cat daemon)" || fail "no daemon"
