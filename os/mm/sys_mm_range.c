@@ -384,8 +384,8 @@ long sys_remap_file_pages(struct thread *t, const u64 *a)
 static gva shm_place_locked(gva addr, u64 size, int flags, long *err)
 {
 	if (!addr) {
-		*err = -ENOMEM;
-		return vma_find_free_locked(PLACE_TOP, size, PAGE_SIZE);
+		*err = flags & SHM_REMAP ? -EINVAL : -ENOMEM;
+		return flags & SHM_REMAP ? 0 : vma_find_free_locked(PLACE_TOP, size, PAGE_SIZE);
 	}
 	*err = -EINVAL;
 	if (flags & SHM_RND)

@@ -58,6 +58,15 @@ static void huge_segment(void)
 	shmctl(id, IPC_RMID, NULL);
 }
 
+/* SHM_REMAP wants one. */
+static void segment_without_address(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+
+	SHOW(shmat(id, NULL, SHM_REMAP));
+	shmctl(id, IPC_RMID, NULL);
+}
+
 int main(void)
 {
 	char *p = mmap(NULL, 16 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q, *r;
@@ -109,6 +118,7 @@ int main(void)
 	SHOW(write(1, (void *)0x300000000000, 10));
 	SHOW(open((char *)0x300000000000, O_RDONLY));
 	huge_segment();
+	segment_without_address();
 	/* the heap */
 	brk0 = sbrk(0);
 	printf("sbrk %d", sbrk(10000) == brk0);
