@@ -33,7 +33,7 @@ struct snapshot_branch {
 
 struct snapshot {
 	task_id task;
-	u64 ip;              /* the instruction that the count was reached by, or before which the clock ran out */
+	u64 ip;		     /* the instruction that reached the count, or before which the clock ran out */
 	bool exact;	     /* PERF_RECORD_MISC_EXACT_IP, where precise_ip asks for it */
 	bool kernel;	     /* it happened in a system call, seen when that returned */
 	u32 cpu;

@@ -322,8 +322,8 @@ struct event_space {
 	u32 sideband;	   /* [any] derived: SB_* that per-CPU events want to hear of */
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
 	u32 abi_2009;	   /* the interface of 2009 is there; set likewise */
-	u32 counters;	   /* hardware counters of a CPU, 0: as many as events; set likewise */
-	u32 cgroups;       /* [any] an event of a cgroup was opened: where tasks are is looked at, see perf/cgroup.h; */
+	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
+	u32 cgroups;	   /* [any] an event of a cgroup was opened: tasks are looked for there (perf/cgroup.h) */
 	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */
 	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */

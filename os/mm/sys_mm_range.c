@@ -419,7 +419,7 @@ long sys_shmat(struct thread *t, const u64 *a)
 		had_code = vma_exec_locked(at, at + size);
 		ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
 	}
-	if (ret == -EINVAL && at && !a[1]) { /* its pages may be huge: SHM_HUGETLB is not told of it */
+	if (ret == -EINVAL && at && !a[1]) { /* the pages may be huge, which IPC_STAT does not say */
 		size = ALIGN_UP(size, HUGE_PAGE);
 		at = vma_find_free_locked(PLACE_TOP, size, HUGE_PAGE);
 		if (at)

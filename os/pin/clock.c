@@ -88,7 +88,7 @@ static void follow(s64 lag)
 		;
 }
 
-/* That of a timer is followed more than once, which makes no difference. */
+/* Each question after a timer has expired follows its lag: after the first one that changes nothing. */
 u64 pin_clock_now(struct thread *t)
 {
 	u64 mono = host_clock_mono(), due;

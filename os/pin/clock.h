@@ -36,8 +36,9 @@ u64 pin_clock_uptime(struct thread *t);
 void pin_clock_reach(u64 to);
 
 /*
- * The process sets a timer: it expires in so many ns, by the host's clock. To be called before the kernel sets it; the
- * earliest counts. Then ITIMER_REAL is that alone, which is what pin_clock_timer() was called with, 0: it is none.
+ * pin_clock_timer(): the kernel is about to set a timer that expires in so many ns of the host's clock, 0: to stop it.
+ * From here on the old one and the new one count. pin_clock_timer_is(): the kernel has set ITIMER_REAL, so only the new
+ * one counts, which is what pin_clock_timer() returned.
  */
 struct pin_timer pin_clock_timer(struct thread *t, u32 which, u64 ns);
 void pin_clock_timer_is(struct thread *t, struct pin_timer timer);

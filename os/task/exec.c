@@ -43,7 +43,7 @@
 #define EXEC_AREA	   (LAYOUT_MM + 0x10000000000ul)
 #define EXEC_AREA_SIZE	   0x4000000ul
 #define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
-#define SCRIPT_DEPTH       5                                       /* interpreters that are scripts themselves */
+#define SCRIPT_DEPTH	   5					   /* interpreters that are scripts, too */
 #define EXEC_ENVP	   (EXEC_AREA_SIZE / 2)			   /* of that for the environment */
 #define ARGS_MAX	   ((EXEC_ENVP - EXEC_ARGV) / 8 - 16)	   /* more than the kernel takes bytes */
 #ifndef CLOSE_RANGE_UNSHARE
