@@ -24,9 +24,21 @@ void event_lock(void)
 	slock_acquire(&event_space->lock);
 }
 
+/* Debug builds: says what is wrong, then where. */
+static void check_tables(void)
+{
+#ifdef PCL_DEBUG
+	const char *why = event_validate();
+
+	if (why)
+		log_printf(0, "the event tables: %s", why);
+	check(!why);
+#endif
+}
+
 void event_unlock(void)
 {
-	check_slow(!event_validate());
+	check_tables();
 	slock_release(&event_space->lock);
 }
 
