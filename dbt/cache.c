@@ -184,30 +184,74 @@ static void forget_lookups(void)
 
 		if (!v->table[0].used && !v->begun)
 			continue;
-		v->begun = false;
 		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
-		table_clear(&v->table[0]);
 		memset(v->ibl, 0, IBL_BYTES);
+		table_clear(&v->table[0]);
+		__atomic_store_n(&v->begun, false, __ATOMIC_RELEASE); /* last: see cache_mend() */
 	}
 	for (u32 i = 1; i < cache.npage; i++)
 		cache.page[i].frags = 0;
 }
 
-void cache_switch_half(void)
+/* Whoever is still inside the half in use finds no way to stay in it. */
+static void leave_half(void)
 {
-	u32 old = cache.half;
-
-	check_slow(lock_held(RANK_DBT));
-	stat_inc(cache_flushes);
 	warm_forget();
-	/* Whoever is still inside the old half finds no way to stay in it. */
-	for (u32 i = old * MAX_EXITS + 1; i < cache.nexit; i++)
+	for (u32 i = cache.half * MAX_EXITS + 1; i < cache.nexit; i++)
 		if (cache.exit[i].linked)
 			cache_exit_unlink(i);
 	forget_lookups();
-	use_half(!old);
-	/* Last: lookups take no lock, and what they find is good until this rises. */
+}
+
+/* Last: lookups take no lock, and what they find is good until this rises. */
+static void new_generation(void)
+{
 	__atomic_store_n(&cache.generation, cache.generation + 1, __ATOMIC_RELEASE);
+}
+
+/* The half in use has been left. Can be done again by somebody else. */
+static void use_next_half(void)
+{
+	use_half(cache.next_half - 1);
+	new_generation();
+	/* Who holds the new epoch finds nothing of the half that was in use before. */
+	__atomic_store_n(&cache.epoch, cache.epoch + 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cache.next_half, 0, __ATOMIC_RELEASE);
+}
+
+void cache_switch_half(void)
+{
+	check_slow(lock_held(RANK_DBT));
+	stat_inc(cache_flushes);
+	leave_half();
+	__atomic_store_n(&cache.next_half, 1 + !cache.half, __ATOMIC_RELEASE);
+	use_next_half();
+}
+
+/* What was not complete counts as not begun: fragments before cache.nfrag has risen, stubs before cache.cold has. */
+static void drop_unfinished(void)
+{
+	const struct frag *last = &cache.frag[cache.nfrag - 1];
+
+	cache.nexit = cache.nfrag > cache.first_frag ? last->exit + last->nexit : cache.half * MAX_EXITS + 1;
+	for (u32 i = cache.half * MAX_EXITS + 1; i < cache.nexit; i++)
+		if (cache.exit[i].stub >= code_host(cache.cold))
+			cache.exit[i].stub = 0;
+}
+
+void cache_mend(void)
+{
+	check_slow(lock_held(RANK_DBT));
+	if (cache.next_half) {
+		use_next_half();
+		return;
+	}
+	drop_unfinished();
+	leave_half();
+	for (u32 f = cache.first_frag; f < cache.nfrag; f++)
+		cache.frag[f].dead = true;
+	cache.full = true;
+	new_generation();
 }
 
 bool cache_is_new(void)

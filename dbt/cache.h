@@ -217,7 +217,9 @@ struct cache {
 	u64 code[2];	     /* where each one's code is: start | end << 32 */
 
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
-	bool full;	     /* there was no memory for a larger table of a variant of this half */
+	/* to be left before more is made: no memory for a larger table of a variant of this half; or cache_mend() */
+	bool full;
+	u32 next_half;	     /* 1 + the half that is being begun, 0: none is */
 	u32 epoch;	     /* rises with each switch */
 	u32 generation;	     /* rises when entries have gone: what was found before is to be looked up again */
 	u32 nvariant[2];     /* used by each half */
@@ -229,11 +231,13 @@ extern struct lock dbt_lock; /* RANK_DBT */
 void cache_unlock(void);     /* releases it; what was written meanwhile can run */
 
 int cache_init(void);			       /* 0 or -errno */
-void cache_switch_half(void); /* with dbt_lock, and nobody in the other half */
+void cache_switch_half(void);		       /* with dbt_lock, and nobody in the other half */
 /* with dbt_lock, in the child of a fork: nothing is translated, if the code is in shared memory */
 void cache_renew(void);
 /* Nobody has translated anything yet. */
 bool cache_is_new(void);
+/* See dbt_mend(). */
+void cache_mend(void);
 /*
  * The half, which nobody is inside of, and in which nothing is if it is the one in use, is at [start, start + size)
  * from now on. With dbt_lock. 0 or -errno: it is where it was.

@@ -181,6 +181,13 @@ void dbt_leave(struct cpu *cpu, u64 *greg);
  */
 bool dbt_write_fault(gva addr);
 
+/*
+ * The calling thread has dbt_lock, whose last holder died at any instruction. All code is forgotten: the cache's tables
+ * are filled from their start on, and what is complete is reached by one store. So it can be left as when a half is
+ * full.
+ */
+void dbt_mend(void);
+
 /* Undoes the protection of all pages (and forgets their code), for a system call that got EFAULT; false: none was. */
 bool dbt_unprotect_all(void);
 

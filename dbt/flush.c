@@ -8,6 +8,8 @@
 #include "dbt/flush.h"
 #include "dbt/cache.h"
 #include "dbt/dbt.h"
+#include "dbt/invalidate.h"
+#include "dbt/mixes.h"
 #include "rt/log.h"
 
 static bool still_inside(struct cpu *cpu, void *arg)
@@ -31,7 +33,12 @@ bool flush_all(void)
 	if (flush_would_wait())
 		return false;
 	cache_switch_half();
-	/* Last: who holds the new epoch finds nothing of the half that was in use before. */
-	__atomic_store_n(&cache.epoch, cache.epoch + 1, __ATOMIC_SEQ_CST);
 	return true;
+}
+
+void dbt_mend(void)
+{
+	mixes_mend();
+	cache_mend();
+	invalidate_mend();
 }

@@ -179,3 +179,14 @@ bool dbt_unprotect_all(void)
 	cache_unlock();
 	return any;
 }
+
+void invalidate_mend(void)
+{
+	for (u32 i = 1; i < cache.npage; i++) {
+		struct code_page *p = &cache.page[i];
+
+		p->protected_ = true;
+		p->aliased = false;
+		unprotect(p);
+	}
+}

@@ -13,6 +13,9 @@ void dbt_forget(u32 frag);
 /* All that was made from the pages of [start, end). With dbt_lock. */
 void dbt_forget_range(u64 start, u64 end);
 
+/* For dbt_mend(), likewise, when all code is forgotten: no page is protected, whatever the table says. */
+void invalidate_mend(void);
+
 /* What has a block at pc is to be made again, in variants with a bit of `want`. With dbt_lock. */
 void dbt_forget_block(u64 pc, u32 want);
 

@@ -80,6 +80,8 @@ static void hash_new(void)
 	for (; n_hashed < n_known; n_hashed++) {
 		u16 *s = find(&known[n_hashed]);
 
+		if (*s == n_hashed + 1) /* who did that died before he could say so */
+			continue;
 		older[n_hashed] = *s;
 		*s = (u16)(n_hashed + 1);
 	}
@@ -180,6 +182,19 @@ void mixes_know(struct cpu *cpu)
 	lock_acquire(&dbt_lock);
 	mixes_know_locked(cpu);
 	cache_unlock();
+}
+
+static bool catch_up(struct cpu *cpu, void *arg)
+{
+	(void)arg;
+	if (cpu_bank(cpu)->knows_mixes)
+		mixes_know_locked(cpu);
+	return false;
+}
+
+void mixes_mend(void)
+{
+	dbt_host_any_cpu(catch_up, NULL);
 }
 
 const struct mix *mixes_all(u32 *n)

@@ -24,6 +24,8 @@ s32 mixes_word(const s32 amount[CELL_NR], u32 cells, bool part);
  */
 void mixes_know(struct cpu *cpu);
 void mixes_know_locked(struct cpu *cpu);
+/* For dbt_mend(): all threads that know mixes know all. With dbt_lock. */
+void mixes_mend(void);
 
 /* For images: all that there are; and those of one, before there are any. */
 const struct mix *mixes_all(u32 *n);

@@ -17,7 +17,7 @@
 static void print_task(const struct thread *t)
 {
 	log_printf(0, "task: slot %u, pid %d, tid %d (host %d, %d), locks held %#lx%s%s", t->cpu ? t->cpu->slot : 0,
-		   t->pid, t->tid, t->host_pid, t->host_tid, t->locks_held, t->section.open ? ", in a section" : "",
+		   t->pid, t->tid, t->host_pid, t->host_tid, t->locks.ranks, t->section.open ? ", in a section" : "",
 		   t->is_apart ? ", on a helper thread" : "");
 }
 

@@ -17,6 +17,7 @@
 #include "os/dump.h"
 #include "os/loop.h"
 #include "os/mm/warm.h"
+#include "os/mm/vma.h"
 #include "os/pin/pin.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
@@ -88,11 +89,16 @@ static void set_up_log(s32 runtime_fd)
 	log_fd = c->log_fd;
 }
 
-static u64 *locks_held(void)
+static void mend(struct lock *l)
 {
-	struct thread *t = thread_current();
-
-	return t ? &t->locks_held : NULL;
+	stat_inc(locks_mended);
+	if (l->rank == RANK_MM)
+		vma_mend();
+	else if (l->rank == RANK_DBT)
+		dbt_mend();
+	else if (l->rank == RANK_THREADS)
+		thread_list_mend();
+	/* What the others guard can be read at any time. */
 }
 
 /* What the image before this one, or the launcher, has to say. */
@@ -123,7 +129,7 @@ u64 main_prepare(const u64 *kernel_sp)
 	stat_inc(execs);
 	the_process.runtime_fd = fd;
 	stress_ways = the_process.config.stress;
-	lock_set_held(locks_held);
+	lock_host = (struct lock_host){thread_holds_locks, thread_name_is_gone, mend};
 	dump_init();
 	lock_init(&the_process.threads_lock, RANK_THREADS);
 	t = thread_alloc(&the_process);

@@ -4,6 +4,10 @@
  *
  * A thread acquires locks in strictly rising rank; in debug builds this is checked. No lock is held on entering the
  * code cache. Functions named *_irq take none.
+ *
+ * The threads of a process die together, but processes may have the same memory: a child of vfork and its parent. So a
+ * lock names its holder, and who has waited for it for a while asks whether that one is still there. If not, the lock
+ * is taken over, and what it guards is mended first (struct lock_host).
  */
 #ifndef RT_LOCK_H
 #define RT_LOCK_H
@@ -37,25 +41,41 @@ enum lock_rank {
  */
 #define WRITTEN_BY_FORK __attribute__((section(".data.fork")))
 
+#define LOCK_WAITERS (1u << 31)
+#define LOCK_NOBODY  1u /* the name of who has none: he is never gone */
+
 struct lock {
-	u32 word; /* 0 free, 1 taken, 2 taken with waiters */
+	u32 word; /* 0: free; else its holder's name, with LOCK_WAITERS if there may be some */
 	u32 rank;
 };
+
+/* A thread, as one that holds locks. */
+struct lock_holder {
+	u32 name;  /* below LOCK_WAITERS, not LOCK_NOBODY, and no other one's as long as it may hold a lock */
+	u32 holds; /* so many locks, or waits for them */
+	u64 ranks; /* in debug builds, of those and of its section's */
+};
+
+/* Set once by os/. */
+struct lock_host {
+	struct lock_holder *(*self)(void); /* the calling thread; NULL: it is not known */
+	bool (*is_gone)(u32 name);	   /* that thread executes nothing any more */
+	/* The calling thread has the lock, whose holder is gone. */
+	void (*mend)(struct lock *l);
+};
+
+extern struct lock_host lock_host;
 
 void lock_init(struct lock *l, enum lock_rank rank);
 void lock_acquire(struct lock *l);
 void lock_release(struct lock *l);
 bool lock_try(struct lock *l);
+/* In any context, by who does not hold it: if its holder is gone, what it guards is mended, and it is free. */
+void lock_free_of_dead(struct lock *l);
 
 /*
- * Debug builds: where the calling thread keeps the set of ranks that it holds (NULL: not known, no check). Set once by
- * os/.
- */
-void lock_set_held(u64 *(*held)(void));
-
-/*
- * The same set: kept and set as a whole by sections (rt/section.h), whose locks are released together. 0 where it is
- * not known.
+ * The calling thread's ranks: kept and set as a whole by sections (rt/section.h), whose locks are released together. 0
+ * where they are not known.
  */
 u64 lock_ranks(void);
 void lock_set_ranks(u64 ranks);

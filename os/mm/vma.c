@@ -10,6 +10,7 @@
 #include "rt/sys.h"
 
 #define CAPACITY	0x20000 /* entries: twice the kernel's usual limit, vm.max_map_count */
+#define MANY_LOOKS	0x10000 /* that a change takes: its writer may be dead */
 #define CHUNKS_MORE	16 /* that can be written besides those in use: pcl's own mappings ask nobody */
 #define MAP_BYTES	(VMA_CHUNKS * (sizeof(struct vma_chunk) + sizeof(u32)))
 
@@ -36,6 +37,8 @@ int vma_init(void)
 		return -ENOMEM;
 	lock_init(&vma_map.lock, RANK_MM);
 	vma_map.seq = 0;
+	vma_map.shared = false;
+	vma_map.kept = VMA_NOT_KEPT;
 	vma_map.count = vma_map.chunks = vma_map.touched = vma_map.free = 0;
 	vma_map.near_base = LAYOUT_NEAR;
 	vma_map.near_top = LAYOUT_NEAR_END;
@@ -115,22 +118,34 @@ struct vma_pos vma_above(gva addr)
  *   entries                               acquire fence (A)
  *   seq = even (release, B)               seq == s?
  */
+static u32 read_begin(void)
+{
+	u32 looks = 0, seq;
+
+	while ((seq = __atomic_load_n(&vma_map.seq, __ATOMIC_ACQUIRE)) & 1) {
+		if (++looks % MANY_LOOKS == 0)
+			lock_free_of_dead(&vma_map.lock);
+		arch_pause();
+	}
+	return seq;
+}
+
+static bool read_was_disturbed(u32 seq)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&vma_map.seq, __ATOMIC_RELAXED) != seq;
+}
+
 int vma_lookup(gva addr, struct vma *out)
 {
-	for (;;) {
-		u32 seq = __atomic_load_n(&vma_map.seq, __ATOMIC_ACQUIRE);
-		struct vma_pos p;
+	struct vma_pos p;
+	u32 seq;
 
-		if (seq & 1) {
-			arch_pause();
-			continue;
-		}
+	do {
+		seq = read_begin();
 		p = vma_above(addr);
 		*out = p.c < VMA_CHUNKS ? *vma_entry_at(p) : (struct vma){.start = ~0ul};
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&vma_map.seq, __ATOMIC_RELAXED) == seq)
-			break;
-	}
+	} while (read_was_disturbed(seq));
 	return addr >= out->start && out->kind != VMA_HOST ? 0 : -EFAULT;
 }
 
@@ -141,17 +156,16 @@ gva vma_alias(const struct vma *vma, gva addr, gva after)
 	u32 seq;
 
 	do {
-		seq = __atomic_load_n(&vma_map.seq, __ATOMIC_ACQUIRE);
+		seq = read_begin();
 		found = 0;
-		for (struct vma_pos p = vma_above(after); !(seq & 1) && !vma_at_end(p) && !found; p = vma_next(p)) {
+		for (struct vma_pos p = vma_above(after); !vma_at_end(p) && !found; p = vma_next(p)) {
 			struct vma v = *vma_entry_at(p);
 
 			if (v.memory == vma->memory && offset >= v.offset && offset - v.offset < v.end - v.start &&
 			    v.start + (offset - v.offset) > after)
 				found = v.start + (offset - v.offset);
 		}
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while ((seq & 1) || __atomic_load_n(&vma_map.seq, __ATOMIC_RELAXED) != seq);
+	} while (read_was_disturbed(seq));
 	return found;
 }
 
@@ -171,13 +185,19 @@ bool clock_vdso_is_at(u64 base, u32 *seen)
 
 static void write_begin(void)
 {
+	if (unlikely(vma_map.shared))
+		vma_keep();
 	__atomic_store_n(&vma_map.seq, vma_map.seq + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static void write_end(void)
 {
+	if (unlikely(vma_map.kept))
+		__atomic_store_n(&vma_map.kept, VMA_KEPT_IN_VAIN, __ATOMIC_RELEASE);
 	__atomic_store_n(&vma_map.seq, vma_map.seq + 1, __ATOMIC_RELEASE);
+	if (unlikely(vma_map.kept))
+		vma_keep_no_longer();
 }
 
 const struct vma *vma_next_locked(gva addr)

@@ -59,6 +59,8 @@ enum vma_place {
 	PLACE_32BIT, /* MAP_32BIT: below 2 GiB */
 };
 
+struct thread;
+
 int vma_init(void); /* once per address space: an empty map; 0 or -errno */
 
 /* The seeds of address-space randomisation, in bytes to move by; the map of a new program has none. */
@@ -68,6 +70,14 @@ void vma_set_top(gva top);
 
 void vma_lock(void);
 void vma_unlock(void);
+/*
+ * Another process has this memory from now on, or has not any more. As long as there is one, who changes the map keeps
+ * it as it was: he may die, and others go on.
+ */
+void vma_sharers_changed(const struct thread *own);
+/* The lock's last holder died at any instruction: the map is as it was before the change that he was writing. */
+void vma_mend(void);
+
 /* Around a clone without CLONE_VM, so that the child does not inherit a half-written map. */
 void vma_before_fork(void);
 void vma_after_fork(void);

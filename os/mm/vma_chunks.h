@@ -27,6 +27,8 @@ struct vma_chunk {
 extern struct vma_map {
 	struct lock lock;
 	u32 seq;
+	bool shared; /* see vma_sharers_changed() */
+	u32 kept;    /* see os/mm/vma_kept.c: VMA_NOT_KEPT ... */
 	u64 last_id;
 	u32 count;		      /* entries */
 	u32 chunks;		      /* in use: vma_order[0 .. chunks) */
@@ -76,6 +78,11 @@ static inline bool vma_previous(struct vma_pos p, struct vma_pos *out)
 		*out = (struct vma_pos){p.c - 1, vma_chunk_at(p.c - 1)->n - 1};
 	return p.i || p.c;
 }
+
+/* Around a change that is written while others have the memory: between the first two `seq` becomes odd, then even. */
+enum { VMA_NOT_KEPT, VMA_KEPT, VMA_KEPT_IN_VAIN /* the change is complete */ };
+void vma_keep(void);
+void vma_keep_no_longer(void);
 
 /* The first entry that ends above addr. What a reader without the lock finds may be anything, but it is readable. */
 struct vma_pos vma_above(gva addr);

@@ -5,8 +5,9 @@
  * once its kernel thread is gone, oldest first.
  */
 #include <asm/errno.h>
-#include <linux/mman.h>
 #include <linux/futex.h>
+#include <linux/mman.h>
+#include <linux/uio.h>
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "event/task.h"
@@ -72,7 +73,10 @@ static struct thread *new_area(struct process *p)
 	return (struct thread *)(area + THREAD_STRUCT);
 }
 
-/* An area whose thread has left the kernel, or that of a vfork child that its parent gave back (tid 0). */
+/*
+ * An area whose thread has left the kernel, or that of a vfork child that its parent gave back (tid 0). Not of one who
+ * died with a lock: it is named in that.
+ */
 static struct thread *reuse_area(struct process *p)
 {
 	struct thread **link, *t;
@@ -80,7 +84,7 @@ static struct thread *reuse_area(struct process *p)
 
 	lock_acquire(&p->threads_lock);
 	for (link = &p->exited; (t = *link) && looks < EXITED_LOOKS; link = &t->next, looks++) {
-		if (t->tid && pidns_exists(t->host_pid, t->host_tid))
+		if ((t->tid && pidns_exists(t->host_pid, t->host_tid)) || t->locks.holds)
 			continue;
 		*link = t->next;
 		if (p->exited_tail == &t->next)
@@ -131,6 +135,44 @@ void thread_use_slot(struct thread *t, u32 slot)
 	};
 }
 
+/* As the holder of locks. */
+static u32 name_of(const struct thread *t)
+{
+	return (u32)((thread_area(t) - LAYOUT_THREADS) / THREAD_AREA) + LOCK_NOBODY + 1;
+}
+
+struct lock_holder *thread_holds_locks(void)
+{
+	struct thread *t = thread_current();
+
+	return t ? &t->locks : NULL;
+}
+
+bool thread_name_is_gone(u32 name)
+{
+	u64 area = LAYOUT_THREADS + (name - LOCK_NOBODY - 1ul) * THREAD_AREA;
+
+	return thread_is_gone((struct thread *)(area + THREAD_STRUCT));
+}
+
+/* No process with that number has memory: there is none, or it is a zombie. */
+static bool has_no_memory(s32 pid)
+{
+	u8 byte;
+	struct iovec to = {&byte, 1}, from = {&byte, 1};
+
+	return sys6(__NR_process_vm_readv, pid, (long)&to, 1, (long)&from, 1, 0) == -ESRCH;
+}
+
+bool thread_is_gone(const struct thread *t)
+{
+	if (t->state == THREAD_EXITED && !t->tid)
+		return true;
+	if (t->group == thread_own()->group || !t->host_pid)
+		return false;
+	return !pidns_exists(t->host_pid, t->host_tid) || (!pidns_own() && has_no_memory(t->host_pid));
+}
+
 struct thread *thread_alloc(struct process *proc)
 {
 	struct thread *t = reuse_area(proc);
@@ -143,6 +185,7 @@ struct thread *thread_alloc(struct process *proc)
 		       "struct thread, struct cpu, bank");
 	memset(t, 0, sizeof(*t));
 	t->proc = proc;
+	t->locks.name = name_of(t);
 	return t;
 }
 
@@ -177,6 +220,15 @@ void thread_list_retire(struct thread *t, s32 tid)
 	lock_release(&p->threads_lock);
 }
 
+/* Who died over the lists has left a thread in one of them or in none. */
+void thread_list_mend(void)
+{
+	struct process *p = &the_process;
+
+	for (p->exited_tail = &p->exited; *p->exited_tail; p->exited_tail = &(*p->exited_tail)->next)
+		;
+}
+
 void thread_list_keep_only(struct thread *t)
 {
 	struct process *p = t->proc;
@@ -199,7 +251,7 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
 
 	lock_acquire(&the_process.threads_lock);
 	for (t = the_process.threads; t && !found; t = t->next)
-		found = t->cpu && !t->executing && test(t->cpu, arg);
+		found = t->cpu && !t->executing && test(t->cpu, arg) && !thread_is_gone(t);
 	lock_release(&the_process.threads_lock);
 	return found;
 }
@@ -254,7 +306,7 @@ void group_quiesce(struct thread *self)
 		quiesce(self, true);
 }
 
-static bool any_of_other_group(struct thread *self)
+bool thread_any_of_other_group(const struct thread *self)
 {
 	struct thread *t;
 
@@ -265,9 +317,20 @@ static bool any_of_other_group(struct thread *self)
 	return t;
 }
 
+struct thread *thread_gone_of_other_group(const struct thread *self)
+{
+	struct thread *t;
+
+	lock_acquire(&self->proc->threads_lock);
+	for (t = self->proc->threads; t && (t->group == self->group || !thread_is_gone(t)); t = t->next)
+		;
+	lock_release(&self->proc->threads_lock);
+	return t;
+}
+
 bool group_stop(struct thread *self)
 {
-	if (any_of_other_group(self))
+	if (thread_any_of_other_group(self))
 		return false;
 	return __atomic_load_n(&self->group->nr_threads, __ATOMIC_RELAXED) == 1 || quiesce(self, false);
 }

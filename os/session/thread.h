@@ -20,6 +20,7 @@
 #include "os/session/pin.h"
 #include "rt/arch.h"
 #include "rt/layout.h"
+#include "rt/lock.h"
 #include "rt/refuse.h"
 #include "rt/section.h"
 
@@ -146,7 +147,7 @@ struct thread {
 		u64 recorded;	    /* when that was: perf clock */
 		u32 known;
 	} switches;	      /* see perf_switches() */
-	u64 locks_held;	      /* ranks, for rt/lock.c's checks */
+	struct lock_holder locks;
 	struct stats *stats;  /* in the arena */
 	struct section section; /* its critical sections of the session's memory */
 	struct thread_call call[THREAD_CALLS]; /* a ring, the next is calls_done % THREAD_CALLS: see os/dump.h */
@@ -266,12 +267,23 @@ void thread_use_slot(struct thread *t, u32 slot);
 /* Ends the kernel thread without using any stack. */
 void thread_leave(s32 status) __attribute__((noreturn));
 
+/* It executes nothing any more. Asks the kernel, if it is a process other than the caller's. */
+bool thread_is_gone(const struct thread *t);
+/* A running thread of another process with the same memory; one that is gone, NULL: none. */
+bool thread_any_of_other_group(const struct thread *own);
+struct thread *thread_gone_of_other_group(const struct thread *own);
+/* For rt/lock.h. */
+struct lock_holder *thread_holds_locks(void);
+bool thread_name_is_gone(u32 name);
+
 /* Allocates an area with its mappings and an empty struct thread; NULL if memory is short. */
 struct thread *thread_alloc(struct process *proc);
 /* Enters it into the list of running threads. */
 void thread_list_add(struct thread *t);
 /* Its area may be used again once kernel thread `tid` is gone; 0: at once. */
 void thread_list_retire(struct thread *t, s32 tid);
+/* Their lock was taken over from somebody who died with it. */
+void thread_list_mend(void);
 /* After fork in the child: all others do not exist here. */
 void thread_list_keep_only(struct thread *t);
 

@@ -159,21 +159,32 @@ static long call_clone_vm(struct thread *child, struct request *rq)
 	return clone3_onto(a, rq->size, stack_top(child), child);
 }
 
-/*
- * A vfork child is gone from this memory when the call returns. Unless it got as far as sys_exit(), what it had here
- * is still its own: it cannot give back what it runs on when it executes another program or is killed.
- */
-static void finish_vfork(struct thread *t, struct thread *child)
+/* Who has executed another program, or was killed, could not give back what it had here. */
+static void give_back(struct thread *t, struct thread *child)
 {
-	if (child->state == THREAD_EXITED) {
-		child->tid = 0;
-		return;
-	}
 	perf_free_buffers(child);
 	sighand_put(t, child->sighand);
 	if (__atomic_sub_fetch(&child->group->refs, 1, __ATOMIC_ACQ_REL) == 0)
 		process_page_free(t->proc, child->group);
 	thread_list_retire(child, 0);
+}
+
+/* A vfork child is gone from this memory when the call returns. */
+static void finish_vfork(struct thread *t, struct thread *child)
+{
+	if (child->state == THREAD_EXITED)
+		child->tid = 0;
+	else
+		give_back(t, child);
+}
+
+/* The same of those that nobody waited for. */
+static void give_back_killed(struct thread *t)
+{
+	struct thread *child;
+
+	while ((child = thread_gone_of_other_group(t)))
+		give_back(t, child);
 }
 
 /* Where the kernel clears the child's number when it ends, 0: nowhere. */
@@ -215,24 +226,31 @@ static struct thread *make_child(struct thread *t, const struct request *rq, str
 static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 {
 	u64 flags = rq->args.flags;
+	bool apart = !(flags & CLONE_THREAD); /* a process of its own */
 	struct thread *child;
 	long ret;
 
 	own_faults_begin(t);
+	if (apart)
+		give_back_killed(t);
 	child = make_child(t, rq, task, &ret);
 	own_faults_end(t);
 	if (!child)
 		return ret;
-	if (flags & CLONE_THREAD)
+	if (apart)
+		vma_sharers_changed(t);
+	else
 		turn_clone(t, child, clear_tid(rq));
 	ret = call_clone_vm(child, rq);
 	if (ret < 0) {
 		turn_clone_failed(child);
 		share_undo(t, child, flags);
 		thread_list_retire(child, 0);
-	} else if ((flags & CLONE_VFORK) && !(flags & CLONE_THREAD)) {
+	} else if ((flags & CLONE_VFORK) && apart) {
 		finish_vfork(t, child);
 	}
+	if (apart)
+		vma_sharers_changed(t);
 	return ret;
 }
 

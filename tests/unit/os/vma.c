@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "os/mm/vma.c"
+#include "os/mm/vma_kept.c"
 #include "os/mm/vma_place.c"
 #include "os/mm/vma_reserved.c"
 #include "tests/unit/unit.h"
@@ -223,6 +224,64 @@ static gva find_slowly(gva low, gva high, u64 len)
 }
 
 /* Many mappings: chunks divide and join, and places are found across them. */
+bool thread_any_of_other_group(const struct thread *own)
+{
+	return own;
+}
+
+static u32 list_all(struct vma *to)
+{
+	u32 n = 0;
+
+	for (struct vma_pos p = {0, 0}; !vma_at_end(p); p = vma_next(p))
+		to[n++] = *vma_entry_at(p);
+	return n;
+}
+
+/* Somebody dies over a change, or when it is complete: the map is as it was, or as it was to be. */
+static void die_over_change(gva from, gva to)
+{
+	static struct vma before[4096], after[4096];
+	const struct vma whole = {.start = from, .end = to};
+	bool complete = rand() & 1;
+	u32 n = list_all(before);
+
+	write_begin();
+	cut_out(from + PAGE_SIZE, to);
+	cut_out(from, to);
+	if (rand() & 1)
+		insert_entry(vma_above(from), &whole);
+	if (complete) {
+		n = list_all(before);
+		vma_map.kept = VMA_KEPT_IN_VAIN;
+	}
+	vma_mend();
+	expect(!(vma_map.seq & 1) && vma_map.kept == VMA_NOT_KEPT && vma_map.shared);
+	expect_long(list_all(after), n);
+	expect(!memcmp(before, after, n * sizeof(before[0])));
+}
+
+static void test_mended(void)
+{
+	const gva low = 0x600000000000, high = low + 2048 * PAGE_SIZE;
+
+	expect_long(vma_init(), 0);
+	vma_set_top(high);
+	vma_sharers_changed((struct thread *)low);
+	for (int i = 0; i < 3000 && !unit_failures; i++) {
+		gva at = low + (u64)(rand() % 2000) * PAGE_SIZE;
+		struct vma v = {.start = at, .end = at + PAGE_SIZE, .prot = rand() & 7};
+
+		vma_insert_locked(&v);
+		if (i % 10 == 0)
+			die_over_change(at, at + (u64)(2 + rand() % 40) * PAGE_SIZE);
+	}
+	expect(vma_map.chunks > 1);
+	vma_sharers_changed(NULL);
+	vma_remove_locked(low, high);
+	expect_long(vma_map.chunks, 0);
+}
+
 static void test_many(void)
 {
 	const gva low = 0x600000000000, high = low + 2048 * PAGE_SIZE;
@@ -294,6 +353,7 @@ int main(void)
 	test_random();
 	test_places();
 	test_many();
+	test_mended();
 	test_reserved();
 	test_protection();
 	return unit_result();

@@ -40,9 +40,71 @@ static void test_threads(void)
 	lock_release(&private_lock);
 }
 
+static struct lock guarded;
+static __thread struct lock_holder own;
+static u32 dead, given, mended;
+
+static struct lock_holder *self(void)
+{
+	if (!own.name)
+		own.name = LOCK_NOBODY + 1 + __atomic_fetch_add(&given, 1, __ATOMIC_RELAXED);
+	return &own;
+}
+
+static bool is_gone(u32 name)
+{
+	return name == dead;
+}
+
+static void mend(struct lock *l)
+{
+	expect(l == &guarded && own.holds == 1 && guarded.word == (own.name | LOCK_WAITERS));
+	mended++;
+}
+
+static void *die(void *arg)
+{
+	lock_acquire(arg);
+	dead = own.name;
+	return NULL;
+}
+
+static void *take(void *arg)
+{
+	lock_acquire(arg);
+	private_counter++;
+	lock_release(arg);
+	expect_long(own.holds, 0);
+	return NULL;
+}
+
+/* One of those who wait for it gets the lock of a thread that died with it, and mends it; the others come after. */
+static void test_dead(void)
+{
+	pthread_t t[3];
+
+	lock_host = (struct lock_host){self, is_gone, mend};
+	lock_init(&guarded, RANK_DBT);
+	pthread_create(&t[0], NULL, die, &guarded);
+	pthread_join(t[0], NULL);
+	expect_long(guarded.word, dead);
+	expect(!lock_try(&guarded) && !own.holds);
+	private_counter = 0;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, take, &guarded);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	expect_long(private_counter, 3);
+	expect_long(mended, 1);
+	expect_long(guarded.word, 0);
+	lock_free_of_dead(&guarded);
+	expect_long(mended, 1);
+}
+
 int main(void)
 {
 	alarm(50);
 	test_threads();
+	test_dead();
 	return unit_result();
 }
