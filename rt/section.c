@@ -423,12 +423,19 @@ void slock_hold(struct slock *l)
 		acquire_in_section(s, l);
 }
 
-/* As if it had been taken over in front of its last store. */
+/*
+ * As if it had been taken over in front of its last store; now and then a while later, for what others store meanwhile.
+ * Not of those that sample, of which there are too many.
+ */
 static void restart_once(struct section *s)
 {
+	bool late = !s->small && ((u32)s->serial * 0x9e3779b1u >> 16) % STRESS_LATE == 0;
+
 	if (!s->restartable || s->stressed == s->serial)
 		return;
 	s->stressed = s->serial;
+	for (u32 i = 0; late && i < STRESS_PAUSES; i++)
+		arch_pause();
 	take_back(s);
 	stat_inc(section_restarts);
 	section_restart(s);

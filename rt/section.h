@@ -50,6 +50,8 @@
  *     time: RANK_EVENT's.
  *  6. A value that was read without the lock may be put back. Who takes it for the sign that something is done reads it
  *     with the lock.
+ *  7. A store outside of sections is undone where somebody's section that has stored to the same is put back. Where
+ *     that matters, sections store there without notes (UNNOTED).
  */
 #ifndef RT_SECTION_H
 #define RT_SECTION_H

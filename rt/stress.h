@@ -4,7 +4,7 @@
  *
  *   full      a half of the code cache is full after STRESS_FRAGS fragments
  *   poll      every poll stops (cpu/bank.h)
- *   restart   every section is put back once at its end and restarts (rt/section.h)
+ *   restart   every section is put back once at its end and restarts (rt/section.h), one in STRESS_LATE a while later
  *   checked   all code compares the guest's bytes before it runs, as where its page is often written (dbt/guest_code.h)
  *   fail      a check fails when the program ends: what is printed then can be looked at
  */
@@ -21,6 +21,8 @@
 #define STRESS_FAIL 16u
 
 #define STRESS_FRAGS 48u
+#define STRESS_LATE 8u
+#define STRESS_PAUSES 5000u
 
 extern u32 stress_ways;
 

@@ -259,11 +259,10 @@ static bool may_be(const struct task *task, s32 tid)
 
 bool session_expects(s32 tid)
 {
-	u32 slot;
+	u32 slot = 1;
 
-	for (slot = 1; slot < arena_tasks_high(); slot++)
-		if (may_be(arena_task(slot), tid))
-			break;
+	while (slot < arena_tasks_high() && !may_be(arena_task(slot), tid))
+		slot++;
 	if (slot >= arena_tasks_high())
 		return false;
 	if (pidns_own())
@@ -374,14 +373,21 @@ struct task *session_task_new(struct task *parent, bool sibling)
 	return task;
 }
 
+/*
+ * Without notes: the task may write the same, in no section. What is put back then would be its parent's, for good.
+ */
+static UNNOTED __attribute__((noinline)) void set_ids(struct task *task, s32 pid, s32 tid)
+{
+	task->pid = pid;
+	task->tid = tid;
+	task->made = 1;
+}
+
 void session_task_made(struct task *task, u32 generation, s32 pid, s32 tid)
 {
 	session_lock();
-	if (task->generation == generation && task->state == TASK_NEW) {
-		task->pid = pid;
-		task->tid = tid;
-		task->made = 1;
-	}
+	if (task->generation == generation && task->state == TASK_NEW)
+		set_ids(task, pid, tid);
 	session_unlock();
 }
 
