@@ -144,7 +144,7 @@ void event_hits_changed(const struct event *e)
 {
 	if (!e->source.hits || !e->task)
 		return;
-	__atomic_store_n(&event_ctx(e->task)->hits_changed, 1, __ATOMIC_RELEASE);
+	event_flag_set(&event_ctx(e->task)->hits_changed);
 	kick_after(e->task);
 }
 

@@ -35,7 +35,7 @@ static void set_wants(struct event_ctx *ctx, const struct overflow_wants *w)
 /* The task gives its limits again before it runs on. */
 static void limits_changed(task_id task)
 {
-	__atomic_store_n(&event_ctx(task)->rearm, 1, __ATOMIC_RELEASE);
+	event_flag_set(&event_ctx(task)->rearm);
 	if (task != host_current())
 		kick_after(task);
 }

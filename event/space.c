@@ -52,6 +52,11 @@ void ctx_unlock(task_id task)
 	slock_release(&event_ctx(task)->lock);
 }
 
+UNNOTED __attribute__((noinline)) void event_flag_set(u32 *flag)
+{
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+}
+
 u32 event_count(void)
 {
 	u32 n = 0;

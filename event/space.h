@@ -379,6 +379,12 @@ static inline bool ctx_is_locked(void)
 /* NULL if everything derived agrees with the slot tables, else what does not. With the lock held; slow. */
 const char *event_validate(void);
 
+/*
+ * A flag that its task sets outside of sections, too: without a note, for it may not be put back then (rt/section.h,
+ * rule 7). Once too often does no harm.
+ */
+void event_flag_set(u32 *flag);
+
 /* Slots in use; for tests and statistics. */
 u32 event_count(void);
 
