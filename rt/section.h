@@ -72,10 +72,14 @@
 #define SECTION_CHALLENGED 4ul	/* somebody waits, and asks whether its thread runs */
 #define SECTION_TAKEN 8ul	/* it is not its thread's any more */
 #define SECTION_WAITERS 16ul	/* sleep on the lower half of the state */
-#define SECTION_LOST 256ul	/* beside the next turn: it was a taker who ended the last one */
-#define SECTION_SERIAL 32ul	/* three bits: of the challenge */
-#define SECTION_SERIALS (7 * SECTION_SERIAL)
-#define SECTION_TURN_SHIFT 9
+#define SECTION_LOST 32ul	/* beside the next turn: it was a taker who ended the last one */
+/*
+ * Which challenge of the section it is: so many that none comes again while its maker sleeps. Many may wait, and each
+ * asks anew when one was answered.
+ */
+#define SECTION_SERIAL 64ul
+#define SECTION_SERIALS (0x3ffff * SECTION_SERIAL)
+#define SECTION_TURN_SHIFT 24
 
 #define SECTION_OWNER_SHIFT 48	/* a section's name: the journal's number, and below this its turn */
 #define SECTION_SPARE 0x8000u	/* bit of the number of a spare journal */
