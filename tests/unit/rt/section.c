@@ -359,6 +359,43 @@ static void test_threads(void)
 	expect(shared->word[0] > 1000);
 }
 
+/*
+ * A challenge that is answered, and after it as many of others as it takes for a serial of three bits to come again;
+ * the last one is not answered yet. The second call: the section is over.
+ */
+static u32 fences;
+
+static enum section_fence answered_by_eighth(u32 number)
+{
+	struct journal *j = section_journal(number);
+
+	for (u32 i = 0; i < 8 && !fences; i++) {
+		j->state &= ~SECTION_CHALLENGED;
+		j->state = (j->state & ~SECTION_SERIALS) | ((j->state + SECTION_SERIAL) & SECTION_SERIALS);
+		j->state |= SECTION_CHALLENGED;
+	}
+	if (fences++) {
+		expect(!(j->state & SECTION_TAKEN));
+		j->state = ((j->state >> SECTION_TURN_SHIFT) + 1) << SECTION_TURN_SHIFT;
+	}
+	return FENCE_PASSED;
+}
+
+/* A section is not taken for a challenge that only looks like the one that nobody answered. */
+static void test_serial(void)
+{
+	enum section_fence (*was)(u32 number) = section_host.fence;
+
+	reset();
+	section_journal(1)->state = 5ul << SECTION_TURN_SHIFT | SECTION_BUSY;
+	shared->first.owner = 1ul << SECTION_OWNER_SHIFT | 5;
+	section_host.fence = answered_by_eighth;
+	slock_acquire(&shared->first);
+	expect_long(fences, 2);
+	slock_release(&shared->first);
+	section_host.fence = was;
+}
+
 int main(void)
 {
 	u64 size = (MEMBERS + 1) * LAYOUT_JOURNAL_SIZE;
@@ -379,6 +416,7 @@ int main(void)
 		.after = after,
 	};
 	test_leaving();
+	test_serial();
 	test_threads();
 	test_stopped();
 	test_dead_taker();
