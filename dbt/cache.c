@@ -187,7 +187,7 @@ static void forget_lookups(void)
 		__atomic_store_n(&v->level, 0, __ATOMIC_RELEASE);
 		memset(v->ibl, 0, IBL_BYTES);
 		table_clear(&v->table[0]);
-		__atomic_store_n(&v->begun, false, __ATOMIC_RELEASE); /* last: see cache_mend() */
+		__atomic_store_n(&v->begun, false, __ATOMIC_RELEASE); /* last: who dies before is followed by another */
 	}
 	for (u32 i = 1; i < cache.npage; i++)
 		cache.page[i].frags = 0;
@@ -239,6 +239,7 @@ static void drop_unfinished(void)
 			cache.exit[i].stub = 0;
 }
 
+/* All that the dead holder was doing is done again as a whole: the half is left, or the next one is begun. */
 void cache_mend(void)
 {
 	check_slow(lock_held(RANK_DBT));

@@ -80,7 +80,7 @@ static void hash_new(void)
 	for (; n_hashed < n_known; n_hashed++) {
 		u16 *s = find(&known[n_hashed]);
 
-		if (*s == n_hashed + 1) /* who did that died before he could say so */
+		if (*s == n_hashed + 1) /* it is in: who put it there died before n_hashed rose */
 			continue;
 		older[n_hashed] = *s;
 		*s = (u16)(n_hashed + 1);

@@ -16,8 +16,8 @@
 #include "event/task.h"
 #include "os/dump.h"
 #include "os/loop.h"
-#include "os/mm/warm.h"
 #include "os/mm/vma.h"
+#include "os/mm/warm.h"
 #include "os/pin/pin.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
@@ -98,7 +98,7 @@ static void mend(struct lock *l)
 		dbt_mend();
 	else if (l->rank == RANK_THREADS)
 		thread_list_mend();
-	/* What the others guard can be read at any time. */
+	/* The others' lists and sets change by single stores; for signal actions see doc/linux-quirks.md. */
 }
 
 /* What the image before this one, or the launcher, has to say. */

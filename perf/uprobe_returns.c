@@ -86,14 +86,19 @@ void uprobe_returns_to(gva addr)
 
 void uprobe_returns_forget(void)
 {
+	gva *key;
+	u32 room;
+
 	lock_acquire(&set_lock);
-	for (u32 i = 0; i < set.room; i++)
-		if (set.key[i])
-			dbt_break_set(set.key[i], false);
-	if (set.key)
-		scratch_free(set.key, set.room * sizeof(*set.key));
+	key = set.key;
+	room = set.room;
+	for (u32 i = 0; i < room; i++)
+		if (key[i])
+			dbt_break_set(key[i], false);
+	set.n = set.room = 0; /* in this order: who does it may die (rt/lock.h) */
 	set.key = NULL;
-	set.n = set.room = 0;
+	if (key)
+		scratch_free(key, room * sizeof(*key));
 	lock_release(&set_lock);
 }
 

@@ -75,7 +75,7 @@ void vma_unlock(void);
  * it as it was: he may die, and others go on.
  */
 void vma_sharers_changed(const struct thread *own);
-/* The lock's last holder died at any instruction: the map is as it was before the change that he was writing. */
+/* The lock's last holder died at any instruction: of a change that he was writing nothing is done, or all. */
 void vma_mend(void);
 
 /* Around a clone without CLONE_VM, so that the child does not inherit a half-written map. */

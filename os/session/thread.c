@@ -7,6 +7,7 @@
 #include <asm/errno.h>
 #include <linux/futex.h>
 #include <linux/mman.h>
+#include <linux/sched.h>
 #include <linux/uio.h>
 #include "dbt/dbt.h"
 #include "event/space.h"
@@ -317,13 +318,20 @@ bool thread_any_of_other_group(const struct thread *self)
 	return t;
 }
 
-struct thread *thread_gone_of_other_group(const struct thread *self)
+static bool is_left_behind(const struct thread *t, const struct thread *self)
 {
-	struct thread *t;
+	return t->group != self->group && !(t->clone_flags & CLONE_VFORK) && thread_is_gone(t);
+}
+
+struct thread *thread_list_take_gone(const struct thread *self)
+{
+	struct thread **link, *t;
 
 	lock_acquire(&self->proc->threads_lock);
-	for (t = self->proc->threads; t && (t->group == self->group || !thread_is_gone(t)); t = t->next)
+	for (link = &self->proc->threads; (t = *link) && !is_left_behind(t, self); link = &t->next)
 		;
+	if (t)
+		*link = t->next;
 	lock_release(&self->proc->threads_lock);
 	return t;
 }

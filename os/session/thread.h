@@ -269,9 +269,13 @@ void thread_leave(s32 status) __attribute__((noreturn));
 
 /* It executes nothing any more. Asks the kernel, if it is a process other than the caller's. */
 bool thread_is_gone(const struct thread *t);
-/* A running thread of another process with the same memory; one that is gone, NULL: none. */
+/* Another process with the same memory has a running thread. */
 bool thread_any_of_other_group(const struct thread *own);
-struct thread *thread_gone_of_other_group(const struct thread *own);
+/*
+ * One of such a process that is gone, and that nobody waits for as for a child of vfork: it is the caller's to retire.
+ * NULL: there is none.
+ */
+struct thread *thread_list_take_gone(const struct thread *own);
 /* For rt/lock.h. */
 struct lock_holder *thread_holds_locks(void);
 bool thread_name_is_gone(u32 name);

@@ -183,7 +183,7 @@ static void give_back_killed(struct thread *t)
 {
 	struct thread *child;
 
-	while ((child = thread_gone_of_other_group(t)))
+	while ((child = thread_list_take_gone(t)))
 		give_back(t, child);
 }
 

@@ -1,5 +1,6 @@
 /*
- * Children, processes and threads, find themselves by their own ids as soon as they run, and so does their parent.
+ * Children, processes and threads, find themselves by their own ids as soon as they run, and so does their parent. With
+ * --stress=restart parents are slow to say what the ids are, and say it twice.
  */
 #include <pthread.h>
 #include <stdatomic.h>

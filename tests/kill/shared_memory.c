@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ static unsigned char *code_memory(void)
 static int __attribute__((noreturn)) map_forever(void *unused)
 {
 	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	to_kill = getpid();
 	for (;;)
 		map_once();
@@ -103,6 +105,7 @@ static int __attribute__((noreturn)) map_forever(void *unused)
 static int __attribute__((noreturn)) code_forever(void *unused)
 {
 	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	to_kill = getpid();
 	for (int n = 1;; n++)
 		code_once(code, n);

@@ -223,7 +223,6 @@ static gva find_slowly(gva low, gva high, u64 len)
 	return 0;
 }
 
-/* Many mappings: chunks divide and join, and places are found across them. */
 bool thread_any_of_other_group(const struct thread *own)
 {
 	return own;
@@ -282,6 +281,7 @@ static void test_mended(void)
 	expect_long(vma_map.chunks, 0);
 }
 
+/* Many mappings: chunks divide and join, and places are found across them. */
 static void test_many(void)
 {
 	const gva low = 0x600000000000, high = low + 2048 * PAGE_SIZE;
