@@ -21,6 +21,7 @@
 #include "os/pin/pin.h"
 #include "os/session/attach.h"
 #include "os/session/handover.h"
+#include "os/session/map.h"
 #include "os/session/own_faults.h"
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
@@ -120,7 +121,7 @@ u64 main_prepare(const u64 *kernel_sp)
 
 	take_handover(kernel_sp);
 	the_process.config = handover.config;
-	ret = session_attach(fd + ARENA_FD);
+	ret = map_arena(fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
 	set_up_log(fd);

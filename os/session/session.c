@@ -1,6 +1,5 @@
-/* The arena's mapping and the task slots; see session.h. Structures: os/session/arena.h. */
+/* The task slots; see session.h. Structures: os/session/arena.h. */
 #include <asm/errno.h>
-#include <linux/mman.h>
 #include <asm/signal.h>
 #include <linux/time.h>
 #include <linux/time_types.h>
@@ -28,38 +27,6 @@ static u64 boottime(void)
 
 	sys2(__NR_clock_gettime, CLOCK_BOOTTIME, ts);
 	return ts[0] * 1000000000ul + ts[1];
-}
-
-/* The file lies at LAYOUT_ARENA. */
-static int map_part(int arena_fd, u64 fixed, u64 at, u64 size)
-{
-	long ret = sys6(__NR_mmap, at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, arena_fd,
-			at - LAYOUT_ARENA);
-
-	if (sys_is_error(ret))
-		return (int)ret;
-	return (u64)ret == at ? 0 : -ENOMEM;
-}
-
-static int map_all(int arena_fd, u64 fixed)
-{
-	int ret = map_part(arena_fd, fixed, LAYOUT_ARENA, LAYOUT_ARENA_SIZE);
-
-	if (!ret)
-		ret = map_part(arena_fd, fixed, LAYOUT_RINGS, LAYOUT_RINGS_SIZE);
-	if (!ret)
-		ret = map_part(arena_fd, fixed, LAYOUT_JOURNALS, ARENA_JOURNALS_SIZE);
-	return ret;
-}
-
-int session_attach(int arena_fd)
-{
-	return map_all(arena_fd, MAP_FIXED_NOREPLACE);
-}
-
-int session_replace(int arena_fd)
-{
-	return map_all(arena_fd, MAP_FIXED);
 }
 
 static void push_free(struct task *task)
@@ -172,23 +139,24 @@ void session_task_note(struct task *task)
 }
 
 /*
- * Ends, for a thread that is gone, its task if the slot is still that of a living task of thread group pid. Under the
- * lock: others may be ending the same task, and the slot may be another's right after.
+ * Ends, for a thread that is gone, its task if the slot is still that of this living task of thread group pid. Under
+ * the lock: others may be ending the same task, and the slot may be another's right after, of the same process even.
  */
-static bool is_task_of(const struct task *task, s32 pid)
+static bool is_task_of(const struct task *task, u32 generation, s32 pid)
 {
-	return task->pid == pid && (task->state == TASK_ALIVE || (task->state == TASK_NEW && task->made));
+	return task->generation == generation && task->pid == pid &&
+	       (task->state == TASK_ALIVE || (task->state == TASK_NEW && task->made));
 }
 
-static void end_gone(u32 slot, s32 pid)
+static void end_gone(u32 slot, u32 generation, s32 pid)
 {
 	struct task *task = arena_task(slot);
 
-	if (!is_task_of(task, pid))
+	if (!is_task_of(task, generation, pid))
 		return;
 	perf_task_ends(slot);
 	session_lock();
-	if (is_task_of(task, pid)) {
+	if (is_task_of(task, generation, pid)) {
 		if (event_space->opened)
 			session_task_note(task);
 		__atomic_store_n(&task->state, TASK_DEAD, __ATOMIC_RELEASE);
@@ -201,9 +169,10 @@ static void end_gone(u32 slot, s32 pid)
 void session_task_gone(u32 slot)
 {
 	const struct task *task = session_task(slot);
+	u32 generation = task ? __atomic_load_n(&task->generation, __ATOMIC_ACQUIRE) : 0;
 
 	if (task && death_is_seen(task))
-		end_gone(slot, task->pid);
+		end_gone(slot, generation, task->pid);
 }
 
 void session_exec_done(const struct task *self)
@@ -212,7 +181,7 @@ void session_exec_done(const struct task *self)
 
 	for (slot = 1; slot < arena_tasks_high(); slot++)
 		if (arena_task(slot) != self)
-			end_gone(slot, self->pid);
+			end_gone(slot, arena_task(slot)->generation, self->pid);
 }
 
 struct task *session_find_self(u32 slot)
@@ -476,9 +445,11 @@ void session_process_gone(s32 pid)
 
 	pid = outermost_pid(pid, &ns);
 	for (slot = 1; pid && slot < arena_tasks_high(); slot++) {
-		end_gone(slot, pid);
-		if (unlikely(ns) && pidns_ids(arena_task(slot), ns, &its_pid, &its_tid))
-			end_gone(slot, arena_task(slot)->pid);
+		const struct task *task = arena_task(slot);
+
+		end_gone(slot, task->generation, pid);
+		if (unlikely(ns) && pidns_ids(task, ns, &its_pid, &its_tid))
+			end_gone(slot, task->generation, task->pid);
 	}
 }
 

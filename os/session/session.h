@@ -1,5 +1,5 @@
 /*
- * The session as its members see it: the arena's mapping and the task slots.
+ * The session as its members see it: the task slots.
  *
  * A slot is FREE, NEW (its creator fills it in), ALIVE, or DEAD; it becomes FREE again when event/ has let go of it.
  * Members may die at any instruction: whoever looks for a slot or takes the lock over from a dead owner finds slots of
@@ -10,11 +10,6 @@
 
 #include "os/session/arena.h"
 #include "os/session/thread.h"
-
-/* Maps the arena from its descriptor. 0, or -errno. */
-int session_attach(int arena_fd);
-/* The same in place of the one that is mapped. */
-int session_replace(int arena_fd);
 
 /* That slot, which is the calling thread's after exec, made ALIVE; NULL: it is none. Takes no lock. */
 struct task *session_find_self(u32 slot);

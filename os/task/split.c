@@ -10,6 +10,7 @@
 #include "os/session/attach.h"
 #include "os/session/clock.h"
 #include "os/session/genuine.h"
+#include "os/session/map.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
 #include "os/sig/signal.h"
@@ -193,7 +194,7 @@ void split_session(struct thread *t, const struct split *s)
 	perf_thread_ends(t);
 	t->cpu->calls = NULL;
 	use_files(s);
-	ret = session_replace(the_process.runtime_fd + ARENA_FD);
+	ret = map_arena_again(the_process.runtime_fd + ARENA_FD);
 	if (ret)
 		fail("its memory", ret);
 	slock_init(&a->lock, RANK_SESSION);
