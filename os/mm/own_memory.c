@@ -2,6 +2,7 @@
 #include "os/mm/own_memory.h"
 #include <sys/mman.h>
 #include "dbt/dbt.h"
+#include "event/space.h"
 #include "os/mm/sys_mm.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
@@ -22,7 +23,7 @@ static struct {
 	bool own[NUMBERS + 1]; /* never taken back */
 	u16 watched;	       /* the number of the file that is, 0: none is */
 	s32 fd;		       /* its descriptor, */
-	u32 files;	       /* in this table of descriptors (task->files) */
+	u32 files;	       /* in this table of descriptors (event_ctx()->files) */
 	/* to whom all is lent: slots, what generation and how many programs executed they had. NLENT_EVER: for good */
 	u32 nlent;
 	struct {
@@ -63,13 +64,22 @@ static void give_up_watched_locked(void)
 	note_watching();
 }
 
-/* No other process has this one's descriptors (CLONE_FILES): its calls are not watched. */
-static bool has_descriptors_alone(const struct task *own)
+static u32 descriptors_of(const struct thread *t)
+{
+	return event_ctx(t->cpu->slot)->files;
+}
+
+/*
+ * No other process has this one's descriptors (CLONE_FILES): its calls are not watched. Whose a NEW task is may not be
+ * known yet.
+ */
+static bool has_descriptors_alone(const struct thread *t)
 {
 	for (u32 slot = 1; slot < arena_tasks_high(); slot++) {
 		const struct task *other = session_task(slot);
 
-		if (other && other->state != TASK_DEAD && other->files == own->files && other->pid != own->pid)
+		if (other && other->state != TASK_DEAD && event_ctx(slot)->files == descriptors_of(t) &&
+		    (other->pid != t->task->pid || other->state == TASK_NEW))
 			return false;
 	}
 	return true;
@@ -81,9 +91,9 @@ long sys_memfd_create(struct thread *t, const u64 *a)
 	long ret;
 
 	vma_lock();
-	mine.watched = a[1] & MFD_HUGETLB || !has_descriptors_alone(t->task) ? 0 : new_number();
+	mine.watched = a[1] & MFD_HUGETLB || !has_descriptors_alone(t) ? 0 : new_number();
 	mine.fd = NOT_OPENED;
-	mine.files = t->task->files;
+	mine.files = descriptors_of(t);
 	note_watching();
 	ret = syscall_pass(t, a);
 	mine.fd = (s32)ret;
@@ -96,7 +106,7 @@ long sys_memfd_create(struct thread *t, const u64 *a)
 /* To the current thread. */
 static bool is_watched_locked(s32 fd)
 {
-	return mine.watched && fd == mine.fd && thread_current()->task->files == mine.files;
+	return mine.watched && fd == mine.fd && descriptors_of(thread_current()) == mine.files;
 }
 
 u16 own_memory_number_locked(int prot, int flags, s32 fd)

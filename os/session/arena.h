@@ -67,7 +67,6 @@ struct task {
 	s32 fds, own_fd;
 	u32 exit_traced;	     /* sched_process_exit was: atomic, by whoever ends it */
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
-	u32 files;	     /* index of its struct event_files (event descriptors), shared under CLONE_FILES */
 	char comm[16];	     /* [owner] */
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
 	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
