@@ -21,6 +21,7 @@
 /* again the arena's memfd: a journal for each task slot, see rt/section.h */
 #define LAYOUT_JOURNALS 0x525000000000ul
 #define LAYOUT_JOURNAL_SIZE 0x400000ul	    /* sparse */
+#define LAYOUT_LONG_SIZE 0x80000000ul	    /* sparse; behind the last one: what one section may have besides */
 /* what a smaller code cache has less than one of the usual size, see dbt/cache_memory.h */
 #define LAYOUT_CACHE_REST 0x52e000000000ul
 /* the code cache as it is written where it must not run there, see dbt/code_memory.h */

@@ -28,6 +28,7 @@ _Static_assert(!__builtin_offsetof(struct section, kept_stack) && __builtin_offs
 		       __builtin_offsetof(struct section, called) == 16 + sizeof(struct section_regs),
 	       "section.S knows");
 _Static_assert(sizeof(struct journal) <= LAYOUT_JOURNAL_SIZE - SECTION_SPARE_SIZE, "a journal has its place");
+_Static_assert(sizeof(struct section_long) <= LAYOUT_LONG_SIZE, "it has its place");
 
 /* ---- a section's beginning and end ---- */
 
@@ -111,7 +112,7 @@ static void do_what_was_put_off(struct section *s)
 {
 	struct journal *j = s->journal;
 
-	check_slow(!s->after && s->afters <= SECTION_AFTERS);
+	check_slow(!s->after && s->afters <= section_most_afters());
 	if (section_mark(&s->end))
 		return; /* somebody else has done it */
 	s->noting = 0;

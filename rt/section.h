@@ -109,6 +109,9 @@ struct section_after {
 
 #define SECTION_NOTES ((LAYOUT_JOURNAL_SIZE - 0x100000 - SECTION_SPARE_SIZE) / sizeof(struct section_note))
 #define SECTION_AFTERS (0x100000 / sizeof(struct section_after) - 16)
+/* Those that a long section may have besides. */
+#define SECTION_LONG_NOTES (LAYOUT_LONG_SIZE * 3 / 4 / sizeof(struct section_note))
+#define SECTION_LONG_AFTERS (LAYOUT_LONG_SIZE / 4 / sizeof(struct section_after))
 
 /*
  * One for each number, in shared memory at section_host.journals; of a spare one the beginning, at the end of the
@@ -123,6 +126,15 @@ struct journal {
 	const struct slock *biased[SECTION_BIASED]; /* locks that the section has by their bias, or tries to get */
 	struct section_note note[SECTION_NOTES]; /* the first ones on the same page: a new task touches no more */
 	struct section_after after[SECTION_AFTERS];
+};
+
+/*
+ * What a section that holds section_host.long_lock notes and puts off when its journal is full, in shared memory. The
+ * next one can hold that lock only when this one's notes are not needed any more.
+ */
+struct section_long {
+	struct section_note note[SECTION_LONG_NOTES];
+	struct section_after after[SECTION_LONG_AFTERS];
 };
 
 /* Registers to go on with. */
@@ -167,6 +179,9 @@ enum section_fence { FENCE_SENT, FENCE_PASSED, FENCE_DEAD, FENCE_FAILED };
 
 struct section_host {
 	char *journals;	     /* LAYOUT_JOURNAL_SIZE apart; number 0 is not used */
+	/* of sections with this lock, whose changes grow with what guests have; NULL: none is that long */
+	const struct slock *long_lock;
+	struct section_long *longer;
 	char *noted;	     /* the memory that notes are of */
 	u64 noted_size;
 	/* Makes the thread with that number run its handler; see above. */

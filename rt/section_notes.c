@@ -2,20 +2,41 @@
 #include "rt/log.h"
 #include "rt/section.h"
 
-static void overfull(void)
+static void overfull(const char *what, u64 most)
 {
-	log_printf(0, "a change of the session is too large: more than %lu stores in one section", SECTION_NOTES);
+	log_printf(0, "a change of the session is too large: more than %lu %s in one section", most, what);
 	check(!"the journal is full");
+}
+
+/* Only who has the lock may use what is there once. */
+static bool is_long(void)
+{
+	return section_host.long_lock && slock_is_held(section_host.long_lock);
+}
+
+static __attribute__((noinline)) struct section_note *long_note(u32 n)
+{
+	if (!is_long() || n - SECTION_NOTES >= SECTION_LONG_NOTES)
+		overfull("stores", SECTION_NOTES + (is_long() ? SECTION_LONG_NOTES : 0));
+	return &section_host.longer->note[n - SECTION_NOTES];
+}
+
+static struct section_after *place_of_after(struct journal *j, u32 n)
+{
+	if (likely(n < SECTION_AFTERS))
+		return &j->after[n];
+	if (!is_long() || n - SECTION_AFTERS >= SECTION_LONG_AFTERS)
+		overfull("things put off", SECTION_AFTERS + (is_long() ? SECTION_LONG_AFTERS : 0));
+	return &section_host.longer->after[n - SECTION_AFTERS];
 }
 
 static inline __attribute__((always_inline)) void note(struct section *s, u64 at, u64 size, u64 old)
 {
 	struct journal *j = s->journal;
 	u32 n = s->notes;
+	struct section_note *to = likely(n < SECTION_NOTES) ? &j->note[n] : long_note(n);
 
-	if (unlikely(n >= SECTION_NOTES))
-		overfull();
-	j->note[n] = (struct section_note){at | size << SECTION_SIZE_SHIFT, old};
+	*to = (struct section_note){at | size << SECTION_SIZE_SHIFT, old};
 	s->notes = n + 1;
 	__atomic_store_n(&j->notes, n + 1, __ATOMIC_RELEASE);
 }
@@ -81,14 +102,13 @@ void section_after(u32 kind, u32 arg, u64 value)
 		return;
 	}
 	n = s->afters;
-	check(n < SECTION_AFTERS);
 	if (n) {
-		const struct section_after *last = &j->after[n - 1];
+		const struct section_after *last = place_of_after(j, n - 1);
 
 		if (last->kind == kind && last->arg == arg && last->value == value)
 			return;
 	}
-	j->after[n] = (struct section_after){kind, arg, value};
+	*place_of_after(j, n) = (struct section_after){kind, arg, value};
 	s->afters = n + 1;
 	__atomic_store_n(&j->afters, n + 1, __ATOMIC_RELEASE);
 }

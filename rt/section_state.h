@@ -55,12 +55,22 @@ static inline void wake_all(const u64 *state)
 
 /* Stores the old values again, newest first. */
 void section_put_back(const struct journal *j);
+static inline u64 section_most_afters(void)
+{
+	return SECTION_AFTERS + (section_host.longer ? SECTION_LONG_AFTERS : 0);
+}
+
 /* The first n things that were put off: whose section it is has their number where nobody else can write. */
 static inline void section_do_afters(const struct journal *j, u32 n, bool committed)
 {
-	for (const struct section_after *a = j->after; n--; a++)
+	for (u32 i = 0; i < n; i++) {
+		const struct section_after *a = i < SECTION_AFTERS ? &j->after[i]
+								   : &section_host.longer->after[i - SECTION_AFTERS];
+
 		section_host.after(a->kind, a->arg, a->value, committed);
+	}
 }
+
 /*
  * One attempt to see the end of the section with that name, or to bring it about; round: how many there were before.
  * The caller is in a section.

@@ -27,8 +27,11 @@ static u64 now_ns(void)
 
 void section_put_back(const struct journal *j)
 {
-	for (u32 n = MIN(__atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), (u32)SECTION_NOTES); n--;) {
-		const struct section_note note = j->note[n];
+	u64 most = SECTION_NOTES + (section_host.longer ? SECTION_LONG_NOTES : 0);
+
+	for (u64 n = MIN(__atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), most); n--;) {
+		const struct section_note note = n < SECTION_NOTES ? j->note[n]
+								   : section_host.longer->note[n - SECTION_NOTES];
 		u64 at = note.where & ((1ul << SECTION_SIZE_SHIFT) - 1);
 		char *p = section_host.noted + at;
 
@@ -56,7 +59,7 @@ void section_put_back(const struct journal *j)
 static void finish(struct section *s, struct journal *j, u64 state)
 {
 	bool done = state & SECTION_DONE;
-	u32 afters = MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), (u32)SECTION_AFTERS);
+	u32 afters = (u32)MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), section_most_afters());
 	u32 noting = s->noting;
 
 	s->noting = 0;

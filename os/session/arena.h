@@ -202,7 +202,7 @@ struct arena {
 	/* event/'s own tables follow, at arena_event_space() */
 };
 
-#define ARENA_JOURNALS_SIZE (ARENA_TASKS * LAYOUT_JOURNAL_SIZE)
+#define ARENA_JOURNALS_SIZE (ARENA_TASKS * LAYOUT_JOURNAL_SIZE + LAYOUT_LONG_SIZE)
 _Static_assert(ARENA_TASKS == SECTION_JOURNALS, "each task slot has a journal");
 
 /* The file: the tables, and at the distances of rt/layout.h the ring buffers and the journals. */

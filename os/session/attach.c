@@ -36,6 +36,8 @@ int attach_events(bool first)
 	event_space_attach(arena_event_space());
 	section_host = (struct section_host){
 		.journals = (char *)LAYOUT_JOURNALS,
+		.long_lock = &event_space->lock,
+		.longer = (struct section_long *)(LAYOUT_JOURNALS + ARENA_TASKS * LAYOUT_JOURNAL_SIZE),
 		.noted = (char *)&a->lock,
 		.noted_size = LAYOUT_RINGS + LAYOUT_RINGS_SIZE - (u64)&a->lock,
 		.fence = signal_fence,

@@ -294,6 +294,43 @@ static void test_dead(void)
 	}
 }
 
+/* More than a journal has room for; what is put off is not the same twice in a row. */
+static __attribute__((noinline)) void change_much(bool dies)
+{
+	u64 stores = SECTION_NOTES + 1000, afters = SECTION_AFTERS + 1000;
+
+	slock_acquire(&shared->second);
+	for (u64 i = 0; i < stores; i++)
+		store(&shared->word[i % WORDS], i + 1);
+	for (u64 i = 0; i < afters; i++)
+		section_after(0, (u32)i, i + 1);
+	if (dies)
+		raise(SIGKILL);
+	slock_release(&shared->second);
+}
+
+static void die_in_much(u32 number)
+{
+	change_much(true);
+}
+
+/* A long section, put back: also what is behind the end of the journal, and in its order. And one that is committed. */
+static void test_long(void)
+{
+	pid_t child;
+
+	reset();
+	child = start(1, die_in_much);
+	waitpid(child, NULL, 0);
+	section_settle(1);
+	for (int i = 0; i < WORDS; i++)
+		expect_long(shared->word[i], 0);
+	expect_long(shared->shown, 0);
+	change_much(false);
+	expect_long(shared->word[(SECTION_NOTES + 999) % WORDS], SECTION_NOTES + 1000);
+	expect_long(shared->shown, SECTION_AFTERS + 1000);
+}
+
 /* A section is left with two locks and stores in it: it happens once, afterwards, and the locks were free meanwhile. */
 static void look_and_answer(void *arg)
 {
@@ -398,7 +435,7 @@ static void test_serial(void)
 
 int main(void)
 {
-	u64 size = (MEMBERS + 1) * LAYOUT_JOURNAL_SIZE;
+	u64 size = (MEMBERS + 1) * LAYOUT_JOURNAL_SIZE + LAYOUT_LONG_SIZE;
 	char *journals = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 #ifdef __SANITIZE_ADDRESS__
@@ -409,6 +446,8 @@ int main(void)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	section_host = (struct section_host){
 		.journals = journals,
+		.long_lock = &shared->second,
+		.longer = (struct section_long *)(journals + size - LAYOUT_LONG_SIZE),
 		.noted = (char *)shared,
 		.noted_size = sizeof(*shared),
 		.fence = fence,
@@ -421,6 +460,7 @@ int main(void)
 	test_stopped();
 	test_dead_taker();
 	test_dead();
+	test_long();
 	test_storm(false);
 	test_storm(true);
 	test_small(false);
