@@ -357,7 +357,10 @@ static int install(struct opening *o, u64 fd, u64 inode)
 	if (e->attr.exclusive)
 		__atomic_store_n(&event_space->limited, 1, __ATOMIC_RELAXED);
 	event_attach(e);
-	event_files_install_locked(o->r->caller, fd, e);
+	if (event_files_install_locked(o->r->caller, fd, e)) {
+		event_release(e);
+		return refuse(ENOMEM, "more descriptors of events than the session's tables have room for");
+	}
 	if (o->output)
 		ring_attach(e, ring_of(o->output));
 	event_sched_group(event_leader(e), e->tally.stamp);
