@@ -414,6 +414,7 @@ long sys_shmat(struct thread *t, const u64 *a)
 		make_way_lock(a[1], a[1] + size);
 	else
 		make_way_lock_free(a[1], a[1] ? a[1] + size : 0, false);
+	ret = -ENOMEM;
 	at = vma_room_locked() ? shm_place_locked(a[1], size, flags, &ret) : 0;
 	if (at) {
 		had_code = vma_exec_locked(at, at + size);
