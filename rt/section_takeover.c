@@ -113,7 +113,7 @@ static bool stays(const struct journal *j, u64 state, u64 ns)
  * Asks the section's thread whether it runs, and takes the section if there is no answer in time. True: look again at
  * once.
  */
-static bool challenge(struct journal *j, u32 number, u64 state)
+static bool challenge(struct section *s, struct journal *j, u32 number, u64 state)
 {
 	u64 challenged = next_serial(state) | SECTION_CHALLENGED | SECTION_WAITERS;
 	enum section_fence fence;
@@ -123,8 +123,10 @@ static bool challenge(struct journal *j, u32 number, u64 state)
 	fence = section_host.fence(number & ~SECTION_SPARE);
 	if (fence == FENCE_DEAD)
 		return cas(&j->state, challenged, challenged | SECTION_TAKEN);
-	if (fence == FENCE_FAILED)
+	if (fence == FENCE_FAILED) { /* it may be stopped for as long as somebody likes */
+		s->waits_since = now_ns();
 		return false;
+	}
 	return stays(j, challenged, fence == FENCE_PASSED ? SECTION_ANSWER_NS : SECTION_GRACE_NS) &&
 	       cas(&j->state, challenged, challenged | SECTION_TAKEN);
 }
@@ -153,7 +155,7 @@ static void wait_for_taker(struct section *s, u64 name, u32 round, u32 deep)
 	 */
 	if ((state & SECTION_CHALLENGED) && !stays(j, state, 2 * SECTION_GRACE_NS))
 		return;
-	if (round && challenge(j, (u32)(name >> SECTION_OWNER_SHIFT), state))
+	if (round && challenge(s, j, (u32)(name >> SECTION_OWNER_SHIFT), state))
 		return;
 	state = state_of(j);
 	if (same_turn(state, name) && ((state & SECTION_WAITERS) || cas(&j->state, state, state | SECTION_WAITERS)))
