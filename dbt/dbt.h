@@ -202,14 +202,17 @@ struct dbt_mapping {
 	bool sealed; /* its protection cannot be changed */
 	bool own;    /* MAP_SHARED, but only this address space's mappings, which are aliases, can change it */
 };
-/* Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Called with the dbt lock held. */
+/*
+ * Implemented by os/: finds the mapping around addr. Returns 0 or -14 (EFAULT). Takes no lock: the dbt lock may be
+ * held.
+ */
 int dbt_host_mapping(gva addr, struct dbt_mapping *out);
 /* Implemented by os/: the signal that reading the byte there raises; .signo 0: none. */
 struct dbt_fault dbt_host_read_fault(gva addr);
 /* Implemented by os/: the next address above `after` that is the same memory as addr, if that is .own; 0: none. */
 gva dbt_host_alias(gva addr, gva after);
 /*
- * Implemented by os/: whether test() is true for the cpu of any thread of this process. Called with the dbt lock held.
+ * Implemented by os/: whether test() is true for the cpu of any thread of this process. The dbt lock may be held.
  */
 bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg);
 /*

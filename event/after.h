@@ -1,7 +1,7 @@
 /*
- * What a section under event_lock() puts off until it is committed (rt/section.h): what cannot be taken back. Whoever
- * takes a section over that was committed does these things instead of its owner; so they may happen twice, and nothing
- * minds.
+ * What a section under event_lock() or a context's lock puts off until it is committed (rt/section.h): what cannot be
+ * taken back. Whoever takes a section over that was committed does these things instead of its owner; so they may
+ * happen twice, and nothing minds.
  */
 #ifndef EVENT_AFTER_H
 #define EVENT_AFTER_H

@@ -1,4 +1,7 @@
-/* Doubly linked lists of events in the session's memory, by slot number; 0 ends a list. With the event lock. */
+/*
+ * Doubly linked lists of events in the session's memory, by slot number; 0 ends a list. With the lock of the list's
+ * context, or event_lock() if it is of none.
+ */
 #ifndef EVENT_LIST_H
 #define EVENT_LIST_H
 

@@ -1,6 +1,6 @@
 /*
  * Periods of sampling events: how far it is from one overflow to the next, and how sample_freq changes that. Linux's
- * perf_adjust_period() and perf_swevent_set_period() as facts. With the event lock.
+ * perf_adjust_period() and perf_swevent_set_period() as facts. With the lock of the event's context.
  *
  * A freq event begins with a period of 1 and is adjusted at each overflow, by the time since the last one, and at each
  * tick of its task's CPU time; but to no period with which samples would take more of the task's time than

@@ -10,7 +10,8 @@
  * by number. hw_pmu_init(), sw_pmu_init(), bp_pmu_init(), tp_pmu_init() and uprobe_pmu_init() are weak: an architecture
  * or a test that has none leaves them out.
  *
- * Context: with the event lock held. None of them may block.
+ * Context: event_init() may be called without locks, the others are with event_lock() or the lock of the task's
+ * context. None of them may block.
  */
 #ifndef EVENT_PMU_H
 #define EVENT_PMU_H

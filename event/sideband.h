@@ -70,7 +70,7 @@ void sideband_namespaces(task_id task, const struct sideband_namespaces *ns);
 /* A cgroup was made. */
 void sideband_cgroup(task_id task, u64 id, const char *path);
 
-/* With the event lock, for event/task.c, event.c and overflow.c. */
+/* For the other files of event/, with event_lock(); sideband_throttle_locked() with the lock of e's context. */
 void sideband_fork_locked(task_id parent, task_id child, const struct sideband_namespaces *ns); /* ns: or NULL */
 void sideband_exit_locked(task_id task);
 void sideband_read_locked(

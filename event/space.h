@@ -99,7 +99,7 @@ struct event {
 	struct perf_attr attr;
 	u64 hits;		     /* source of events with source.hits; [any], written by its task */
 
-	/* Sampling; see overflow.h. Every field is good by itself, whatever a dead member was doing. */
+	/* Sampling; see overflow.h. */
 	u64 period;		     /* the present one, in users' units */
 	u64 last_period;	     /* what the next sample says that it was: a tick changes the present one at once */
 	u64 next;		     /* the source's value at which it overflows next; ~0: never. ACTIVE only */

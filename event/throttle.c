@@ -35,11 +35,6 @@ static void throttle_group(struct event *e)
 /* ---- the rate ---- */
 
 /*
- * Linux counts every overflow against the rate that is allowed, since each is an interrupt. Here that is so for
- * frequencies, and if someone has set the rate; else for those overflows that wake somebody. So what is only looked at
- * later has a sample for each period.
- */
-/*
  * A tick is one of the task's CPU time: while others have the CPU, none passes. At least as much time passes by the
  * perf clock.
  */

@@ -1,7 +1,7 @@
 /*
  * Throttling: an event is quiet for a while, with all of its group. Counting goes on, and PERF_RECORD_THROTTLE and
- * UNTHROTTLE say where samples are missing. With the event lock, by the task itself, except where a function says
- * otherwise. Two rules:
+ * UNTHROTTLE say where samples are missing. With the lock of the task's context, by the task itself, except where a
+ * function says otherwise. Two rules:
  *
  * 1. Linux's, of max_sample_rate: so many overflows in a tick, and the event is quiet until the next.
  * 2. At least two thirds of a task's CPU time are its own, whatever its events signal. The time that an overflow takes
@@ -25,7 +25,11 @@
 #define THROTTLE_GAP 10000    /* ns */
 
 void throttle_set(struct event *e, bool on);
-/* Rule 1. All overflows of e count, not only those that wake. */
+/*
+ * Rule 1. All overflows of e count, not only those that wake. Linux counts every overflow against the rate that is
+ * allowed, since each is an interrupt. Here that is so for frequencies, and if someone has set the rate; else for those
+ * overflows that wake somebody. So what is only looked at later has a sample for each period.
+ */
 READS bool throttle_is_rated(const struct event *e)
 {
 	return e->attr.freq || event_space->rate_set;

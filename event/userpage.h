@@ -1,6 +1,6 @@
 /*
  * The first page of an event's mapping, struct perf_event_mmap_page: self-monitoring without system calls. With the
- * event lock.
+ * lock of the event's context.
  *
  * lock is a sequence count: odd while the fields that belong together (index, offset, times) change. The reader's
  * loop is the man page's. While the event counts on a task of the address space that mapped it, its count is offset

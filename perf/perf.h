@@ -353,7 +353,7 @@ struct perf_protection {
 	gva start[PERF_PROTECTION_PARTS];
 };
 void perf_protect_begin_locked(struct thread *t, gva start, gva end, u32 prot, struct perf_protection *out);
-void perf_protected(struct thread *t, const struct perf_protection *parts);
+void perf_protected(struct thread *t, const struct perf_protection *pieces);
 
 /*
  * Ring buffers in the guest's address space: mappings of the session's memory of kind VMA_EVENT, see os/mm/vma.h. They

@@ -202,7 +202,7 @@ static bool is_whole_transfer(u64 fd, u64 bytes)
 /*
  * Whether a signal could end the call. Those named here do not wait, or only where no signal ends it, or are begun
  * again by the kernel because the handler has SA_RESTART. Writes that end in the middle are gone on with, see
- * timer_call_ended().
+ * perf_timer_call_cut().
  */
 static bool may_be_ended(long nr, const u64 *a)
 {

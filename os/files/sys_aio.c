@@ -2,7 +2,8 @@
  * io_submit(2) with events among the descriptors: the host would wait for a socket, to which nobody sends. Linux has
  * only IOCB_CMD_POLL for them, which is refused as by a kernel before 4.18.
  *
- * io_uring(7) is the host's own: what it is asked to do is in memory that it shares with the guest.
+ * io_uring(7) is refused (os/sys_refused.c): what the kernel is asked to do would be in memory that it shares with the
+ * guest.
  */
 #include <asm-generic/errno.h>
 #include <linux/aio_abi.h>

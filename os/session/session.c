@@ -138,16 +138,18 @@ void session_task_note(struct task *task)
 		apart_run(note_counts, task);
 }
 
-/*
- * Ends, for a thread that is gone, its task if the slot is still that of this living task of thread group pid. Under
- * the lock: others may be ending the same task, and the slot may be another's right after, of the same process even.
- */
+/* The slot is still that living task's of thread group pid. */
 static bool is_task_of(const struct task *task, u32 generation, s32 pid)
 {
 	return task->generation == generation && task->pid == pid &&
 	       (task->state == TASK_ALIVE || (task->state == TASK_NEW && task->made));
 }
 
+/*
+ * Ends, for a thread that is gone, its task if the slot is still that of this living task of thread group pid. Looks
+ * again under the lock: others may be ending the same task, and the slot may be another's right after, of the same
+ * process even.
+ */
 static void end_gone(u32 slot, u32 generation, s32 pid)
 {
 	struct task *task = arena_task(slot);

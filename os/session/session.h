@@ -2,8 +2,8 @@
  * The session as its members see it: the task slots.
  *
  * A slot is FREE, NEW (its creator fills it in), ALIVE, or DEAD; it becomes FREE again when event/ has let go of it.
- * Members may die at any instruction: whoever looks for a slot or takes the lock over from a dead owner finds slots of
- * dead tasks with session_reap() and finishes for them what they could not.
+ * Members may die at any instruction: whoever needs a slot, or waits for others, finds slots of dead tasks with
+ * session_reap() and finishes for them what they could not.
  */
 #ifndef OS_SESSION_H
 #define OS_SESSION_H
