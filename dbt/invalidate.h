@@ -16,7 +16,4 @@ void dbt_forget_range(u64 start, u64 end);
 /* For dbt_mend(), likewise, when all code is forgotten: no page is protected, whatever the table says. */
 void invalidate_mend(void);
 
-/* What has a block at pc is to be made again, in variants with a bit of `want`. With dbt_lock. */
-void dbt_forget_block(u64 pc, u32 want);
-
 #endif

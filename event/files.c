@@ -7,8 +7,6 @@
 #include "rt/log.h"
 #include "rt/string.h"
 
-#define FREE_CHUNK 0x80000000u /* in a first entry, which is a link then */
-
 static void drop(u32 files, u64 fd)
 {
 	u32 *entry = event_fd_entry(files, fd);

@@ -41,7 +41,6 @@ bool host_tsc(struct host_tsc *out);
  */
 task_id host_current(void);
 task_id host_find_task(s32 pid);
-bool host_task_alive(task_id task);
 s32 host_task_tgid(task_id task);
 s32 host_task_tid(task_id task);
 u32 host_pidns(void); /* the caller's pid namespace */

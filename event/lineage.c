@@ -79,31 +79,18 @@ static bool make_group(struct event *root, task_id task)
 	return all;
 }
 
-/* A dead member may have made some. */
-static bool has_child(task_id task, const struct event *root)
-{
-	struct event *e;
-
-	for_each_in_ctx(e, event_ctx(task))
-		if (e->parent == event_nr(root))
-			return true;
-	return false;
-}
-
-/* again: some may be there already. */
-static void make_all(task_id task, s32 cpu, bool again)
+static void make_all(task_id task, s32 cpu)
 {
 	struct event_ctx *ctx = event_ctx(task);
 	bool all = true;
 	struct event *e;
 
 	if (ctx->lineage)
-		for_each_root(e, lineage_slot(ctx->lineage)) if (e->cpu == cpu && event_is_leader(e) &&
-								 has_inherited(ctx, e) &&
-								 !(again && has_child(task, e))) all &=
-			make_group(e, task);
+		for_each_root(e, lineage_slot(ctx->lineage))
+			if (e->cpu == cpu && event_is_leader(e) && has_inherited(ctx, e))
+				all &= make_group(e, task);
 	for_each_linked(e, nr, next, event_space->system, in_ctx)
-		if (e->cpu == cpu && !(again && has_child(task, e)))
+		if (e->cpu == cpu)
 			all &= !inherit_system_event(e, task);
 	curious(!all);
 }
@@ -121,7 +108,7 @@ void lineage_see(task_id task, s32 cpu)
 	if (cpu < 0 || lineage_has_seen(task, cpu))
 		return;
 	set_seen(ctx, cpu);
-	make_all(task, cpu, false);
+	make_all(task, cpu);
 }
 
 void lineage_settle(struct event *root)

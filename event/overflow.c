@@ -13,7 +13,7 @@
 #include "event/throttle.h"
 #include "rt/log.h"
 
-static void unthrottle(struct round *r, struct event *e)
+static void unthrottle(struct event *e)
 {
 	u64 now = event_source_now(e);
 
@@ -171,7 +171,7 @@ static void tick(struct round *r)
 		if (!overflow_active(e))
 			continue;
 		if (e->throttled && throttle_may_end(r->task, e, clock))
-			unthrottle(r, e);
+			unthrottle(e);
 		if (e->attr.freq)
 			period_ticked(e, event_source_now(e), clock - r->ctx->tick_clock,
 				      r->ctx->spent - r->ctx->tick_spent);

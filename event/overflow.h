@@ -67,11 +67,6 @@ static inline void event_tick(task_id task)
 		event_tick_slow(task);
 }
 
-READS bool event_samples(task_id task)
-{
-	return unlikely(__atomic_load_n(&event_ctx(task)->sampling, __ATOMIC_RELAXED));
-}
-
 /* For the core, with the lock of e's context: e is about to be scheduled in or out while its source stands at now. */
 void overflow_sched_in(struct event *e, u64 now);
 void overflow_sched_out(struct event *e, u64 now);

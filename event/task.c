@@ -112,11 +112,6 @@ task_id event_task_forked(task_id child, u32 generation, const struct sideband_n
 	return parent;
 }
 
-void event_task_undo_fork(task_id child)
-{
-	event_task_reap(child);
-}
-
 void event_task_exec(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);
@@ -143,11 +138,6 @@ void event_task_exit(task_id task)
 	event_lock();
 	task_gone(task);
 	event_unlock();
-}
-
-void event_task_reap(task_id task)
-{
-	event_task_exit(task);
 }
 
 void event_task_moved_slow(task_id task)

@@ -26,8 +26,6 @@ int event_task_fork(task_id parent, task_id child, u64 clone_flags);
  */
 task_id event_task_forked(task_id child, u32 generation, const struct sideband_namespaces *ns);
 task_id event_task_forking(task_id child);
-/* The clone failed after all. */
-void event_task_undo_fork(task_id child);
 
 /*
  * The point of no return of execve in the thread that remains: enable_on_exec, remove_on_exec. See also
@@ -35,8 +33,8 @@ void event_task_undo_fork(task_id child);
  */
 void event_task_exec(task_id task);
 
+/* The task has ended, or the clone failed after event_task_fork(). The second time nothing happens. */
 void event_task_exit(task_id task);
-void event_task_reap(task_id task);
 
 /*
  * On entering the runtime: counts of CPU-bound events go to the CPU that the task is on now. What it executed since it

@@ -7,9 +7,6 @@
 #define MAX_EXTENDED 0x80000008u
 #define BRAND	     0x80000002u
 #define BRAND_LEN    48
-#define XCR0_LEGACY  3u /* x87 and SSE */
-#define XCR0_AVX     4u
-#define XCR0_AVX512  0xe0u /* opmask, upper halves, upper registers */
 #define LINE	     64u
 
 struct feature {

@@ -247,7 +247,7 @@ static bool is_reserved(const struct probe_part *name)
 	return false;
 }
 
-int probe_arg_parse(const char *text, bool is_return, u32 index, struct probe_arg *out)
+int probe_arg_parse(const char *text, bool is_return, struct probe_arg *out)
 {
 	struct probe_part all = {text, probe_word(text)}, name, body = all, type = {NULL, 0};
 	const char *equals = probe_part_find(&all, '='), *colon;

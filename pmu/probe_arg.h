@@ -54,7 +54,7 @@ static inline u32 probe_arg_bytes(const struct probe_arg *a)
 	return a->size * (a->count ? a->count : 1);
 }
 
-/* Whether the text, up to a space or the end, is an argument: 0 or -EINVAL. index: how many are in front of it. */
-int probe_arg_parse(const char *text, bool is_return, u32 index, struct probe_arg *out);
+/* Whether the text, up to a space or the end, is an argument: 0 or -EINVAL. */
+int probe_arg_parse(const char *text, bool is_return, struct probe_arg *out);
 
 #endif

@@ -31,7 +31,7 @@ bool probe_def_read(const char *text, struct probe_def *out)
 
 bool probe_def_next(const struct probe_def *d, struct probe_args *args, struct probe_arg *out)
 {
-	if (!*args->at || args->index == PROBE_ARGS || probe_arg_parse(args->at, d->is_return, args->index, out) ||
+	if (!*args->at || args->index == PROBE_ARGS || probe_arg_parse(args->at, d->is_return, out) ||
 	    !out->name)
 		return false;
 	out->offset = args->offset;
@@ -184,7 +184,7 @@ static int parse_args(const struct line *l, char *text)
 		at = next_word(at, l->end, &word);
 		if (!word.len)
 			return 0;
-		err = probe_arg_parse(word.at, l->is_return, i, &a);
+		err = probe_arg_parse(word.at, l->is_return, &a);
 		if (err)
 			return err;
 		if (a.name)

@@ -19,7 +19,6 @@ enum lock_rank {
 	RANK_UPROBES, /* private: finding out where probes are */
 	RANK_RETURNS, /* private: where probed functions return to */
 	RANK_SESSION, /* arena: task slots, membership */
-	RANK_FILES,   /* arena: a process's event descriptors */
 	RANK_EVENT,   /* arena: event tables and contexts */
 	/*
 	 * arena: one context, or one ring: sections that begin with such a lock give up instead of waiting

@@ -69,8 +69,8 @@ struct task {
 	u32 in_cache;	     /* it is in dbt_run(): host_kick() must interrupt it [owner] */
 	char comm[16];	     /* [owner] */
 	u64 cputime_at_exit; /* task-clock in ns, valid when TASK_DEAD by exit [owner] */
-	u64 faults_at_exit[2], switches_at_exit[2]; /* minor, major; voluntary, involuntary: [owner] */
-	u64 migrations_at_exit;			    /* [owner] */
+	u64 faults_at_exit[2]; /* minor, major [owner] */
+	u64 switches_at_exit, migrations_at_exit; /* [owner] */
 	/*
 	 * Page faults, minor and major: of pcl's own work, and of the guest's when the last such work began
 	 * (os/session/own_faults.h) [owner]

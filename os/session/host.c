@@ -137,7 +137,7 @@ static u64 count_at_exit(const struct task *task, enum host_count what)
 	case HOST_FAULTS_MAJ:
 		return task->faults_at_exit[1];
 	case HOST_SWITCHES:
-		return task->switches_at_exit[0];
+		return task->switches_at_exit;
 	default:
 		return task->migrations_at_exit;
 	}
@@ -173,13 +173,6 @@ task_id host_find_task(s32 pid)
 	}
 	/* It may have begun between the last two looks. */
 	return id ? id : session_find_tid(pidns, pid);
-}
-
-bool host_task_alive(task_id id)
-{
-	struct task *task = session_task(id);
-
-	return task && !is_dead_state(task);
 }
 
 s32 host_task_tgid(task_id id)

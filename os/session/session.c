@@ -119,7 +119,7 @@ static long note_counts(void *arg)
 
 	task->faults_at_exit[0] = host_task_count(slot, HOST_FAULTS_MIN);
 	task->faults_at_exit[1] = host_task_count(slot, HOST_FAULTS_MAJ);
-	task->switches_at_exit[0] = host_task_count(slot, HOST_SWITCHES);
+	task->switches_at_exit = host_task_count(slot, HOST_SWITCHES);
 	task->migrations_at_exit = host_task_count(slot, HOST_MIGRATIONS);
 	return 0;
 }

@@ -72,7 +72,7 @@ static struct task *make_task(struct thread *t, const struct request *rq, long *
 
 static void undo_task(struct task *task)
 {
-	event_task_undo_fork(task_slot(task));
+	event_task_exit(task_slot(task));
 	session_task_undo(task);
 }
 

@@ -47,7 +47,6 @@ u64 host_task_count(task_id task, enum host_count what) { return what == HOST_SW
 
 task_id host_current(void) { return current; }
 task_id host_find_task(s32 pid) { return pid > 0 && pid < TASKS && tasks[pid].alive ? (task_id)pid : 0; }
-bool host_task_alive(task_id task) { return tasks[task].alive; }
 s32 host_task_tgid(task_id task) { return (s32)task; }
 s32 host_task_tid(task_id task) { return (s32)task; }
 u32 host_task_generation(task_id task) { return tasks[task].generation; }

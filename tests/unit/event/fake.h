@@ -138,11 +138,6 @@ task_id host_find_task(s32 pid)
 	return pid > 1000 && pid < 1000 + FAKE_TASKS && fake[pid - 1000].alive ? (task_id)(pid - 1000) : 0;
 }
 
-bool host_task_alive(task_id task)
-{
-	return fake[task].alive;
-}
-
 s32 host_task_tgid(task_id task)
 {
 	return (s32)task + 1000;

@@ -221,7 +221,7 @@ static void test_exited_task(void)
 	fd = fake_open(&attr, 1002, -1, -1, 0);
 	run(2, 12);
 	fake_exit(2);
-	event_task_reap(2); /* the second time nothing happens */
+	event_task_exit(2); /* the second time nothing happens */
 	expect_long(value_of(fd), 12);
 	expect_long(control(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
 	fake_fork(1, 2, 0); /* the slot's next task is another one */
@@ -251,7 +251,7 @@ static void test_killed_task(void)
 	fake[2].clock = 0;
 	expect_long(value_of(fd), 20);
 	expect_long(value_of(time), 12);
-	event_task_reap(2);
+	event_task_exit(2);
 	expect_long(value_of(fd), 20);
 	expect_long(value_of(time), 12);
 	expect_empty();
@@ -287,7 +287,7 @@ static void test_fork_undone(void)
 	fake_session();
 	fd = open_inherited(&attr, -1);
 	fake_fork(1, 2, 0);
-	event_task_undo_fork(2);
+	event_task_exit(2);
 	expect_long(event_count(), 1);
 	expect_long(value_of(fd), 0);
 	expect_empty();

@@ -310,7 +310,7 @@ static void test_killed(void)
 	event_read(1, (u64)fd, v, sizeof(v));
 	expect_long(v[1], 30);
 	fake[2].clock = 0;
-	event_task_reap(2);
+	event_task_exit(2);
 	event_read(1, (u64)fd, v, sizeof(v));
 	expect_long(v[1], 30);
 	expect_empty();

@@ -23,9 +23,9 @@ static void test_exact(void)
 	expect_long(sample[3].period, 7);
 	expect_long(sample[3].id, event_of(fd)->id);
 	expect_long(value_of(fd), 100);
-	expect(event_samples(1));
+	expect(event_ctx(1)->sampling);
 	expect_empty();
-	expect(!event_samples(1));
+	expect(!event_ctx(1)->sampling);
 }
 
 /* The distance to the next overflow is kept while the event is off, and a reset does not change it. */

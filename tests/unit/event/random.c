@@ -39,10 +39,10 @@ static void do_run(void)
 		if (model[i].open && counts(&model[i], t))
 			model[i].live[t] += n;
 	run(t, n);
-	if (event_samples(t))
+	if (event_ctx(t)->sampling)
 		event_overflow(t, &(struct snapshot){.task = t}, &result);
 	for (u32 c = 0; c < FAKE_CELLS; c++)
-		expect(!event_samples(t) || fake[t].limit[c] > fake[t].cell[c]);
+		expect(!event_ctx(t)->sampling || fake[t].limit[c] > fake[t].cell[c]);
 }
 
 static struct model *pick_open(void)

@@ -197,7 +197,7 @@ static void test_fork_and_exit(void)
 	expect(!next_record(nr));
 	/* What never came to be is told by nobody. */
 	expect_long(fake_fork(1, 3, 0), 0);
-	event_task_undo_fork(3);
+	event_task_exit(3);
 	expect(!next_record(nr));
 }
 

@@ -56,11 +56,6 @@ task_id host_find_task(s32 pid)
 	return 0;
 }
 
-bool host_task_alive(task_id task)
-{
-	return true;
-}
-
 s32 host_task_tgid(task_id task)
 {
 	return 1;

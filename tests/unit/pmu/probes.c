@@ -90,7 +90,7 @@ static void test_arguments(void)
 {
 	struct probe_arg a;
 
-	expect_long(probe_arg_parse("n=-8(+0x10(%bx)):s16 rest", false, 0, &a), 0);
+	expect_long(probe_arg_parse("n=-8(+0x10(%bx)):s16 rest", false, &a), 0);
 	expect_long(a.nr_ops, 3);
 	expect_long(a.op[0].kind, PROBE_OP_REG);
 	expect_long(a.op[0].value, 3);
@@ -99,16 +99,16 @@ static void test_arguments(void)
 	expect_long(a.op[2].value, -8);
 	expect_long(a.base, 's');
 	expect_long(a.size, 2);
-	expect_long(probe_arg_parse("%di:b3@5/16", false, 0, &a), 0);
+	expect_long(probe_arg_parse("%di:b3@5/16", false, &a), 0);
 	expect_long(a.width, 3);
 	expect_long(a.low, 5);
 	expect_long(a.size, 2);
-	expect_long(probe_arg_parse("@+0x40:x32", false, 0, &a), 0);
+	expect_long(probe_arg_parse("@+0x40:x32", false, &a), 0);
 	expect_long(a.op[0].kind, PROBE_OP_FILE);
 	expect_long(a.op[1].kind, PROBE_OP_DEREF);
-	expect_long(probe_arg_parse("$retval", false, 0, &a), -EINVAL);
-	expect_long(probe_arg_parse("$retval", true, 0, &a), 0);
-	expect_long(probe_arg_parse("$comm", true, 0, &a), 0);
+	expect_long(probe_arg_parse("$retval", false, &a), -EINVAL);
+	expect_long(probe_arg_parse("$retval", true, &a), 0);
+	expect_long(probe_arg_parse("$comm", true, &a), 0);
 	expect_long(a.base, 't');
 }
 
