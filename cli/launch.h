@@ -4,8 +4,9 @@
 
 #include "cli/find.h"
 #include "cli/options.h"
+#include "rt/status.h"
 
-#define LAUNCH_FAILED 125 /* exit status when pcl itself fails */
+#define LAUNCH_FAILED PCL_FAILED
 
 /*
  * Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, -1 after a message, or

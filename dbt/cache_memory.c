@@ -10,10 +10,6 @@
 #include "rt/stress.h"
 #include "rt/sys.h"
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
-
 static long map(u64 addr, size_t size, int prot)
 {
 	return rt_map_at(addr, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -10,6 +10,7 @@
 #define DBT_CACHE_MEMORY_H
 
 #include "dbt/cache.h"
+#include "rt/map.h"
 
 /* Capacities of one half. */
 #define MAX_FRAGS (1u << 20)
@@ -29,7 +30,6 @@
  * pages, behind so much without.
  */
 #define LARGE_LEVEL 2u
-#define HUGE_SIZE 0x200000ul
 #define SMALL_PAGES 0x80000ul
 #define ALIGN_HUGE(at) (ALIGN_UP((at) + SMALL_PAGES, HUGE_SIZE) - SMALL_PAGES)
 

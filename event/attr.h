@@ -23,6 +23,12 @@ int attr_allow_cpu(void);
 /* Bytes that read(2) gives for an event with that many siblings. */
 u32 attr_read_size(u64 read_format, u32 nr_siblings);
 
+/* Which clock its records have: 0: the usual one, else 1 + the clock's id. */
+static inline u32 attr_clock(const struct perf_attr *attr)
+{
+	return attr->use_clockid ? (u32)attr->clockid + 1 : 0;
+}
+
 static inline bool attr_is_sampling(const struct perf_attr *attr)
 {
 	return attr->sample_period != 0;

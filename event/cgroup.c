@@ -4,23 +4,21 @@
 #include "event/counters.h"
 #include "event/event.h"
 #include "event/lineage.h"
+#include "rt/hash.h"
 #include "rt/log.h"
 #include "rt/string.h"
 
-#define HASH_BEGIN 0xcbf29ce484222325ul /* FNV-1a */
-#define HASH_FACTOR 0x100000001b3ul
-
 bool cgroup_path_of(const char *path, struct cgroup_path *out)
 {
-	u64 hash = HASH_BEGIN;
+	u64 hash = FNV_BEGIN;
 
-	*out = (struct cgroup_path){.at = {HASH_BEGIN}};
+	*out = (struct cgroup_path){.at = {FNV_BEGIN}};
 	while (*path == '/' && path[1]) {
 		if (out->levels == CGROUP_LEVELS)
 			return false;
-		hash = (hash ^ (u8)*path++) * HASH_FACTOR;
+		hash = fnv_add(hash, (u8)*path++);
 		for (; *path && *path != '/'; path++)
-			hash = (hash ^ (u8)*path) * HASH_FACTOR;
+			hash = fnv_add(hash, (u8)*path);
 		out->at[++out->levels] = hash | !hash; /* 0 says that an event has no cgroup */
 	}
 	return true;

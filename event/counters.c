@@ -106,7 +106,7 @@ static bool is_placed(const struct event *e, bool pinned)
 
 static void fail(struct event *leader, u64 now)
 {
-	struct event *root = ring_root(leader);
+	struct event *root = event_root(leader);
 
 	event_leader_changes(leader, now);
 	event_set_state(leader, PERF_STATE_ERROR, now);

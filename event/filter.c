@@ -288,7 +288,7 @@ int filter_attach(struct event *root, const struct filter_node *filter, u32 n)
 
 bool filter_passes_event(const struct event *e, const struct filter_subject *s)
 {
-	const struct event *root = e->parent ? event_slot(e->parent) : e;
+	const struct event *root = event_root(e);
 	u64 word = __atomic_load_n((const u64 *)&root->filter, __ATOMIC_RELAXED);
 	const struct event_filter f = {(u32)word, (u32)(word >> 32)};
 

@@ -16,7 +16,7 @@
  */
 struct event *inherit_child(struct event *from, task_id task, s64 state, u64 now)
 {
-	struct event *root = from->parent ? event_slot(from->parent) : from;
+	struct event *root = event_root(from);
 	struct event *e = event_alloc();
 
 	check_slow(event_is_locked());

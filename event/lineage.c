@@ -17,11 +17,6 @@ static struct event_lineage *lineage_slot(u32 nr)
 #define for_each_heir(task, l)                                                                                         \
 	for (task_id task = (l)->heirs, left_ = EVENT_TASKS; task && left_--; task = event_ctx(task)->next_heir)
 
-static struct event *root_of(const struct event *e)
-{
-	return event_slot(e->parent ? e->parent : event_nr(e));
-}
-
 static bool has_inherited(const struct event_ctx *ctx, const struct event *root)
 {
 	return root->lineage && root->lineage == ctx->lineage && root->lineage_seq < ctx->lineage_seq;
@@ -257,7 +252,7 @@ static void remove_heir(struct event_lineage *l, task_id task)
 
 static bool matches(const struct event *e, const struct event_ctx *child)
 {
-	const struct event *root = root_of(e);
+	const struct event *root = event_root(e);
 
 	return has_inherited(child, root) && root->lineage_on == (event_tally(e)->state >= PERF_STATE_INACTIVE);
 }
@@ -305,7 +300,7 @@ static void find_different(task_id parent, struct event_ctx *ctx)
 	struct event *e;
 
 	for_each_in_ctx(e, event_ctx(parent))
-		if (event_is_leader(e) && has_inherited(ctx, root_of(e)) && !group_matches(e, ctx))
+		if (event_is_leader(e) && has_inherited(ctx, event_root(e)) && !group_matches(e, ctx))
 			set_seen(ctx, e->cpu);
 }
 
@@ -330,7 +325,7 @@ void lineage_fork(task_id parent, task_id child)
 
 bool lineage_is_later(const struct event *e, task_id child)
 {
-	return is_pending(child, root_of(e));
+	return is_pending(child, event_root(e));
 }
 
 /* Those whose end is a record are made for it. */

@@ -211,11 +211,6 @@ static int check_target(const struct opening *o, bool may_observe)
 	return 0;
 }
 
-static u32 clock_of(const struct perf_attr *attr)
-{
-	return attr->use_clockid ? (u32)attr->clockid + 1 : 0;
-}
-
 static bool same_context(const struct opening *o, const struct event *e)
 {
 	return e->task == o->task && (!o->task || e->generation == o->generation);
@@ -231,7 +226,7 @@ static int check_group(const struct opening *o)
 		return 0;
 	if (!event_is_leader(leader))
 		return refuse(EINVAL, "group_fd is itself a member of a group");
-	if (clock_of(&leader->attr) != clock_of(attr))
+	if (attr_clock(&leader->attr) != attr_clock(attr))
 		return refuse(EINVAL, "attr.clockid differs from the leader's");
 	if (leader->cpu != o->r->cpu)
 		return refuse(EINVAL, "the leader is on another CPU");

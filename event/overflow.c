@@ -44,7 +44,7 @@ static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
  */
 READS bool concerns_others(const struct event *e)
 {
-	const struct event *root = e->parent ? event_slot(e->parent) : e;
+	const struct event *root = event_root(e);
 
 	return root->limit || (!root->task && (e->attr.sample_type & PERF_SAMPLE_READ));
 }
@@ -86,7 +86,7 @@ static void count_overflow(struct round *r, struct event *e, const struct event 
 /* throttles: it counts against the rate that is allowed. */
 static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool throttles)
 {
-	struct event *root = e->parent ? event_slot(e->parent) : e;
+	struct event *root = event_root(e);
 	bool last = false, woke;
 	u32 kill = POLL_IN;
 

@@ -8,6 +8,7 @@
 /*
  *   struct snapshot_regs     gpr[], rip (the pc) and rflags: general registers in the order of cpu/regs.h
  *   snapshot_sp(regs)        the stack pointer
+ *   SNAPSHOT_CS, SNAPSHOT_SS what a probe's %cs and %ss are
  *   SNAPSHOT_USER_END        where user addresses end: the kernel's TASK_SIZE
  *   SNAPSHOT_NO_REGS         bits of attr.sample_regs_user that name no register which can be sampled
  */

@@ -4,6 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm-generic/errno.h>
 #include "event/after.h"
+#include "event/attr.h"
 #include "event/records_2009.h"
 #include "event/ring_memory.h"
 #include "event/userpage.h"
@@ -103,11 +104,6 @@ void ring_detach_all(struct ring *r)
 	}
 }
 
-static u32 clock_of(const struct event *e)
-{
-	return e->attr.use_clockid ? (u32)e->attr.clockid + 1 : 0;
-}
-
 int ring_check_redirect(const struct event *root, const struct event *to)
 {
 	if (root == to)
@@ -118,7 +114,7 @@ int ring_check_redirect(const struct event *root, const struct event *to)
 		return refuse(EINVAL, "the output event counts another task");
 	if (!root->of_2009 != !to->of_2009)
 		return refuse(EINVAL, "the output event has records of 2009, or this one has");
-	if (clock_of(root) != clock_of(to))
+	if (attr_clock(&root->attr) != attr_clock(&to->attr))
 		return refuse(EINVAL, "attr.clockid differs from the output event's");
 	if (root->attr.write_backward != to->attr.write_backward)
 		return refuse(EINVAL, "attr.write_backward differs from the output event's");
@@ -202,7 +198,7 @@ static bool lose(struct ring *r, struct event *root)
 /* Of the session's memory it changes r->writing only, which is never put back. */
 UNNOTED bool ring_begin(struct ring_out *o, struct event *e, u32 size)
 {
-	struct event *root = ring_root(e);
+	struct event *root = event_root(e);
 	struct ring *r = hold_ring_of(root);
 	bool backward = root->attr.write_backward, has_lost;
 	u64 total = size, data;
@@ -292,7 +288,7 @@ static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
 
 bool ring_end(struct ring_out *o, u32 kill)
 {
-	struct event *root = ring_root(o->event);
+	struct event *root = event_root(o->event);
 	struct ring *r = o->ring;
 
 	check_slow(ctx_is_locked());

@@ -34,15 +34,10 @@ struct ring *ring_new(u32 pages, bool overwrite, u64 watermark);
 /* Frees the ring if nothing is attached to it and nobody maps it. */
 void ring_put(struct ring *r);
 
-READS struct event *ring_root(struct event *e)
-{
-	return e->parent ? event_slot(e->parent) : e;
-}
-
 /* The ring of an event's records (of its root's, for a child); NULL: none. */
 READS struct ring *ring_of(const struct event *e)
 {
-	u32 nr = e->parent ? event_slot(e->parent)->ring : e->ring;
+	u32 nr = event_root(e)->ring;
 
 	return nr ? ring_slot(nr) : NULL;
 }

@@ -23,11 +23,6 @@ struct sample_words {
 	u64 word[9 + 9 + SAMPLE_REGS];
 };
 
-READS const struct event *root_of(const struct event *e)
-{
-	return e->parent ? event_slot(e->parent) : e;
-}
-
 u64 sample_primary_id(const struct event *e)
 {
 	return e->parent ? e->parent_id : e->id;
@@ -263,7 +258,7 @@ static struct sample_id_of here(const struct event *root)
 
 void sample_lost_write(struct ring_out *o, const struct event *e, u64 lost)
 {
-	const struct event *root = root_of(e);
+	const struct event *root = event_root(e);
 	struct sample_id_of of = here(root);
 	struct {
 		struct perf_event_header header;

@@ -406,6 +406,12 @@ READS struct event *event_slot(u32 nr)
 	return once(&event_space->event[EVENT_WITHIN(nr, event)]);
 }
 
+/* The event that was opened: its parent, or itself. */
+READS struct event *event_root(const struct event *e)
+{
+	return e->parent ? event_slot(e->parent) : (struct event *)e;
+}
+
 READS struct event_files *event_files_slot(u32 nr)
 {
 	return &event_space->files[EVENT_WITHIN(nr, files)];

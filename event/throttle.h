@@ -43,7 +43,7 @@ void throttle_count(task_id task, struct event *e, const struct event *root, u64
 /* Rule 2. The overflows of e signal, or wake somebody who waits for each of them or every few. */
 READS bool throttle_is_waker(const struct event *e)
 {
-	const struct event *root = e->parent ? event_slot(e->parent) : e;
+	const struct event *root = event_root(e);
 
 	if (e->source.hits || e->source.polled)
 		return false;

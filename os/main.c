@@ -36,13 +36,13 @@
 #include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/stats.h"
+#include "rt/status.h"
 #include "rt/stress.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 #include "show/syscall.h"
 
-#define HWCAP2_FSGSBASE_ 2   /* asm/hwcap2.h */
-#define EXIT_FAILED	 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
+#define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
 #define FD_PREFIX	 "/dev/fd/"
 
 u64 main_prepare(const u64 *kernel_sp);
@@ -52,7 +52,7 @@ static void __attribute__((noreturn)) fail(const char *what, long err)
 {
 	log_printf(0, "%s: error %ld", what, -err);
 	for (;;)
-		sys1(__NR_exit_group, EXIT_FAILED);
+		sys1(__NR_exit_group, PCL_FAILED);
 }
 
 /* The kernel names a program that is executed by descriptor after it. */

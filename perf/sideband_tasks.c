@@ -1,6 +1,7 @@
 /* Side-band records of tasks: names, relations, namespaces, cgroups, switches. See perf.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "event/task.h"
@@ -17,7 +18,6 @@
 #include "rt/sys.h"
 
 #define CGROUP2_MAGIC 0x63677270
-#define RUSAGE_THREAD 1
 
 /* ---- tasks ---- */
 
@@ -196,12 +196,6 @@ void perf_mkdir_slowly(struct thread *t, s32 dirfd, gva path)
 
 /* ---- switches ---- */
 
-/* The kernel's struct rusage. */
-struct usage {
-	s64 times[4], other[12];
-	s64 voluntary, involuntary;
-};
-
 static void record_switches(struct thread *t, bool preempted, u64 out_time, u64 in_time)
 {
 	struct sideband_switch out = {.out = true, .preempted = preempted, .time = out_time}, in = {.time = in_time};
@@ -212,20 +206,20 @@ static void record_switches(struct thread *t, bool preempted, u64 out_time, u64 
 
 void perf_switches_slowly(struct thread *t, u64 since)
 {
-	struct usage ru;
+	struct rusage ru;
 	u64 now = host_clock_perf(), i;
 
 	if (sys2(__NR_getrusage, RUSAGE_THREAD, &ru))
 		return;
 	if (t->switches.known) {
 		since = MAX(since ? since : now, t->switches.recorded);
-		for (i = t->switches.voluntary; i < (u64)ru.voluntary; i++, since = now)
+		for (i = t->switches.voluntary; i < (u64)ru.ru_nvcsw; i++, since = now)
 			record_switches(t, false, since, now);
-		for (i = t->switches.involuntary; i < (u64)ru.involuntary; i++)
+		for (i = t->switches.involuntary; i < (u64)ru.ru_nivcsw; i++)
 			record_switches(t, true, now, now);
 	}
-	t->switches.voluntary = (u64)ru.voluntary;
-	t->switches.involuntary = (u64)ru.involuntary;
+	t->switches.voluntary = (u64)ru.ru_nvcsw;
+	t->switches.involuntary = (u64)ru.ru_nivcsw;
 	t->switches.recorded = now;
 	t->switches.known = 1;
 }

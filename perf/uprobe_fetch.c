@@ -8,9 +8,6 @@
 #include "rt/guest.h"
 #include "rt/string.h"
 
-#define USER_CS 0x33
-#define USER_SS 0x2b
-
 /* A record being filled. */
 struct fetching {
 	const struct thread *t;
@@ -29,9 +26,9 @@ static u64 register_of(const struct snapshot_regs *regs, u32 nr)
 	case PROBE_FLAGS:
 		return regs->rflags;
 	case PROBE_CS:
-		return USER_CS;
+		return SNAPSHOT_CS;
 	case PROBE_SS:
-		return USER_SS;
+		return SNAPSHOT_SS;
 	case PROBE_ORIG_AX:
 		return ~0ul;
 	default:

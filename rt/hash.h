@@ -67,4 +67,12 @@ static inline u64 hash_of(const void *p, size_t len, u64 seed)
 	return hash_end(&h);
 }
 
+/* FNV-1a, byte by byte from FNV_BEGIN on: for names, as they are read. */
+#define FNV_BEGIN 0xcbf29ce484222325ul
+
+static inline u64 fnv_add(u64 hash, u8 byte)
+{
+	return (hash ^ byte) * 0x100000001b3ul;
+}
+
 #endif

@@ -1,4 +1,5 @@
 /* Messages and checks; see log.h. */
+#include <asm/errno.h>
 #include <asm/signal.h>
 #include "rt/fmt.h"
 #include "rt/log.h"
@@ -27,7 +28,7 @@ void log_write(const char *text, size_t len)
 	while (len) {
 		long n = sys3(__NR_write, log_fd, text, len);
 
-		if (n == -4) /* EINTR */
+		if (n == -EINTR)
 			continue;
 		if (n <= 0)
 			return;

@@ -4,13 +4,10 @@
 #include <asm/errno.h>
 #include <linux/mman.h>
 #include "rt/log.h"
+#include "rt/map.h"
 #include "rt/sys.h"
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
-#define STEP	  0x40000ul
-#define HUGE_SIZE 0x200000ul
+#define STEP 0x40000ul
 
 bool reserve_in_steps;
 

@@ -2,10 +2,6 @@
 #include "event/regs.h"
 #include <asm/perf_regs.h>
 
-/* What user mode always has in these registers. */
-#define USER_CS 0x33
-#define USER_SS 0x2b
-
 u64 snapshot_reg(const struct snapshot_regs *regs, u32 nr)
 {
 	static const u8 gpr[] = {0, 3, 1, 2, 6, 7, 5, 4}; /* AX BX CX DX SI DI BP SP in the processor's numbering */
@@ -20,9 +16,9 @@ u64 snapshot_reg(const struct snapshot_regs *regs, u32 nr)
 	case PERF_REG_X86_FLAGS:
 		return regs->rflags;
 	case PERF_REG_X86_CS:
-		return USER_CS;
+		return SNAPSHOT_CS;
 	case PERF_REG_X86_SS:
-		return USER_SS;
+		return SNAPSHOT_SS;
 	}
 	return 0;
 }

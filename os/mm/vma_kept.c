@@ -9,10 +9,9 @@
 #include "os/mm/vma_chunks.h"
 #include "os/session/thread.h"
 #include "rt/log.h"
+#include "rt/status.h"
 #include "rt/string.h"
 #include "rt/sys.h"
-
-#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
 
 /* Behind the map itself. */
 static struct kept {
@@ -75,7 +74,7 @@ void vma_mend(void)
 		if (vma_map.kept == VMA_NOT_KEPT) {
 			log_printf(0, "a process with the same memory was killed while it changed the memory map");
 			for (;;)
-				sys1(__NR_exit_group, EXIT_FAILED);
+				sys1(__NR_exit_group, PCL_FAILED);
 		}
 		if (vma_map.kept == VMA_KEPT)
 			restore();

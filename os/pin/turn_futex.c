@@ -19,9 +19,6 @@
 #include "rt/guest.h"
 #include "rt/sys.h"
 
-#ifndef FUTEX_LOCK_PI2 /* Linux 5.14 */
-#define FUTEX_LOCK_PI2 13
-#endif
 #define ALL_BITS FUTEX_BITSET_MATCH_ANY
 
 bool turn_futex_has_other_value(const struct thread *t)

@@ -17,10 +17,6 @@
 #define CPU_TIME_S 100000ul	/* that of a process: os/pin/clock.c */
 #define PAST_NS	   1		/* in place of a time that is over: 0 would mean none */
 
-#ifndef FUTEX_LOCK_PI2 /* Linux 5.14 */
-#define FUTEX_LOCK_PI2 13
-#endif
-
 enum form { MILLISECONDS, TIMESPEC, TIMEVAL };
 
 /* Calls with a timeout from now on: which argument it is, and what says that it has passed. */

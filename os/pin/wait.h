@@ -6,7 +6,12 @@
 #ifndef OS_PIN_WAIT_H
 #define OS_PIN_WAIT_H
 
+#include <linux/futex.h>
 #include "os/pin/clock.h"
+
+#ifndef FUTEX_LOCK_PI2 /* Linux 5.14 */
+#define FUTEX_LOCK_PI2 13
+#endif
 
 /* System calls that wait, or that set a timer: `host` does them. */
 pin_handler pin_wait, pin_sleep, pin_futex, pin_alarm, pin_itimer, pin_getitimer, pin_timer, pin_set_option,

@@ -5,6 +5,7 @@
  */
 #include <asm/errno.h>
 #include <linux/capability.h>
+#include <linux/resource.h>
 #include <linux/time.h>
 #include "os/session/arena.h"
 #include "os/session/facts.h"
@@ -20,17 +21,9 @@
 #include "rt/guest.h"
 #include "rt/sys.h"
 
-#define RUSAGE_THREAD_	1
 #define CLOCK_OF_THREAD 6 /* in a clock id made from a thread id: per thread, scheduler time */
 #define CLOCK_OF_PROCESS 2 /* from a process id */
 #define CAP_PERFMON_	38
-
-/* The kernel's struct rusage. */
-struct krusage {
-	s64 utime[2], stime[2];
-	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
-		nivcsw;
-};
 
 /* 0: there is no such clock. */
 static u64 clock_ns(int clock)
@@ -104,18 +97,18 @@ static const enum fact fact_of[HOST_COUNTS] = {
 
 bool host_own_faults(u64 *faults)
 {
-	struct krusage ru;
+	struct rusage ru;
 
-	if (sys2(__NR_getrusage, RUSAGE_THREAD_, &ru))
+	if (sys2(__NR_getrusage, RUSAGE_THREAD, &ru))
 		return false;
-	faults[0] = (u64)ru.minflt;
-	faults[1] = (u64)ru.majflt;
+	faults[0] = (u64)ru.ru_minflt;
+	faults[1] = (u64)ru.ru_majflt;
 	return true;
 }
 
 static u64 own_count(const struct task *task, enum host_count what)
 {
-	struct krusage ru;
+	struct rusage ru;
 	u64 value = 0, faults[2];
 
 	switch (what) {
@@ -123,7 +116,7 @@ static u64 own_count(const struct task *task, enum host_count what)
 		facts_ask(task_slot(task), FACT_MIGRATIONS, &value);
 		return value;
 	case HOST_SWITCHES:
-		return sys2(__NR_getrusage, RUSAGE_THREAD_, &ru) ? 0 : (u64)(ru.nvcsw + ru.nivcsw);
+		return sys2(__NR_getrusage, RUSAGE_THREAD, &ru) ? 0 : (u64)(ru.ru_nvcsw + ru.ru_nivcsw);
 	default:
 		return own_faults_of_guest(thread_current(), faults) ? faults[what == HOST_FAULTS_MAJ] : 0;
 	}

@@ -8,25 +8,23 @@
 #include "os/session/thread.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
+#include "rt/hash.h"
 #include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define FNV_START 0xcbf29ce484222325ul
-#define FNV_PRIME 0x100000001b3ul
-
-static u64 hash(u64 h, const void *bytes, size_t len)
+static u64 add(u64 h, const void *bytes, size_t len)
 {
 	for (const u8 *p = bytes; len; len--)
-		h = (h ^ *p++) * FNV_PRIME;
+		h = fnv_add(h, *p++);
 	return h;
 }
 
 static u64 key_of(const struct refusals_row *r)
 {
-	u64 h = hash(FNV_START, &r->nr, sizeof(r->nr) + sizeof(r->err) + sizeof(r->comm));
+	u64 h = add(FNV_BEGIN, &r->nr, sizeof(r->nr) + sizeof(r->err) + sizeof(r->comm));
 
-	return hash(h, r->why, strlen(r->why)) | 1;
+	return add(h, r->why, strlen(r->why)) | 1;
 }
 
 static void copy_text(char *to, const char *from, size_t size)

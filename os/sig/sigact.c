@@ -12,7 +12,6 @@
 
 #define ACTION_DFL	   0
 #define ACTION_IGN	   1
-#define SA_RESTORER_	   0x04000000u
 #define SA_EXPOSE_TAGBITS_ 0x00000800u
 /* The flags that the kernel keeps (UAPI_SA_FLAGS); it forgets the others since Linux 5.11. */
 #define SA_KEPT                                                                                                        \

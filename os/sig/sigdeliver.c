@@ -49,7 +49,7 @@ void signal_fault(struct thread *t, int signo, int code, u64 addr, u64 trap_no, 
 
 void signal_die(struct thread *t, int signo)
 {
-	struct ksigaction dfl = {ACTION_DFL, 0x04000000u, (u64)signal_restorer, 0};
+	struct ksigaction dfl = {ACTION_DFL, SA_RESTORER_, (u64)signal_restorer, 0};
 
 	if (unlikely(t->strict)) {
 		signal_host_mask(~0ul); /* a blocked exception ends the process */

@@ -80,7 +80,7 @@ static void print_code(u64 pc)
 /* A defect of pcl: says where and dies of the same signal. */
 static void crash(struct thread *t, int signo, const struct ksiginfo *info, struct kucontext *uc)
 {
-	struct ksigaction dfl = {0, 0x04000000u, (u64)signal_restorer, 0};
+	struct ksigaction dfl = {0, SA_RESTORER_, (u64)signal_restorer, 0};
 
 	log_printf(0, "signal %d (code %d, address %#lx) in the runtime at %#lx", signo, info->code, info->addr,
 		   uc->greg[GREG_PC]);
@@ -190,7 +190,7 @@ static void take_kick(struct thread *t, const struct ksiginfo *info, struct kuco
 	if (info->code == SI_TIMER)
 		t->clock_fired = comes_from_kernel(t, uc->greg[GREG_PC]) ? CLOCK_FIRED_IN_CALL : CLOCK_FIRED;
 	if (uc->greg[GREG_PC] == (u64)window_end) {
-		if ((s64)uc->greg[GREG_RESULT] == -4) /* EINTR */
+		if ((s64)uc->greg[GREG_RESULT] == -EINTR)
 			t->kicked = 1;
 		return;
 	}

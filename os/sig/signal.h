@@ -37,6 +37,7 @@
 #define SIG_CODE_KERNEL 0x80 /* SI_KERNEL */
 
 /* The kernel's struct sigaction. */
+#define SA_RESTORER_ 0x04000000u
 struct ksigaction {
 	u64 handler, flags, restorer, mask;
 };

@@ -34,10 +34,9 @@
 #include "rt/guest.h"
 #include "rt/log.h"
 #include "rt/stats.h"
+#include "rt/status.h"
 #include "rt/string.h"
 #include "rt/sys.h"
-
-#define EXIT_FAILED 125 /* as the launcher (cli/launch.h): the failure is pcl's own */
 
 /* What the guest asked for, in clone3's terms. `stack` is the child's stack pointer, 0: the parent's. */
 struct request {
@@ -344,7 +343,7 @@ static void take_copy(struct thread *t, const struct task *task, const struct re
 	if (ret) {
 		log_printf(0, "a forked process cannot map its counters: error %d", -ret);
 		for (;;)
-			sys1(__NR_exit_group, EXIT_FAILED);
+			sys1(__NR_exit_group, PCL_FAILED);
 	}
 	begin_cpu(t->cpu, task, rq);
 }

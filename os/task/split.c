@@ -17,6 +17,7 @@
 #include "os/task/split.h"
 #include "perf/perf.h"
 #include "rt/log.h"
+#include "rt/status.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -24,8 +25,7 @@
 #define MFD_NOEXEC_SEAL 8u
 #define MFD_EXEC	0x10u
 #endif
-#define FIRST_SLOT  1
-#define EXIT_FAILED 126
+#define FIRST_SLOT 1
 
 bool split_is_due(void)
 {
@@ -158,7 +158,7 @@ static void __attribute__((noreturn)) fail(const char *what, long err)
 {
 	log_printf(0, "a new session for another user: %s: error %ld", what, -err);
 	for (;;)
-		sys1(__NR_exit_group, EXIT_FAILED);
+		sys1(__NR_exit_group, PCL_FAILED);
 }
 
 static void use_files(const struct split *s)

@@ -17,8 +17,7 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define RED_ZONE     128
-#define SA_RESTORER_ 0x04000000u
+#define RED_ZONE 128
 
 /* uc_flags: UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS. */
 #define UC_FLAGS 7

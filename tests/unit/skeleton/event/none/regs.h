@@ -8,6 +8,8 @@ struct snapshot_regs {
 	u64 rip, rflags;
 };
 
+#define SNAPSHOT_CS 0
+#define SNAPSHOT_SS 0
 #define SNAPSHOT_USER_END (1ul << 47)
 #define SNAPSHOT_NO_REGS 0ul
 
