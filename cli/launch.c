@@ -361,7 +361,7 @@ static char **resolve(const struct program *program, char **argv, const char **p
 	return argv;
 }
 
-/* The environment, and what the runtime is to know. */
+/* The environment, and what the runtime is to know. NULL: there is no memory, says errno. */
 static char **with_handover(const char *path)
 {
 	const struct handover h = {.slot = FIRST_SLOT, .config = config};
@@ -383,13 +383,16 @@ static char **with_handover(const char *path)
 int launch_guest(const struct program *program, char **argv)
 {
 	const char *path;
+	char **env;
 
 	argv = resolve(program, argv, &path);
 	if (!argv)
 		return LAUNCH_FAILED;
 	fill_slot(&arena()->tasks[FIRST_SLOT], path);
 	name_first_member();
-	syscall(SYS_execveat, config.runtime_fd, "", argv, with_handover(path), AT_EMPTY_PATH);
+	env = with_handover(path);
+	if (env)
+		syscall(SYS_execveat, config.runtime_fd, "", argv, env, AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
 	complain("cannot start the runtime");

@@ -51,7 +51,7 @@ bool host_may_observe(task_id task); /* the kernel's ptrace_may_access(PTRACE_MO
 
 /*
  * Without event locks: the cgroup that a descriptor of the caller's is the directory of; where all tasks are is known
- * from now on (event_cgroup_moved()). 0, -EBADF: it is none, -ENOENT: it is gone, or of another hierarchy.
+ * from now on (event_cgroup_moved()). 0, -EBADF: it is none, -ENOENT: it is gone, or of another hierarchy, -ENOMEM.
  */
 struct cgroup_path;
 int host_cgroup(s32 fd, struct cgroup_path *out);

@@ -295,7 +295,7 @@ int host_cgroup(s32 fd, struct cgroup_path *out)
 	if (sys3(__NR_faccessat, fd, "cgroup.procs", 0)) /* it was removed */
 		return -ENOENT;
 	err = path_of_directory(t, fd, legacy, path, sizeof(path));
-	if (err || !cgroup_path_of(path, out))
-		return -ENOENT;
-	return begin();
+	if (err)
+		return err;
+	return cgroup_path_of(path, out) ? begin() : -ENOENT;
 }

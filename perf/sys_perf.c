@@ -224,12 +224,11 @@ static void adopt_all(struct thread *t, gva at, gva end)
 {
 	s32 fd;
 
-	for (; at + sizeof(fd) <= end; at += sizeof(fd))
-		if (!guest_read(&fd, at, sizeof(fd)))
-			event_files_adopt(t->cpu->slot, (u32)fd, inode_of((u32)fd));
+	for (; end - at >= sizeof(fd) && !guest_read(&fd, at, sizeof(fd)); at += sizeof(fd))
+		event_files_adopt(t->cpu->slot, (u32)fd, inode_of((u32)fd));
 }
 
-/* Descriptors that came with a message may be events. */
+/* Descriptors that came with a message may be events. Another thread may write to the message meanwhile. */
 long sys_recvmsg(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
@@ -241,7 +240,7 @@ long sys_recvmsg(struct thread *t, const u64 *a)
 		return ret;
 	end = m.control + m.control_len;
 	for (at = m.control; at + sizeof(c) <= end; at += ALIGN_UP(c.len, 8ul)) {
-		if (guest_read(&c, at, sizeof(c)) || c.len < sizeof(c) || at + c.len > end)
+		if (guest_read(&c, at, sizeof(c)) || c.len < sizeof(c) || c.len > end - at)
 			break;
 		if (c.level == SOL_SOCKET_ && c.type == SCM_RIGHTS_)
 			adopt_all(t, at + sizeof(c), at + c.len);

@@ -22,12 +22,13 @@ static long set_name(struct thread *t, const u64 *a)
 	if (len == -EFAULT)
 		return -EFAULT;
 	name[sizeof(name) - 1] = 0;
+	ret = syscall_pass(t, a);
+	if (ret)
+		return ret;
 	memcpy(old, t->task->comm, sizeof(old));
 	memcpy(t->task->comm, name, sizeof(name));
-	ret = syscall_pass(t, a);
-	if (!ret)
-		perf_renamed(t, old);
-	return ret;
+	perf_renamed(t, old);
+	return 0;
 }
 
 /*
