@@ -6,8 +6,8 @@
  * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own span included,
  * and stops if the word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way
  * the code goes. The words begin with what is left of the nearest limit, less what can be executed between two polls,
- * in parts: so no limit is passed. Polls may add more than there was, and one word may be used up before the others
- * are, so at a stop what is left is added up again.
+ * in parts: so no limit is passed. Polls add at least what was executed, and one word may be used up before the others.
+ * So at a stop what is left is computed again from all words.
  *
  * CPU_WANT_IN_POLLS code counts in these words, too: a poll is a span's addition, and a jump.
  *

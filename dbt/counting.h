@@ -31,7 +31,7 @@ void counting_begin(struct counting *c, u32 want, u32 turn);
  */
 void counting_total(struct counting *c, const struct insn *in, bool inner);
 void counting_passed(struct counting *c, const struct insn *in, bool inner);
-/* It was a conditional branch, expected to be taken: what is due now is known by counting_delta(). */
+/* Behind a conditional branch that was counted as taken, and is not: counting_delta() says what to correct. */
 void counting_not_taken(struct counting *c);
 /* It went the other way: so many taken branches more have passed. */
 static inline void counting_turned(struct counting *c, s32 taken)
@@ -77,8 +77,9 @@ static inline void counting_made(struct counting *c, const struct increment *inc
 }
 
 /*
- * The block follows itself in the same code, and all its copies are counted in the first one: whether the variant can
- * do that; the block at hand is the first one, and `more` copies are behind it; it is another one.
+ * The block follows itself in the same code: an unrolled loop, whose copies are all counted in the first one.
+ * can_be_ahead: the variant can do that. ahead: the block is the first one, `more` copies follow. was_ahead: it is a
+ * later one.
  */
 bool counting_can_be_ahead(const struct counting *c);
 void counting_ahead(struct counting *c, u32 more);
@@ -94,9 +95,9 @@ static inline s32 counting_rest(const struct counting *c, enum cell cell)
 }
 
 /*
- * The increments that take back what is counted ahead, which is so many copies of a loop, 0: a span's rest; or at that
- * record's place, where the code is of these CPU_WANT_* and has that turn (0: there are none that do that). Returns how
- * many.
+ * The increments that take back what is counted ahead. Returns how many they are. copies: of a loop; 0: the rest of a
+ * span. counting_back_at(): the same at that record's place, in code of these CPU_WANT_* with that turn; 0: no
+ * increments can do it.
  */
 #define COUNTING_BACK (CELL_NR + 1)
 u32 counting_back(const struct counting *c, u32 copies, struct increment out[COUNTING_BACK]);

@@ -50,8 +50,8 @@ static void write(struct bank *bank, u32 n)
 }
 
 /*
- * One bank: the mix is in it before there is code that counts by it. One that has not all before it is that of a thread
- * that was left out, since it was in a call of execve, which has failed: mixes_know() is due.
+ * One bank: the mix is in it before there is code that counts by it. A thread in execve is left out. If that call
+ * fails, its bank lacks mixes until mixes_know().
  */
 static bool add_to_bank(struct cpu *cpu, void *arg)
 {

@@ -21,8 +21,8 @@
  *
  * An event that waits is INACTIVE, so its source is not read: no counter is needed to stop it.
  *
- * A per-CPU event counts through its children on all tasks (lineage.h). A task whose pinned groups have taken the
- * event's counter keeps it out for the CPU time that it runs; that is time for which the event was not running.
+ * A per-CPU event counts through its children on all tasks (lineage.h). While a task runs whose pinned groups have
+ * taken the event's counter, the event is kept out: it does not count, and that CPU time is not in its time_running.
  */
 #ifndef EVENT_COUNTERS_H
 #define EVENT_COUNTERS_H

@@ -46,8 +46,8 @@ u64 event_source_now(const struct event *e)
 }
 
 /*
- * What the source has advanced by. One that the host reads stands at less than before if the task was killed and
- * is gone: nobody knows then what it did since it was last asked.
+ * What the source has advanced by. A count that the host keeps is lost with a killed task, and stands at less than
+ * before: then the last value that was read is used.
  */
 static u64 passed(const struct event *e, const struct event_tally *t)
 {

@@ -3,8 +3,8 @@
  * every entry is a reference to its event, and the event goes when the last one does.
  *
  * Functions take event_lock() themselves unless their name says _locked. Descriptors at or above EVENT_FDS cannot be
- * events: event_files_install_locked() answers -EMFILE. An event whose only descriptor is on its way in a socket is
- * gone.
+ * events: event_files_install_locked() answers -EMFILE. If the last descriptor is closed while a copy is in a socket's
+ * queue, the event ends.
  */
 #ifndef EVENT_FILES_H
 #define EVENT_FILES_H

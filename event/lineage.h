@@ -5,7 +5,7 @@
  *
  * A lineage is a task's CPU-bound inherited events (its roots) and the tasks that descend from it and inherit them (its
  * heirs). The roots join at their task's next fork, in order; an heir has inherited those that had joined by then (seq
- * below its own). A task is the heir of one lineage: what else its parent has is inherited at once.
+ * below its own). A task inherits later from one lineage only: its parent's other events it inherits at the fork.
  *
  * Rules, all with event_lock():
  * 1. A task that has been seen on a CPU (ctx.seen) has all children of that CPU that it is to have.

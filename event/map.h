@@ -5,9 +5,9 @@
  * A mapping is a reference to its event, as a descriptor is. The ring goes with its last mapping; events that sent
  * their records there send them nowhere then.
  *
- * Who unmaps a mapping that event_map_commit() has not named yet, or is killed between unmapping and saying so, leaves
- * an entry whose memory is gone. It keeps its event and its ring, no more than that, until something else is unmapped
- * at its address or the address space ends: what is mapped is for os/ to say.
+ * An entry may outlive its memory: if the memory is unmapped before event_map_commit() names it, or if the task is
+ * killed between unmapping and saying so. It then keeps its event and its ring, no more than that, until something else
+ * is unmapped at its address or the address space ends. Only os/ knows what is mapped.
  *
  * Address spaces are numbers in event_ctx.mm: a fork without CLONE_VM and an exec begin a new one, and the mappings of
  * one that no live task has any more are gone. Mappings are not inherited by fork (VM_DONTCOPY).

@@ -39,8 +39,8 @@ static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 }
 
 /*
- * What one overflow changes is its context's, but for these: a limit that counts for a family, and a sample that tells
- * what that counted.
+ * An overflow changes only its own context, with two exceptions: a limit that a whole family shares, and a sample that
+ * has the family's count.
  */
 READS bool concerns_others(const struct event *e)
 {
@@ -132,7 +132,8 @@ static void lengthen(struct event *e, u64 now)
 #define PASSED_MAX (1ul << 20)
 
 /*
- * Its source stands at now. Overflows that were passed have a sample each if the source is one that is looked at late.
+ * Its source stands at now. If nothing stops the task at its limit, several overflows may have passed: each has a
+ * sample.
  */
 static UNNOTED void reach(struct round *r, struct event *e, u64 now)
 {

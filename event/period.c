@@ -90,9 +90,9 @@ static u64 ideal_period(u64 count, u64 ns, u64 freq)
 
 /*
  * Samples with the present period took `spent` of the ns: with this one they would take perf_cpu_time_max_percent of
- * the time. What a sample costs is part of the time between two: where it costs more than 1 / sample_freq, periods
- * would become shorter without end, and samples take nearly all of the time. One sample that took very long is no
- * reason for a very long period: of the time, at least an eighth of what they took counts as the task's own.
+ * the time. The time between two samples includes the cost of one. If that cost is above 1 / sample_freq, periods would
+ * become shorter for ever, and samples take nearly all of the time. One sample that took very long is no reason for a
+ * very long period: the task's own time is taken to be at least an eighth of what the samples took.
  */
 static u64 least_period(const struct event *e, u64 ns, u64 spent)
 {

@@ -6,8 +6,8 @@
  * event_source.source of a probe's events is PROBE_ID + its row: numbers that no other tracepoint has. Several rows can
  * have one name: they are one event, whose number is the first one's.
  *
- * Nothing counts the users of a row: what no event and no name needs is free, and is found when the table is full. So
- * members that die leave nothing behind.
+ * Rows have no reference count, so members that die leave nothing behind. When the table is full, rows that no event
+ * and no name needs are looked for and used again.
  */
 #ifndef EVENT_PROBE_H
 #define EVENT_PROBE_H
@@ -58,7 +58,7 @@ int probe_find_place(const struct probe_place *place);
 int probe_new_row(void);
 /* The same: some event has the row's number. */
 bool probe_is_used(u32 row);
-/* The same: who has such events finds out anew where the probes of that name are. */
+/* The same: tasks with such events look again where the probes of that name are. */
 void probe_changed(u32 row);
 
 #endif

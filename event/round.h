@@ -1,6 +1,6 @@
 /*
- * One look at all events of a task that sample: which overflow (event/overflow.c), and where the next ones will
- * (event/arm.c). By the task itself, with its context's lock.
+ * One look at all events of a task that sample: finds those that overflow (event/overflow.c), and tells the drivers
+ * where the next overflows are (event/arm.c). By the task itself, with its context's lock.
  */
 #ifndef EVENT_ROUND_H
 #define EVENT_ROUND_H

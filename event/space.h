@@ -130,7 +130,7 @@ struct event {
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
-	u32 left;		     /* a process has closed it, and others have not; roots only */
+	u32 left;		     /* some process has closed it, and another still has it; roots only */
 	u32 watches;		     /* the first of its registrations; roots only */
 	u32 nr_siblings;	     /* leaders only */
 	struct elist siblings, children;

@@ -5,11 +5,11 @@
  *
  * 1. Linux's, of max_sample_rate: so many overflows in a tick, and the event is quiet until the next.
  * 2. At least two thirds of a task's CPU time are its own, whatever its events signal. The time that an overflow takes
- *    which signals or wakes somebody, and the time in the handler, is a debt of the task; CPU time of its own pays half
- *    as much back. Beyond THROTTLE_DEBT all events that signal or wake are quiet until there is none. So in any
- *    interval: time taken <= own time / 2 + THROTTLE_DEBT + one overflow with its handler. (Linux allows a quarter for
- *    the overflow alone: perf_cpu_time_max_percent. That is for frequencies here: see period.h.) What leads up to an
- *    overflow (code that counts down to it, the kernel's delivery of a signal) is not told from the task's own time:
+ *    which signals or wakes somebody, and the time in the handler, is a debt of the task; each ns of CPU time of its
+ *    own pays half a ns back. Beyond THROTTLE_DEBT all events that signal or wake are quiet until there is none. So in
+ *    any interval: time taken <= own time / 2 + THROTTLE_DEBT + one overflow with its handler. (Linux allows a quarter
+ *    for the overflow alone: perf_cpu_time_max_percent. That is for frequencies here: see period.h.) What leads up to
+ *    an overflow (code that counts down to it, the kernel's delivery of a signal) is not told from the task's own time:
  *    up to THROTTLE_GAP in front of it is taken for that.
  *
  * Rule 2 leaves alone what nobody is woken by, and events that happen at an instruction of the guest's (breakpoints,

@@ -171,8 +171,9 @@ static bool was_present(struct thread *t, const struct touch *p)
 }
 
 /*
- * The same, where the instruction itself is to have the fault. A signal may come before it, and the thread here again:
- * the answer is kept, since to ask takes longer than the shortest time between two overflows of a clock.
+ * The same, where the instruction itself is to have the fault. A signal may interrupt, and the thread comes here again.
+ * The answer is kept: to ask takes longer than the shortest time between two overflows of a clock, so it would never
+ * end.
  */
 static bool was_present_before(struct thread *t, const struct touch *p, u32 changes_before)
 {

@@ -160,9 +160,9 @@ static u64 band_of(u32 kill)
 }
 
 /*
- * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and
- * say which signal a thread queues to itself. Of events whose places are the same the last one. In the child of a
- * fork nothing here is of its own threads.
+ * Whom an event signals, and how, as this process has told the kernel: the event's own fields may be anybody's, and say
+ * which signal a thread queues to itself. Events with the same place share an entry: the last one has it. In the child
+ * of a fork the entries are its parent's: none is about its own threads.
  */
 #define ASKED 4096u
 static u64 asked[ASKED];

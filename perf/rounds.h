@@ -1,6 +1,6 @@
 /*
- * String instructions with a rep prefix are seen round by round: by breakpoints and page faults. What is true of all
- * instructions is said of others, too: they have one round.
+ * String instructions with a rep prefix are seen round by round: by breakpoints and page faults. An instruction that
+ * does not repeat has one round.
  */
 #ifndef PERF_ROUNDS_H
 #define PERF_ROUNDS_H

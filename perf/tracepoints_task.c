@@ -1,9 +1,9 @@
 /*
  * Tracepoints of what happens to tasks (pmu/tracepoint_task.h): gives them to event_trace(). See perf.h.
  *
- * A sample is of the task that Linux would have it happen in, with that task's registers. Two are recorded by another
- * task, which has not got them all: a birth by the child, if it is the first to know (its registers are still the
- * parent's, but for the stack pointer), and the end of a thread by the one that ends its process or finds it dead.
+ * A sample is of the task that Linux would have it happen in, with that task's registers. In two cases another task
+ * records it, and some registers are missing: a birth by the child, if it is the first to know (its registers are still
+ * the parent's, but for the stack pointer), and the end of a thread by the one that ends its process or finds it dead.
  */
 #include <asm/siginfo.h>
 #include <asm/signal.h>

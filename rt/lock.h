@@ -41,7 +41,7 @@ enum lock_rank {
 #define WRITTEN_BY_FORK __attribute__((section(".data.fork")))
 
 #define LOCK_WAITERS (1u << 31)
-#define LOCK_NOBODY  1u /* the name of who has none: he is never gone */
+#define LOCK_NOBODY  1u /* the holder's name where threads have none yet; never taken for gone */
 
 struct lock {
 	u32 word; /* 0: free; else its holder's name, with LOCK_WAITERS if there may be some */

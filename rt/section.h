@@ -23,8 +23,9 @@
  * does not go back into it. So the owner needs no locked instruction to commit: a section that is TAKEN is one whose
  * thread executes nothing.
  *
- * Who puts notes back must be nameable himself, in case that he is stopped: he is in a section. A thread that finds its
- * own last section TAKEN, and that nobody ends it, has a *spare* journal for that, in which there are never any notes.
+ * Only a section puts notes back: if its thread is stopped, others can take that section over. A thread that finds its
+ * own last section TAKEN, and that nobody ends it, does so in a section of its *spare* journal, in which there are
+ * never any notes.
  *
  * A locked instruction takes longer than all else that a short section does. So a lock of RANK_SMALL that one thread
  * has taken SECTION_BIAS_AFTER times in a row is *biased* to it:
@@ -45,11 +46,10 @@
  *     section's end.
  *  4. A section may wait for others' sections in slock_acquire() and slock_hold() only.
  *  5. Locks of RANK_SMALL are taken in any order, by slock_hold(). A section that began with one of these does not wait
- *     while it holds anything: it puts its own notes back, waits for the other one's end, and restarts. So whoever
- *     holds more, and waits, waits for sections that do not wait for it. Of those that hold more there is one at a
- *     time: RANK_EVENT's.
- *  6. A value that was read without the lock may be put back. Who takes it for the sign that something is done reads it
- *     with the lock.
+ *     while it holds anything: it puts its own notes back, waits for the other one's end, and restarts. So only a
+ *     section with RANK_EVENT's lock waits for such a lock while it holds others, and there is one of these at a time.
+ *     What it waits for never waits for it.
+ *  6. What was read without the lock may be put back later. If it means that something is done, read it with the lock.
  *  7. A store outside of sections is undone where somebody's section that has stored to the same is put back. Where
  *     that matters, sections store there without notes (UNNOTED).
  */
@@ -225,7 +225,8 @@ static inline bool section_is_open(void)
 
 /*
  * Outside of sections: work(arg). Its first section restarts by calling it again, so that nothing of the stack needs to
- * be kept for that. What the section changes in other frames, *arg among them, it must set again after slock_acquire().
+ * be kept for that. A restart does not reset *arg or other frames: work() sets what the section changes there itself,
+ * after slock_acquire().
  */
 void section_run(void (*work)(void *arg), void *arg);
 

@@ -196,7 +196,9 @@ void own_memory_closed(s32 fd)
 	vma_unlock();
 }
 
-/* Who has executed another program has this memory no more. Of a slot that is another task's by now nothing is known.
+/*
+ * A child that has executed another program no longer has this memory. If its slot is another task's by now, that is
+ * not known, and the memory stays lent.
  */
 static void take_back_locked(void)
 {

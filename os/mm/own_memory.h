@@ -5,9 +5,9 @@
  * It is known of memory that a JIT maps twice: a memfd that was closed while nobody else could have it, and anonymous
  * shared memory. A mapping of it has its number, vma.memory.
  *
- *  1. From memfd_create(2) to close(2) the file is watched: every call of any thread that is not known to be harmless
- *     ends that, and then its code is compared for ever. Only one file at a time is watched, and none where another
- *     process has the same descriptors.
+ *  1. From memfd_create(2) to close(2) the file is watched. A call of any thread that is not on the list of harmless
+ *     ones ends that; code in the file is then compared for ever. Only one file at a time is watched, and none where
+ *     another process has the same descriptors.
  *  2. What write(2) changes while it is open is not missed: until it is closed, code is compared.
  *  3. A forked child could write to it. From before the fork until the child has executed another program, code is
  *     compared (it is lent). A child that forks meanwhile, or shares its memory, makes that so for ever.

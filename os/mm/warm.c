@@ -178,7 +178,7 @@ static bool ends_in_mem(const char *path, long len)
 	return len > 4 && !memcmp(path + len - 4, "/mem", 4);
 }
 
-/* Whose it is is not asked: nobody's code is of an image then, if it begins later; and own code is not any more. */
+/* Whichever process's memory it is: a process that begins from now on uses no image, and this one gives up its own. */
 void warm_opened_for_writing(long fd)
 {
 	char link[32], path[64];
@@ -302,8 +302,8 @@ u32 warm_new(u32 *before)
 }
 
 /*
- * A program that translates less than the goal, and the same blocks in each session, would go on doing so. So it writes
- * an image with the probability new / goal: once in as many runs as translate the goal together.
+ * If each run of a program translates less than the goal, and the same blocks each time, none would ever write an
+ * image. So each writes one with the probability new / goal: one in as many runs as translate the goal together.
  */
 static bool is_chosen(u32 new, u32 goal)
 {
@@ -311,9 +311,9 @@ static bool is_chosen(u32 new, u32 goal)
 }
 
 /*
- * Many processes that each translate the same little, as a shell's children do, translate much: it is added up for the
- * image that they might have had, together with what each would have had to translate, had its parent not. Those that
- * began before one was written go on translating the same, so it has to be twice as much each time.
+ * Many short processes, as a shell's children, each translate the same code again. Their work is added up for the image
+ * that would have saved it, together with what their parent has done for them. Processes that began before an image was
+ * written go on translating the same, so the sum has to be twice as large each time.
  */
 bool warm_wants_save(void)
 {

@@ -101,8 +101,7 @@ static u64 sum_of(const struct warm_header *h, u64 size)
 
 /*
  * A member has found the checksum right, or written the file, and it has not changed since: its ctime would tell.
- * Members can write there what they want, but not to the file: who does, is believed in vain only about a file that was
- * damaged.
+ * Members can write there what they want, but not to the file: a false entry can only hide that a file is damaged.
  */
 static bool is_checked(const struct stat *st, bool note)
 {

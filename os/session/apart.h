@@ -1,10 +1,10 @@
 /*
  * Work that needs descriptors, without a number of the guest's table.
  *
- * Who shares a table sees every number that is taken in it: it gets another one itself, or closes what it takes for its
- * own. So where the caller's table is shared (CLONE_FILES: threads, or processes), apart_run() makes a kernel thread
- * with an empty table, has it call the function, and waits for its end. Where nobody shares it, the function is simply
- * called.
+ * In a shared table a number that pcl takes for a while is visible: another thread's open() gets a different number
+ * than natively, or the thread closes pcl's, which it takes for its own. So where the caller's table is shared
+ * (CLONE_FILES: threads, or processes), apart_run() makes a kernel thread with an empty table, has it call the
+ * function, and waits for its end. Where nobody shares it, the function is simply called.
  *
  *   clone without CLONE_FS       its working directory is its own: the launcher's /proc, which it could not name
  *                                otherwise

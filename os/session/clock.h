@@ -2,8 +2,8 @@
  * Clocks of event/host.h. host_clock_perf() stamps records: a linear function of the time-stamp counter, with the zero
  * and (as measured once in the session) the rate of CLOCK_MONOTONIC, where the TSC is invariant and the host's kernel
  * uses it; CLOCK_MONOTONIC itself elsewhere. So all members stamp alike, and what the guest computes from rdtsc and its
- * mapped page is the same number. The first to ask waits until the session is old enough to measure by (3 ms): nobody
- * asks who only counts.
+ * mapped page is the same number. The rate is measured over at least 3 ms of the session, and the first reader waits
+ * for that. Plain counting never asks.
  */
 #ifndef OS_CLOCK_H
 #define OS_CLOCK_H

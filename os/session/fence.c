@@ -28,7 +28,7 @@
 /*
  * Any member may have written the ids, and these signals end whoever is no member. Members have the arena among their
  * descriptors, where their task says. Where the kernel does not let one look (that takes the permission to trace), or
- * hides the process, nothing speaks against it.
+ * hides the process, it is taken for a member.
  */
 static bool is_member(const struct task *task, s32 pid, s32 tid)
 {

@@ -15,7 +15,7 @@
 #include "rt/guest.h"
 #include "rt/sys.h"
 
-/* A taken signal that the kernel could not be told is blocked, and that `mask` lets through. */
+/* pcl holds a signal that the guest blocks, which the kernel could not be told, and `mask` lets it through. */
 static bool held_deliverable(const struct thread *t, u64 mask)
 {
 	unsigned int i;
