@@ -261,6 +261,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.limit_as = limits->limit_as,
 		.limit_data = limits->limit_data,
 		.session_id = random_id(),
+		.served_key = random_id(),
 		.warm_settings = c->warm_settings,
 		.cache_mib = (u32)o->cache_size,
 		.user_namespace = namespace("user"),

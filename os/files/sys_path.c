@@ -41,7 +41,7 @@ static bool lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
 /* After ENOTDIR. The file may be the host's, as ".." can lead there: v->path is then its absolute path. */
 static bool __attribute__((noinline)) lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v)
 {
-	char dir[ARENA_PATH];
+	char dir[VFILE_DIR_PATH];
 
 	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !vfile_find(t, dir, path, v);
 }

@@ -15,11 +15,12 @@
  * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that
  * lead there.
  *
- * A served file is a memfd with its contents as they were at open, opened again read-only (os/session/apart.h); one
- * that is opened for writing is sealed against it, so that the kernel answers EPERM and vfile_write() takes its turn. A
- * served directory is a memfd, too: first a page that says so, then the entries as getdents64 returns them. The
- * kernel's file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help.
- * Descriptors are only looked at when the kernel has answered ENOTDIR, or fstat shows the mark.
+ * A served file is a memfd with its contents as they were at open, sealed, by which pcl knows it again
+ * (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the
+ * kernel refuses to write with EPERM, and vfile_write() takes its turn: who has such a descriptor was allowed to write
+ * when it was opened. A served directory is a memfd, too, with the entries as getdents64 returns them. The kernel's
+ * file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are
+ * only looked at when the kernel has answered ENOTDIR or EPERM, or fstat shows the mark.
  *
  *   os/files/vfile.c         which paths are served
  *   os/files/vfile_open.c    served files and directories as descriptors
@@ -32,6 +33,7 @@
 #define OS_VFILE_H
 
 #include "os/session/process.h"
+#include "os/session/served.h"
 #include "rt/log.h"
 
 /* True if fd is one of pcl's own descriptors: for the guest it is not open. */
@@ -98,7 +100,8 @@ long vfile_check_exec(struct thread *t, const u64 *a);
 /* The inode number of a served file. */
 u64 vfile_inode(const char *path);
 
-/* If fd is a served directory: true, and its path (ARENA_PATH bytes). */
+#define VFILE_DIR_PATH SERVED_NAME
+/* If fd is a served directory: true, and its path (VFILE_DIR_PATH bytes). */
 bool vfile_dir_path(int fd, char *path);
 /* getdents64 on a served directory. -ENOTDIR: it is none. */
 long vfile_dir_read(int fd, gva buf, u64 size);

@@ -1,17 +1,19 @@
 /*
  * Served files and directories as descriptors: see vfile.h.
  *
- * A served directory's memfd: a page beginning with struct dir_head, then linux_dirent64 records; the d_off of each is
- * the file offset of the next, so that seekdir(3) works. Offset 0, where rewinddir(3) goes, means the first record.
+ * A served directory's memfd holds linux_dirent64 records; the d_off of each is the file offset of the next, so that
+ * seekdir(3) works, and the first is at 0, where rewinddir(3) goes.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <sys/stat.h>
 #include "os/files/vfile.h"
 #include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/proc.h"
 #include "os/session/scratch.h"
+#include "os/session/served.h"
 #include "perf/perf.h"
 #include "pmu/probe_def.h"
 #include "pmu/tracefs.h"
@@ -21,16 +23,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define DIR_MAGIC    "pcl: a directory that only the guest sees"
-#define DIR_PATH_MAX 512
-#define DIR_START    PAGE_SIZE
-#define TYPE_DIR     4 /* DT_DIR */
-#define TYPE_FILE    8 /* DT_REG */
-
-struct dir_head {
-	char magic[sizeof(DIR_MAGIC)];
-	char path[DIR_PATH_MAX];
-};
+#define TYPE_DIR  4 /* DT_DIR */
+#define TYPE_FILE 8 /* DT_REG */
 
 struct dirent64 {
 	u64 ino;
@@ -89,20 +83,12 @@ static enum pmu_node entry(const char *dir, u32 index, char name[TRACEFS_NAME])
 
 static long write_dir(const struct vfile *v, int fd)
 {
-	struct dir_head head = {.magic = DIR_MAGIC};
 	char name[TRACEFS_NAME];
-	u64 at = DIR_START;
 	enum pmu_node node;
+	u64 at = 0;
 	long ret;
 
-	if (strlen(v->path) >= sizeof(head.path))
-		return -ENAMETOOLONG;
-	memcpy(head.path, v->path, strlen(v->path) + 1);
-	ret = write_all(fd, &head, sizeof(head));
-	if (!ret)
-		ret = sys3(__NR_lseek, fd, DIR_START, 0) < 0 ? -EIO : 0;
-	if (!ret)
-		ret = write_entry(fd, &at, v->path, ".", TYPE_DIR);
+	ret = write_entry(fd, &at, v->path, ".", TYPE_DIR);
 	if (!ret)
 		ret = write_entry(fd, &at, v->path, "..", TYPE_DIR);
 	for (u32 i = 0; !ret && (node = entry(v->path, i, name)) != PMU_NODE_NONE; i++)
@@ -192,14 +178,6 @@ static bool may_write(const struct vfile *v)
 	return sys0(__NR_geteuid) == 0 || (tracefs_has(v->path) && event_sysctl()->paranoid < 0);
 }
 
-/* Writing gives EPERM: vfile_write() is called then. */
-static long sealed(int fd)
-{
-	sys3(__NR_lseek, fd, 0, 0);
-	sys3(__NR_fcntl, fd, F_ADD_SEALS, F_SEAL_WRITE);
-	return fd;
-}
-
 /* A file to be made. */
 struct making {
 	struct thread *t;
@@ -216,15 +194,16 @@ static bool is_writing(const struct making *m)
 static long make(void *arg)
 {
 	const struct making *m = arg;
-	long fd = sys2(__NR_memfd_create, m->v->path,
-		       (m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0) | (is_writing(m) ? MFD_ALLOW_SEALING : 0)),
-	     ret;
+	long fd = served_create(m->v->path, m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0), ret;
 
 	if (fd < 0)
 		return fd;
 	ret = fill(m->t, m->v, (int)fd);
 	if (!ret)
-		return is_writing(m) ? sealed((int)fd) : fd;
+		ret = served_seal((int)fd);
+	sys3(__NR_lseek, fd, 0, 0);
+	if (!ret)
+		return fd;
 	sys1(__NR_close, fd);
 	return ret;
 }
@@ -269,47 +248,43 @@ static long write_tracefs(struct thread *t, const char *path, gva buf, u64 size)
 
 long vfile_write(struct thread *t, int fd, gva buf, u64 size)
 {
-	static const char prefix[] = "/memfd:";
-	char link[32], path[DIR_PATH_MAX], text[PMU_SYSFS_TEXT], *end;
-	long n;
+	char path[SERVED_NAME], text[PMU_SYSFS_TEXT];
+	u64 n = MIN(size, sizeof(text));
 
-	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, proc_dir(), link, path, sizeof(path) - 1);
-	if (n <= (long)sizeof(prefix) || memcmp(path, prefix, sizeof(prefix) - 1))
+	if (!served_path(fd, path))
 		return -EPERM;
-	path[n] = 0;
-	end = strrchr(path, ' '); /* " (deleted)" */
-	if (end)
-		*end = 0;
-	if (tracefs_find(path + sizeof(prefix) - 1) == PMU_NODE_FILE)
-		return write_tracefs(t, path + sizeof(prefix) - 1, buf, size);
-	if (pmu_sysfs_find(path + sizeof(prefix) - 1, NULL) != PMU_NODE_FILE)
+	if (tracefs_find(path) == PMU_NODE_FILE)
+		return write_tracefs(t, path, buf, size);
+	if (pmu_sysfs_find(path, NULL) != PMU_NODE_FILE)
 		return -EPERM;
-	n = (long)MIN(size, sizeof(text));
-	return guest_read(text, buf, (u64)n) ? -EFAULT : pmu_sysfs_write(path + sizeof(prefix) - 1, text, (u64)n);
+	return guest_read(text, buf, n) ? -EFAULT : pmu_sysfs_write(path, text, n);
 }
 
 bool vfile_dir_path(int fd, char *path)
 {
-	struct dir_head head;
+	struct stat st;
 
-	if (sys4(__NR_pread64, fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.magic, DIR_MAGIC, sizeof(DIR_MAGIC)))
-		return false;
-	memcpy(path, head.path, sizeof(head.path));
-	return true;
+	return !sys2(__NR_fstat, fd, &st) && st.st_mode == VFILE_DIR_MARK && served_path(fd, path);
+}
+
+/* False at the end, and where there is no whole record: lseek(2) leads anywhere. */
+static bool read_entry(int fd, u64 pos, struct dirent64 *d)
+{
+	long n = sys4(__NR_pread64, fd, d, sizeof(*d), pos);
+
+	return n > (long)DIRENT_HEAD && d->reclen > DIRENT_HEAD && d->reclen <= n;
 }
 
 long vfile_dir_read(int fd, gva buf, u64 size)
 {
-	char path[DIR_PATH_MAX];
+	char path[VFILE_DIR_PATH];
 	u64 pos, used = 0;
 	struct dirent64 d;
 
 	if (!vfile_dir_path(fd, path))
 		return -ENOTDIR;
-	pos = MAX((u64)sys3(__NR_lseek, fd, 0, 1), DIR_START);
-	while (sys4(__NR_pread64, fd, &d, sizeof(d), pos) >= (long)DIRENT_HEAD) {
+	pos = (u64)sys3(__NR_lseek, fd, 0, 1);
+	while (read_entry(fd, pos, &d)) {
 		if (used + d.reclen > size) {
 			if (!used)
 				return -EINVAL;

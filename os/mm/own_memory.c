@@ -1,12 +1,16 @@
 /* See os/mm/own_memory.h. */
 #include "os/mm/own_memory.h"
+#include <errno.h>
 #include <sys/mman.h>
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "os/mm/sys_mm.h"
 #include "os/session/process.h"
+#include "os/session/served.h"
 #include "os/session/session.h"
 #include "os/syscall.h"
+#include "rt/guest.h"
+#include "rt/refuse.h"
 #include "rt/sys.h"
 
 #define NUMBERS	   1024 /* what comes later is compared */
@@ -88,14 +92,18 @@ static bool has_descriptors_alone(const struct thread *t)
 /* Of the pages of MFD_HUGETLB no part can be protected. */
 long sys_memfd_create(struct thread *t, const u64 *a)
 {
-	long ret;
+	char name[SERVED_NAME];
+	long ret = guest_read_str(name, a[0], sizeof(name));
+	u64 given = ret < 0 ? 0 : (u64)served_guest_name(name); /* 0: the kernel says what is wrong, EFAULT or before */
 
+	if (ret == -ENAMETOOLONG)
+		return refuse(EINVAL, "the name is longer than 249 bytes");
 	vma_lock();
 	mine.watched = a[1] & MFD_HUGETLB || !has_descriptors_alone(t) ? 0 : new_number();
 	mine.fd = NOT_OPENED;
 	mine.files = descriptors_of(t);
 	note_watching();
-	ret = syscall_pass(t, a);
+	ret = thread_syscall(t, __NR_memfd_create, given, a[1], 0, 0, 0, 0);
 	mine.fd = (s32)ret;
 	if (ret < 0)
 		give_up_watched_locked();

@@ -147,6 +147,7 @@ struct session_config {
 	struct session_limit limit_as, limit_data;
 	u64 own_as, own_data; /* bytes of pcl's own that they count: os/mm/sys_rlimit.c. The first image asks */
 	u64 session_id;	   /* random */
+	u64 served_key;	   /* random, see os/session/served.h */
 	/* What the first image has found of the processor, so that the others need not ask. */
 	u64 vector_features; /* states in signal frames */
 	u32 vector_size;   /* their bytes, 0: not known yet */

@@ -1,0 +1,161 @@
+/*
+ * Files that pcl serves in place of the host's, as descriptors: a program's own files are never taken for them,
+ * whatever their names, bytes and modes.
+ */
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include "tests/abi/errno/perf.h"
+
+#define DEVICES "/sys/bus/event_source/devices"
+#define PROBES	"/sys/kernel/tracing/uprobe_events"
+#define PAGE	4096
+
+static long result(long ret)
+{
+	return ret < 0 ? -errno : ret;
+}
+
+/* A sealed file of the program's own, with the mode that served directories have. */
+static int make_own(const char *name, const void *bytes, size_t n)
+{
+	int fd = memfd_create(name, MFD_ALLOW_SEALING);
+
+	expect(fd >= 0, 1);
+	expect(write(fd, bytes, n), n);
+	expect(fchmod(fd, 01755), 0);
+	expect(lseek(fd, 0, SEEK_SET), 0);
+	expect(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL), 0);
+	return fd;
+}
+
+static void expect_is_file(int fd)
+{
+	struct stat st;
+	char buf[PAGE];
+
+	expect(result(openat(fd, "x", O_RDONLY)), -ENOTDIR);
+	expect(result(syscall(SYS_getdents64, fd, buf, sizeof(buf))), -ENOTDIR);
+	expect(fstat(fd, &st), 0);
+	expect(S_ISREG(st.st_mode), 1);
+	expect(result(write(fd, "", 0)) <= 0, 1);
+	expect(result(write(fd, "1\n", 2)), -EPERM);
+	close(fd);
+}
+
+/* The beginning of a served directory, as it was once: a text, a path without an end, and records of length 0. */
+static void test_bytes(void)
+{
+	char bytes[3 * PAGE] = "pcl: a directory that only the guest sees";
+	size_t n = strlen(bytes) + 1;
+
+	expect_is_file(make_own("zeros", bytes, sizeof(bytes)));
+	memset(bytes + n, 'A', sizeof(bytes) - n);
+	expect_is_file(make_own("no end", bytes, sizeof(bytes)));
+}
+
+/* What the link of a descriptor says, without what the kernel adds to a memfd's name. */
+static void name_of(int fd, char *name, size_t size)
+{
+	char link[64], text[512];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = 0;
+	if (strstr(text, " (deleted)"))
+		*strstr(text, " (deleted)") = 0;
+	snprintf(name, size, "%s", text + (strncmp(text, "/memfd:", 7) ? 0 : 7));
+}
+
+/* Name, bytes and mode of an opened file, but for what another one cannot have. */
+static void test_copy(const char *path, int flags)
+{
+	char name[256], twice[512], bytes[PAGE];
+	int fd = open(path, flags);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	name_of(fd, name, sizeof(name));
+	n = read(fd, bytes, sizeof(bytes));
+	expect_is_file(make_own(name, bytes, n > 0 ? (size_t)n : 0));
+	snprintf(twice, sizeof(twice), "%.*s%.200s", (int)(strchr(name, '/') - name), name, name);
+	expect_is_file(make_own(twice, bytes, n > 0 ? (size_t)n : 0));
+	close(fd);
+}
+
+static void test_names(void)
+{
+	static const char probe[] = "p:pcl_test_served/e /bin/ls:0x4000\n";
+	char longest[251], text[PAGE];
+	int fd = make_own(PROBES, "", 0), file;
+
+	expect(result(write(fd, probe, sizeof(probe) - 1)), -EPERM);
+	close(fd);
+	file = open(PROBES, O_RDONLY);
+	memset(text, 0, sizeof(text));
+	expect(file < 0 || read(file, text, sizeof(text) - 1) < 0 || !strstr(text, "pcl_test_served"), 1);
+	close(file);
+	memset(longest, 'x', sizeof(longest));
+	longest[250] = 0;
+	expect(result(memfd_create(longest, 0)), -EINVAL);
+	longest[249] = 0;
+	close((int)(fd = memfd_create(longest, 0)));
+	expect(fd >= 0, 1);
+	expect(result(memfd_create((void *)8, 0)), -EFAULT);
+	expect(result(memfd_create((void *)8, ~0u)), -EINVAL);
+}
+
+static int count_entries(int fd)
+{
+	DIR *dir = fdopendir(dup(fd));
+	int n = 0;
+
+	expect(dir != NULL, 1);
+	if (!dir)
+		return -1;
+	rewinddir(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* A directory's descriptor is one for other processes and programs, too. */
+static void test_passed_on(char *self)
+{
+	int fd = open(DEVICES, O_RDONLY), n, status;
+	char number[16], count[16], buf[PAGE];
+
+	if (fd < 0)
+		return;
+	n = count_entries(fd);
+	snprintf(number, sizeof(number), "%d", fd);
+	snprintf(count, sizeof(count), "%d", n);
+	if (!fork()) {
+		if (count_entries(fd) != n)
+			_exit(2);
+		execl(self, self, number, count, NULL);
+		_exit(3);
+	}
+	wait(&status);
+	expect(status, 0);
+	expect(lseek(fd, 3, SEEK_SET) >= 0 || errno == EINVAL, 1); /* in the middle of nothing */
+	expect(syscall(SYS_getdents64, fd, buf, sizeof(buf)) >= 0, 1);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2)
+		return count_entries(atoi(argv[1])) != atoi(argv[2]);
+	test_bytes();
+	test_copy(DEVICES, O_RDONLY);
+	test_copy(PROBES, O_RDONLY);
+	test_copy(PROBES, O_WRONLY);
+	test_names();
+	test_passed_on(argv[0]);
+	return perf_result();
+}
