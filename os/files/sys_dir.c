@@ -1,11 +1,13 @@
 /*
- * Reading directories: those that are served (vfile.h), /proc/PID/fd without pcl's own descriptors, and the order of
- * os/pin/directory.h.
+ * Reading directories: those that are served (vfile.h), /proc/PID/fd and fdinfo of members without pcl's own
+ * descriptors, and the order of os/pin/directory.h.
  */
 #include <errno.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include "os/files/vfile.h"
 #include "os/pin/directory.h"
+#include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/syscall.h"
 #include "rt/fmt.h"
@@ -21,7 +23,7 @@
 #define MOVE_CHUNK 512
 
 /* Whether the entry at that address is the number of one of pcl's descriptors. */
-static bool entry_hidden(gva entry, u64 name_at, u16 reclen)
+static bool is_our_number(gva entry, u64 name_at, u16 reclen)
 {
 	char name[NUMBER_LEN] = {0};
 	u64 fd;
@@ -30,6 +32,36 @@ static bool entry_hidden(gva entry, u64 name_at, u16 reclen)
 		return false;
 	return name[0] >= '0' && name[0] <= '9' && !rt_parse_u64(name, &fd) && fd < 0x7fffffff &&
 	       vfile_fd_hidden((int)fd);
+}
+
+/*
+ * Whether that is a directory of descriptors, and their process a member: then its arena is this one, under the same
+ * number. Others have such entries, too: processes in /proc, threads in task. Nothing depends on where the guest's
+ * /proc is, or whether it can be reached: sandboxes read descriptors through one that they have left. Where the kernel
+ * does not tell, nothing speaks against it.
+ */
+static bool __attribute__((noinline)) is_of_member(s32 fd)
+{
+	s32 number = the_process.runtime_fd + ARENA_FD;
+	char at[40], path[ARENA_PATH];
+	struct stat own, its;
+	struct statfs fs;
+	const char *last;
+	long n;
+
+	if (sys2(__NR_fstatfs, fd, &fs) || fs.f_type != PROC_MAGIC)
+		return false;
+	rt_snprintf(at, sizeof(at), "thread-self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), at, path, sizeof(path) - 1);
+	path[MAX(n, 0l)] = 0;
+	last = strrchr(path, '/');
+	if (last && strcmp(last, "/fd") && strcmp(last, "/fdinfo"))
+		return false;
+	rt_snprintf(at, sizeof(at), "../fd/%d", number);
+	n = sys4(__NR_newfstatat, fd, at, &its, 0);
+	if (n || sys2(__NR_fstat, number, &own))
+		return n != -ENOENT;
+	return own.st_dev == its.st_dev && own.st_ino == its.st_ino;
 }
 
 static int move_down(gva to, gva from, u64 n)
@@ -48,13 +80,6 @@ static int move_down(gva to, gva from, u64 n)
 	return 0;
 }
 
-static bool is_proc(s32 fd)
-{
-	struct statfs fs;
-
-	return !sys2(__NR_fstatfs, fd, &fs) && fs.f_type == PROC_MAGIC;
-}
-
 /* Takes hidden entries out of `len` bytes of entries: what is left. */
 static long filter(s32 fd, gva buf, u64 len, u64 name_at)
 {
@@ -64,7 +89,7 @@ static long filter(s32 fd, gva buf, u64 len, u64 name_at)
 	while (at < len) {
 		if (guest_read(&reclen, buf + at + RECLEN_AT, sizeof(reclen)) || !reclen || at + reclen > len)
 			break;
-		if (unlikely(entry_hidden(buf + at, name_at, reclen)) && is_proc(fd)) {
+		if (unlikely(is_our_number(buf + at, name_at, reclen)) && is_of_member(fd)) {
 			if (move_down(buf + at, buf + at + reclen, len - at - reclen))
 				return -EFAULT;
 			len -= reclen;

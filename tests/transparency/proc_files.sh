@@ -28,4 +28,11 @@ $RUN find /proc/self/ -maxdepth 1 -name exe -printf '%l\n'
 for file in /proc/sys/kernel/perf_event_paranoid /sys/kernel/tracing; do # served, in the file system where they are
 	[ -e $file ] && $RUN stat -c '%n %d %U' $file
 done
+# Processes whose ids are numbers of pcl's descriptors.
+export RUN
+unshare -Urpf --mount-proc bash -c '
+	echo 1009 >/proc/sys/kernel/ns_last_pid || exit
+	for i in {1..20}; do sleep 60 & done
+	$RUN ls /proc | grep -c "^10[12][0-9]$"
+	$RUN bash -c "cd /proc/\$\$; ls fd fdinfo task/\$\$/fd /proc/thread-self/fdinfo; cd fd; ls"' 2>/dev/null
 true
