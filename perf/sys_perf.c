@@ -171,7 +171,7 @@ long sys_readv(struct thread *t, const u64 *a)
 	return sum;
 }
 
-long sys_write(struct thread *t, const u64 *a)
+static long write_file(struct thread *t, const u64 *a, const struct vfile_data *d)
 {
 	long ret;
 
@@ -182,7 +182,17 @@ long sys_write(struct thread *t, const u64 *a)
 		perf_written(t, (s32)a[0], (u64)ret);
 	if (ret > 0)
 		perf_cgroup_written(t, (s32)a[0]);
-	return likely(ret != -EPERM) ? ret : vfile_write(t, (s32)a[0], a[1], a[2]);
+	return likely(ret != -EPERM) ? ret : vfile_write(t, (s32)a[0], d);
+}
+
+long sys_write(struct thread *t, const u64 *a)
+{
+	return write_file(t, a, &(struct vfile_data){.n = 1, .one = a[1], .size = a[2], .pos = VFILE_HERE});
+}
+
+long sys_writev(struct thread *t, const u64 *a)
+{
+	return write_file(t, a, &(struct vfile_data){.buffers = a[1], .n = a[2], .pos = VFILE_HERE});
 }
 
 /* Those that the kernel does for every file. */

@@ -24,6 +24,7 @@
  *
  *   os/files/vfile.c         which paths are served
  *   os/files/vfile_open.c    served files and directories as descriptors
+ *   os/files/vfile_write.c   writing to served files
  *   os/files/vfile_maps.c    the text of maps and smaps
  *   os/files/vfile_status.c  the text of status
  *   os/files/sys_path.c      the system calls that take a path, and fstat
@@ -88,8 +89,17 @@ void vfile_set_exe(const char *path);
 /* Opens FILE, DIR, MAPS, SMAPS: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
 
-/* After write(2) has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
-long vfile_write(struct thread *t, int fd, gva buf, u64 size);
+#define VFILE_HERE (-1l)
+/* What write(2) and its kind write. */
+struct vfile_data {
+	gva buffers; /* n struct iovecs, not more than the kernel takes; 0: there is one, */
+	u64 n;
+	gva one; /* this, */
+	u64 size; /* of that many bytes */
+	s64 pos; /* VFILE_HERE: the file's position */
+};
+/* After the kernel has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
+long vfile_write(struct thread *t, int fd, const struct vfile_data *d);
 
 /* execveat(2) with this flag, which only asks whether the file may be executed. An older kernel says EINVAL. */
 #ifndef AT_EXECVE_CHECK /* Linux 6.14 */

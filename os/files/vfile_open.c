@@ -231,35 +231,6 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 	return fd < 0 || is_writing(&m) ? fd : read_only((int)fd, flags);
 }
 
-/* A page at most: who writes more comes again. */
-static long write_tracefs(struct thread *t, const char *path, gva buf, u64 size)
-{
-	char text[PAGE_SIZE];
-	u64 n = MIN(size, sizeof(text));
-
-	if (guest_read(text, buf, n))
-		return -EFAULT;
-	if (!tracefs_is_uprobe_events(path))
-		return tracefs_write(path, text, n);
-	while (n < size && n && text[n - 1] != '\n')
-		n--;
-	return n || !size ? perf_define_probes(t, text, n) : refuse(EINVAL, "the line is longer than a page");
-}
-
-long vfile_write(struct thread *t, int fd, gva buf, u64 size)
-{
-	char path[SERVED_NAME], text[PMU_SYSFS_TEXT];
-	u64 n = MIN(size, sizeof(text));
-
-	if (!served_path(fd, path))
-		return -EPERM;
-	if (tracefs_find(path) == PMU_NODE_FILE)
-		return write_tracefs(t, path, buf, size);
-	if (pmu_sysfs_find(path, NULL) != PMU_NODE_FILE)
-		return -EPERM;
-	return guest_read(text, buf, n) ? -EFAULT : pmu_sysfs_write(path, text, n);
-}
-
 bool vfile_dir_path(int fd, char *path)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /*
  * Files that pcl serves in place of the host's, as descriptors: a program's own files are never taken for them,
- * whatever their names, bytes and modes.
+ * whatever their names, bytes and modes; and those that can be written take every call that writes.
  */
 #include <dirent.h>
 #include <sys/mman.h>
@@ -10,6 +10,7 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 #define PROBES	"/sys/kernel/tracing/uprobe_events"
+#define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define PAGE	4096
 
 static long result(long ret)
@@ -86,6 +87,74 @@ static void test_copy(const char *path, int flags)
 	close(fd);
 }
 
+/*
+ * All calls that write, with the value that is there, and with one that none of them takes where they look at it. Two
+ * buffers are one text.
+ */
+static void test_writes(void)
+{
+	int fd = open(PARANOID, O_RDWR);
+	char text[16] = "", bad[] = "x\n";
+	struct iovec iov[2] = {{text, 1}, {text + 1, 1}}, wrong[2] = {{bad, 1}, {bad + 1, 1}};
+
+	if (fd < 0 || read(fd, text, sizeof(text)) != 2) /* only root may write it */
+		return;
+	expect(lseek(fd, 0, SEEK_SET), 0);
+	expect(result(writev(fd, wrong, 2)), -EINVAL);
+	expect(result(writev(fd, iov, 2)), 2);
+	expect(lseek(fd, 0, SEEK_CUR), 2);
+	expect(result(write(fd, bad, 2)), 2); /* not at the beginning: not looked at */
+	expect(result(pwritev2(fd, wrong, 2, -1, 0)), 2);
+	expect(lseek(fd, 0, SEEK_CUR), 6);
+	expect(result(pwrite(fd, text, 2, 0)), 2);
+	expect(result(pwrite(fd, bad, 2, 0)), -EINVAL);
+	expect(result(pwrite(fd, bad, 2, 1)), 2);
+	expect(result(pwrite(fd, text, 2, -1)), -EINVAL);
+	expect(result(pwritev(fd, iov, 2, 0)), 2);
+	expect(result(pwritev(fd, wrong, 2, 0)), -EINVAL);
+	expect(result(pwritev(fd, iov, 2, -1)), -EINVAL);
+	expect(result(pwritev2(fd, iov, 2, 0, 0)), 2);
+	expect(result(writev(fd, iov, 0)), 0);
+	expect(result(syscall(SYS_writev, fd, iov, 1025)), -EINVAL);
+	expect(result(syscall(SYS_writev, fd, 8, 1)), -EFAULT);
+	expect(lseek(fd, 0, SEEK_CUR), 6);
+	close(fd);
+}
+
+/* Each buffer is a write of its own. */
+static void test_probe_writes(void)
+{
+	char define[] = "p:pcl_test_served/w /bin/true:0x4000\n", bad[] = "-:pcl_test_served/none\n",
+	     undefine[] = "-:pcl_test_served/w\n";
+	struct iovec iov[2] = {{define, sizeof(define) - 1}, {bad, sizeof(bad) - 1}},
+		     twice[2] = {{undefine, sizeof(undefine) - 1}, {define, sizeof(define) - 1}};
+	int fd = open(PROBES, O_WRONLY | O_APPEND);
+
+	if (fd < 0)
+		return;
+	expect(result(writev(fd, iov, 2)), sizeof(define) - 1);
+	expect(result(writev(fd, twice, 2)), sizeof(undefine) + sizeof(define) - 2);
+	expect(result(pwrite(fd, undefine, sizeof(undefine) - 1, 0)), -ESPIPE);
+	expect(result(pwritev(fd, twice, 1, 0)), -ESPIPE);
+	expect(result(writev(fd, twice, 1)), sizeof(undefine) - 1);
+	close(fd);
+}
+
+static void test_event(void)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_DUMMY);
+	int fd = (int)perf_open(&a, 0, -1, -1, 0);
+	struct iovec iov = {"1", 1};
+
+	if (fd < 0)
+		return;
+	expect(result(write(fd, "1", 1)), -EINVAL);
+	expect(result(writev(fd, &iov, 1)), -EINVAL);
+	expect(result(pwrite(fd, "1", 1, 0)), -ESPIPE);
+	expect(result(pwritev(fd, &iov, 1, 0)), -ESPIPE);
+	close(fd);
+}
+
 static void test_names(void)
 {
 	static const char probe[] = "p:pcl_test_served/e /bin/ls:0x4000\n";
@@ -156,6 +225,9 @@ int main(int argc, char **argv)
 	test_copy(PROBES, O_RDONLY);
 	test_copy(PROBES, O_WRONLY);
 	test_names();
+	test_writes();
+	test_probe_writes();
+	test_event();
 	test_passed_on(argv[0]);
 	return perf_result();
 }
