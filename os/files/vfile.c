@@ -62,8 +62,7 @@ bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
 	return !strncmp(dir, "/proc/", 6);
 }
 
-/* Makes an absolute path shorter lexically: no empty parts, no "." and "..". No symbolic link of /proc or /sys on our
- * paths goes up. */
+/* Makes an absolute path shorter by its text alone: no empty parts, no "." and "..". */
 static void normalise(char *path)
 {
 	char *out = path, *in = path;
@@ -230,11 +229,49 @@ static void find_normalised(struct thread *t, struct vfile *v)
 {
 	const char *p = v->path;
 
-	v->kind = VFILE_NONE;
 	if (take(&p, "/proc"))
 		find_proc(t, p, v);
 	else if (take(&p, "/sys") || tracefs_has(v->path))
 		find_sys(v);
+}
+
+/*
+ * Whether the kernel, too, finds what is at the shorter path. ".." behind a symbolic link goes up from where the link
+ * leads: "/proc/self/cwd/../maps" is no file of the process's. Nothing is opened to find that out.
+ */
+static bool is_same_place(const char *written, const char *shorter)
+{
+	struct stat a, b;
+	long a_err = sys4(__NR_newfstatat, AT_FDCWD, written, &a, AT_SYMLINK_NOFOLLOW),
+	     b_err = sys4(__NR_newfstatat, AT_FDCWD, shorter, &b, AT_SYMLINK_NOFOLLOW);
+
+	/* It may go through a directory that the host lacks, and that has no links as it is served. */
+	if (a_err || b_err)
+		return a_err == b_err || (a_err == -ENOENT && strncmp(written, "/proc/", 6));
+	return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void __attribute__((noinline)) find_going_up(struct thread *t, struct vfile *v)
+{
+	char written[ARENA_PATH];
+
+	memcpy(written, v->path, strlen(v->path) + 1);
+	normalise(v->path);
+	if (is_same_place(written, v->path))
+		find_normalised(t, v);
+	else
+		memcpy(v->path, written, strlen(written) + 1);
+}
+
+/* What v->path is, which is absolute; makes it normalised. */
+static void find_absolute(struct thread *t, struct vfile *v)
+{
+	if (unlikely(strstr(v->path, "/.."))) {
+		find_going_up(t, v);
+	} else {
+		normalise(v->path);
+		find_normalised(t, v);
+	}
 }
 
 int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
@@ -253,8 +290,7 @@ int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
 	out->kind = VFILE_NONE;
 	if (dir ? !len || out->path[at] == '/' : out->path[0] != '/')
 		return 0;
-	normalise(out->path);
-	find_normalised(t, out);
+	find_absolute(t, out);
 	return 0;
 }
 
@@ -262,10 +298,8 @@ void vfile_find_path(struct thread *t, const char *path, struct vfile *out)
 {
 	rt_snprintf(out->path, sizeof(out->path), "%s", path);
 	out->kind = VFILE_NONE;
-	if (path[0] != '/')
-		return;
-	normalise(out->path);
-	find_normalised(t, out);
+	if (path[0] == '/')
+		find_absolute(t, out);
 }
 
 bool vfile_follow_exe(struct thread *t, char *path)

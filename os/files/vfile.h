@@ -12,8 +12,8 @@
  *   /debug/tracing                                                  the same, with --abi=2009
  *
  * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps"
- * relative to a directory in /proc. Not recognised are other relative paths, and symbolic links of the guest's that
- * lead there.
+ * relative to a directory in /proc. Not recognised are other relative paths, and those through symbolic links that lead
+ * there: of the guest's, and as "cwd" and "root" in /proc.
  *
  * A served file is a memfd with its contents as they were at open, sealed, by which pcl knows it again
  * (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the
@@ -59,7 +59,7 @@ struct vfile {
 	enum vfile_kind kind;
 	u32 mode;	       /* permission bits, of FILE and DIR */
 	s32 pid;	       /* of MAPS, SMAPS and STATUS; 0: another process */
-	char path[ARENA_PATH]; /* normalised; of EXE: the program */
+	char path[ARENA_PATH]; /* normalised, unless ".." leads elsewhere then; of EXE: the program */
 };
 
 /* Quick look at a path in guest memory: false if it cannot be one of ours. */

@@ -1,6 +1,7 @@
 /*
  * Files that pcl serves in place of the host's, as descriptors: a program's own files are never taken for them,
- * whatever their names, bytes and modes; and those that can be written take every call that writes.
+ * whatever their names, bytes and modes; those that can be written take every call that writes; and a path leads to
+ * them only where it does natively.
  */
 #include <dirent.h>
 #include <sys/mman.h>
@@ -177,6 +178,45 @@ static void test_names(void)
 	expect(result(memfd_create((void *)8, ~0u)), -EINVAL);
 }
 
+/* ".." goes up from where a link leads. */
+static void test_going_up(void)
+{
+	static const struct {
+		const char *path;
+		int err;
+	} rows[] = {
+		{"/proc/self/cwd/../maps", ENOENT},
+		{"/proc/self/cwd/../exe", ENOENT},
+		{"/proc/self/root/../maps", ENOENT},
+		{"/proc/self/fd/0/../../maps", ENOTDIR},
+		{"/proc/thread-self/../self/maps", ENOENT},
+		{"/proc/thread-self/../../maps", 0},
+		{"/proc/self/task/../maps", 0},
+		{"/proc/self/fd/../exe", 0},
+		{"/proc/self/../self/status", 0},
+		{DEVICES "/../devices/software/type", 0},
+		{DEVICES "/software/../software/type", 0},
+	};
+	char link[PAGE], want[PAGE];
+	int file = open("/dev/null", O_RDONLY);
+	ssize_t n;
+
+	dup2(file, 0);
+	expect(chdir("/"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int fd = open(rows[i].path, O_RDONLY), err = fd < 0 ? errno : 0;
+
+		if (err != rows[i].err)
+			printf("%s\n", rows[i].path);
+		expect(err, rows[i].err);
+		expect(result(access(rows[i].path, R_OK)), -err);
+		close(fd);
+	}
+	n = readlink("/proc/self/exe", want, sizeof(want));
+	expect(readlink("/proc/self/task/../exe", link, sizeof(link)), n);
+	expect(n > 0 && !memcmp(link, want, (size_t)n), 1);
+}
+
 static int count_entries(int fd)
 {
 	DIR *dir = fdopendir(dup(fd));
@@ -229,5 +269,6 @@ int main(int argc, char **argv)
 	test_probe_writes();
 	test_event();
 	test_passed_on(argv[0]);
+	test_going_up();
 	return perf_result();
 }
