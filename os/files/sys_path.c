@@ -1,18 +1,10 @@
-/*
- * System calls that take a path, where it may be a virtual file: see vfile.h.
- *
- * Each handler asks lookup() before the host, which is one look at the path's first bytes for nearly all. A path
- * relative to a served directory makes the host answer ENOTDIR, because the descriptor is a file to it: then
- * lookup_below().
- */
+/* System calls that take a path and open nothing, where it may be a virtual file: see vfile.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include "os/files/vfile.h"
-#include "os/mm/warm.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "pmu/tracefs.h"
@@ -23,99 +15,6 @@
 
 #define BLOCK 4096
 #define NAME_LEN 255
-
-static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd, gva path, struct vfile *v)
-{
-	char dir[ARENA_PATH];
-	bool relative = vfile_proc_dir((s32)dirfd, path, dir);
-
-	return !vfile_find(t, relative ? dir : NULL, path, v) && v->kind != VFILE_NONE;
-}
-
-/* True if v was found and is not simply the host's. */
-static bool lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
-{
-	return unlikely(vfile_interesting(path)) && lookup_slowly(t, dirfd, path, v);
-}
-
-/* After ENOTDIR. The file may be the host's, as ".." can lead there: v->path is then its absolute path. */
-static bool __attribute__((noinline)) lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v)
-{
-	char dir[VFILE_DIR_PATH];
-
-	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !vfile_find(t, dir, path, v);
-}
-
-static bool __attribute__((noinline))
-find(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
-{
-	if (lookup(t, dirfd, path, v))
-		return true;
-	*ret = syscall_pass(t, a);
-	return unlikely(*ret == -ENOTDIR) && lookup_below(t, dirfd, path, v);
-}
-
-/* Who looks for a tracepoint is told why it is not there. */
-static long open_absent(const struct vfile *v)
-{
-	const char *why = tracefs_missing(v->path);
-
-	return why ? refuse(ENOENT, why) : -ENOENT;
-}
-
-static long open_virtual(struct thread *t, const struct vfile *v, u64 flags, u64 mode)
-{
-	switch (v->kind) {
-	case VFILE_ABSENT:
-		return open_absent(v);
-	case VFILE_EXE:
-		if ((flags & O_NOFOLLOW) && !(flags & O_PATH))
-			return -ELOOP;
-		/* fallthrough */
-	case VFILE_NONE:
-		return thread_syscall(t, __NR_openat, AT_FDCWD, (u64)v->path, flags, mode, 0, 0);
-	default:
-		return vfile_open(t, v, (u32)flags);
-	}
-}
-
-static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 flags, u64 mode)
-{
-	struct vfile v;
-	long ret;
-
-	if (find(t, a, dirfd, path, &v, &ret))
-		ret = open_virtual(t, &v, flags, mode);
-	warm_opened(ret, flags);
-	return ret;
-}
-
-long sys_open(struct thread *t, const u64 *a)
-{
-	return open_at(t, a, AT_FDCWD, a[0], a[1], a[2]);
-}
-
-long sys_creat(struct thread *t, const u64 *a)
-{
-	long ret = syscall_pass(t, a);
-
-	warm_opened(ret, O_WRONLY);
-	return ret;
-}
-
-long sys_openat(struct thread *t, const u64 *a)
-{
-	return open_at(t, a, a[0], a[1], a[2], a[3]);
-}
-
-long sys_openat2(struct thread *t, const u64 *a)
-{
-	struct open_how how;
-
-	if (a[3] < sizeof(how) || guest_read(&how, a[2], sizeof(how)))
-		return syscall_pass(t, a);
-	return open_at(t, a, a[0], a[1], how.flags, how.mode);
-}
 
 /* The answer for a path that is served: a number, or PASS: the host's own answer is right. */
 #define PASS 1
@@ -228,7 +127,7 @@ static long stat_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva t
 	struct vfile v;
 	long ret;
 
-	if (!find(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
 		return ret;
 	ret = stat_virtual(t, &v, to, follow);
 	return ret == PASS ? syscall_pass(t, a) : ret;
@@ -263,7 +162,7 @@ long sys_statx(struct thread *t, const u64 *a)
 	struct vfile v;
 	long ret;
 
-	if (!find(t, a, a[0], a[1], &v, &ret))
+	if (!vfile_or_host(t, a, a[0], a[1], &v, &ret))
 		return ret || !(a[2] & AT_EMPTY_PATH) ? ret : correct_statx((s32)a[0], a[4]);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -292,7 +191,7 @@ static long access_path(struct thread *t, const u64 *a, u64 dirfd, gva path, u64
 	struct vfile v;
 	long ret;
 
-	if (!find(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -323,7 +222,7 @@ long vfile_check_exec(struct thread *t, const u64 *a)
 	struct vfile v;
 	long ret;
 
-	if (!find(t, a, a[0], a[1], &v, &ret))
+	if (!vfile_or_host(t, a, a[0], a[1], &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -340,7 +239,7 @@ static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, gva path, g
 	long ret;
 	u64 len;
 
-	if (!find(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -367,7 +266,7 @@ long sys_chdir(struct thread *t, const u64 *a)
 {
 	struct vfile v;
 
-	if (!lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path))
+	if (!vfile_lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path))
 		return syscall_pass(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -398,7 +297,7 @@ long sys_statfs(struct thread *t, const u64 *a)
 {
 	struct vfile v;
 
-	if (!lookup(t, AT_FDCWD, a[0], &v))
+	if (!vfile_lookup(t, AT_FDCWD, a[0], &v))
 		return syscall_pass(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
@@ -421,7 +320,7 @@ static long xattr_path(struct thread *t, const u64 *a, long none)
 {
 	struct vfile v;
 
-	if (!lookup(t, AT_FDCWD, a[0], &v))
+	if (!vfile_lookup(t, AT_FDCWD, a[0], &v))
 		return syscall_pass(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;

@@ -7,6 +7,7 @@
 #include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/session.h"
+#include "os/syscall.h"
 #include "pmu/tracefs.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
@@ -28,7 +29,8 @@ static bool has_debug(void)
 	return the_process.config.abi == SESSION_ABI_2009;
 }
 
-bool vfile_interesting(gva path)
+/* Quick look at a path in guest memory: false if it cannot be one of ours. */
+static bool is_interesting(gva path)
 {
 	char head[8]; /* of "/proc/...", "/sys/..." or "/debug/...", or all of a short name */
 
@@ -46,7 +48,11 @@ bool vfile_interesting(gva path)
 	return !strcmp(head, "exe") || !strcmp(head, "maps") || !strcmp(head, "smaps");
 }
 
-bool vfile_proc_dir(s32 dirfd, gva path, char *dir)
+/*
+ * For a path of interest that is relative to dirfd or the current directory: true if that is in /proc, and its path
+ * (ARENA_PATH bytes).
+ */
+static bool find_proc_dir(s32 dirfd, gva path, char *dir)
 {
 	char first, link[32];
 	long n;
@@ -274,7 +280,11 @@ static void find_absolute(struct thread *t, struct vfile *v)
 	}
 }
 
-int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
+/*
+ * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
+ * -errno if it cannot be read or does not start there. Takes at most ARENA_PATH bytes.
+ */
+static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
 {
 	size_t at = 0;
 	long len;
@@ -288,10 +298,39 @@ int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out)
 	if (len < 0)
 		return (int)len;
 	out->kind = VFILE_NONE;
-	if (dir ? !len || out->path[at] == '/' : out->path[0] != '/')
-		return 0;
-	find_absolute(t, out);
+	if (dir && (!len || out->path[at] == '/'))
+		return -ENOTDIR;
+	if (out->path[0] == '/')
+		find_absolute(t, out);
 	return 0;
+}
+
+static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	char dir[ARENA_PATH];
+	bool relative = find_proc_dir((s32)dirfd, path, dir);
+
+	return !find(t, relative ? dir : NULL, path, v) && v->kind != VFILE_NONE;
+}
+
+bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	return unlikely(is_interesting(path)) && lookup_slowly(t, dirfd, path, v);
+}
+
+bool __attribute__((noinline)) vfile_lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v)
+{
+	char dir[VFILE_DIR_PATH];
+
+	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !find(t, dir, path, v);
+}
+
+bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
+{
+	if (vfile_lookup(t, dirfd, path, v))
+		return true;
+	*ret = syscall_pass(t, a);
+	return unlikely(*ret == -ENOTDIR) && vfile_lookup_below(t, dirfd, path, v);
 }
 
 void vfile_find_path(struct thread *t, const char *path, struct vfile *out)

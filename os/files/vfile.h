@@ -27,7 +27,8 @@
  *   os/files/vfile_write.c   writing to served files
  *   os/files/vfile_maps.c    the text of maps and smaps
  *   os/files/vfile_status.c  the text of status
- *   os/files/sys_path.c      the system calls that take a path, and fstat
+ *   os/files/sys_open.c      the system calls that open a path
+ *   os/files/sys_path.c      the others that take a path, and fstat
  *   os/files/sys_dir.c       getdents64
  */
 #ifndef OS_VFILE_H
@@ -62,19 +63,19 @@ struct vfile {
 	char path[ARENA_PATH]; /* normalised, unless ".." leads elsewhere then; of EXE: the program */
 };
 
-/* Quick look at a path in guest memory: false if it cannot be one of ours. */
-bool vfile_interesting(gva path);
 /*
- * For a path of interest that is relative to dirfd or the current directory: true if that is in /proc, and its path
- * (ARENA_PATH bytes).
+ * What a path in guest memory is, asked before the host is: true if v was found and is not simply the host's. For
+ * nearly all paths that is one look at the first bytes.
  */
-bool vfile_proc_dir(s32 dirfd, gva path, char *dir);
+bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v);
 /*
- * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
- * -errno if it cannot be read. Takes at most ARENA_PATH bytes.
+ * The same for a path that is relative to a served directory: the host has answered ENOTDIR, because the descriptor is
+ * a file to it. The file may be the host's, as ".." can lead there: v->path is then its absolute path.
  */
-int vfile_find(struct thread *t, const char *dir, gva path, struct vfile *out);
-/* The same for a path in our memory. */
+bool vfile_lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v);
+/* Both, for the system call that is being served. False: the host has served it, *ret is its answer. */
+bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret);
+/* What a path in our memory is. */
 void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
 
 /* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by its program's: true. */

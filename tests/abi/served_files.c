@@ -4,6 +4,7 @@
  * them only where it does natively.
  */
 #include <dirent.h>
+#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -217,6 +218,75 @@ static void test_going_up(void)
 	expect(n > 0 && !memcmp(link, want, (size_t)n), 1);
 }
 
+#define RESOLVE_ALL                                                                                                    \
+	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT |           \
+	 RESOLVE_CACHED)
+
+static long open_how(int dir, const char *path, u64 flags, u64 resolve)
+{
+	struct open_how how = {.flags = flags, .resolve = resolve};
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	if (fd >= 0)
+		close((int)fd);
+	return result(fd < 0 ? fd : 0);
+}
+
+/* The ways to a file that openat2(2) is not to take. */
+static void test_resolve(void)
+{
+	static const struct {
+		const char *dir, *path;
+		u64 resolve;
+		int err;
+	} rows[] = {
+		{"/tmp", "/proc/self/exe", RESOLVE_BENEATH, EXDEV},
+		{"/tmp", "/proc/self/exe", RESOLVE_NO_MAGICLINKS, ELOOP},
+		{"/tmp", "/proc/self/exe", RESOLVE_NO_SYMLINKS, ELOOP},
+		{"/tmp", "/proc/self/exe", RESOLVE_NO_XDEV, EXDEV},
+		{"/tmp", "/proc/self/exe", RESOLVE_IN_ROOT, ENOENT},
+		{"/", "/proc/self/exe", RESOLVE_IN_ROOT, EXDEV},
+		{"/tmp", "/proc/self/maps", RESOLVE_BENEATH, EXDEV},
+		{"/tmp", "/proc/self/maps", RESOLVE_NO_XDEV, EXDEV},
+		{"/tmp", "/proc/self/maps", RESOLVE_NO_SYMLINKS, ELOOP},
+		{"/tmp", "/proc/self/maps", RESOLVE_NO_MAGICLINKS, 0},
+		{"/tmp", "/proc/self/maps", RESOLVE_IN_ROOT, ENOENT},
+		{"/", "/proc/self/maps", RESOLVE_IN_ROOT, 0},
+		{"/tmp", "/proc/self/maps", RESOLVE_IN_ROOT | RESOLVE_BENEATH, EINVAL},
+		{"/tmp", "/proc/self/maps", RESOLVE_ALL + 1, EINVAL},
+		{"/proc/self", "maps", RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS, 0},
+		{"/proc/self", "exe", RESOLVE_BENEATH, EXDEV},
+		{"/proc/self", "exe", RESOLVE_NO_MAGICLINKS, ELOOP},
+		{"/tmp", PARANOID, RESOLVE_BENEATH, EXDEV},
+		{"/tmp", PARANOID, RESOLVE_NO_SYMLINKS, 0},
+		{"/tmp", DEVICES "/software/type", RESOLVE_NO_SYMLINKS, ELOOP},
+		{"/tmp", DEVICES "/software/type", RESOLVE_BENEATH, EXDEV},
+		{"/tmp", DEVICES, RESOLVE_NO_SYMLINKS, 0},
+		{DEVICES "/software", "type", RESOLVE_BENEATH | RESOLVE_NO_XDEV, 0},
+		{DEVICES "/software", "type", RESOLVE_IN_ROOT, 0},
+		{DEVICES "/software", "../software/type", RESOLVE_BENEATH, EXDEV},
+		{DEVICES "/software", "../software/type", RESOLVE_NO_XDEV, 0},
+		{DEVICES "/software", "/etc/passwd", RESOLVE_BENEATH, EXDEV},
+		{DEVICES "/software", "/etc/passwd/x", 0, ENOTDIR},
+	};
+
+	if (open_how(AT_FDCWD, "/", O_RDONLY, 0)) /* before Linux 5.6 */
+		return;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int dir = open(rows[i].dir, O_RDONLY);
+		long ret = open_how(dir, rows[i].path, O_RDONLY, rows[i].resolve);
+
+		if (ret != -rows[i].err)
+			printf("%s %s %#lx\n", rows[i].dir, rows[i].path, rows[i].resolve);
+		expect(ret, -rows[i].err);
+		close(dir);
+	}
+	expect(open_how(AT_FDCWD, "/proc/self/maps", 1ul << 40, 0), -EINVAL);
+	expect(open_how(AT_FDCWD, "/proc/self/exe", O_RDONLY | O_NOFOLLOW, RESOLVE_NO_MAGICLINKS), -ELOOP);
+	expect(open_how(AT_FDCWD, "/proc/self/exe", O_PATH | O_NOFOLLOW, RESOLVE_NO_MAGICLINKS), 0);
+	expect(open_how(AT_FDCWD, PARANOID, O_RDWR | O_TRUNC, RESOLVE_CACHED), -EAGAIN);
+}
+
 static int count_entries(int fd)
 {
 	DIR *dir = fdopendir(dup(fd));
@@ -270,5 +340,6 @@ int main(int argc, char **argv)
 	test_event();
 	test_passed_on(argv[0]);
 	test_going_up();
+	test_resolve();
 	return perf_result();
 }
