@@ -150,7 +150,6 @@ static struct task *process_task(u32 pidns, s32 tid)
 
 static void find_exe(struct vfile *v, bool own, const struct task *task)
 {
-
 	if (own) {
 		v->kind = exe_path[0] ? VFILE_EXE : VFILE_NONE;
 		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
@@ -163,11 +162,13 @@ static void find_exe(struct vfile *v, bool own, const struct task *task)
 	v->path[sizeof(v->path) - 1] = 0;
 }
 
-/* A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. */
+/*
+ * A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. Its
+ * numbers are private memory's, not the arena's: what execve("/proc/PID/exe") executes is not for others to say.
+ */
 static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
 {
-	s32 own_pid = t->host_pid,
-	    own_tid = t->host_tid; /* what execve("/proc/PID/exe") executes is not for others to say */
+	s32 own_pid = t->host_pid, own_tid = t->host_tid;
 
 	if (unlikely(pidns))
 		pidns_ids(t->task, pidns, &own_pid, &own_tid);

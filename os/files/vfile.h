@@ -87,7 +87,7 @@ u32 vfile_proc_pidns(const struct thread *t);
 /* The program of this process, as /proc/self/exe shows it. */
 void vfile_set_exe(const char *path);
 
-/* Opens FILE, DIR, MAPS, SMAPS: a descriptor or -errno. */
+/* Opens what is neither NONE, ABSENT nor EXE: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
 
 #define VFILE_HERE (-1l)
