@@ -60,9 +60,9 @@ static bool find_proc_dir(s32 dirfd, gva path, char *dir)
 	if (guest_read(&first, path, 1) || first == '/')
 		return false;
 	if (dirfd == AT_FDCWD)
-		rt_snprintf(link, sizeof(link), "self/cwd");
+		rt_snprintf(link, sizeof(link), "thread-self/cwd");
 	else
-		rt_snprintf(link, sizeof(link), "self/fd/%d", dirfd);
+		rt_snprintf(link, sizeof(link), "thread-self/fd/%d", dirfd);
 	n = sys4(__NR_readlinkat, proc_dir(), link, dir, ARENA_PATH - 1);
 	dir[n > 0 ? n : 0] = 0;
 	return !strncmp(dir, "/proc/", 6);

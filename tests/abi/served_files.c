@@ -5,6 +5,8 @@
  */
 #include <dirent.h>
 #include <linux/openat2.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -287,6 +289,31 @@ static void test_resolve(void)
 	expect(open_how(AT_FDCWD, PARANOID, O_RDWR | O_TRUNC, RESOLVE_CACHED), -EAGAIN);
 }
 
+/* A thread with a working directory and descriptors of its own. */
+static void *in_thread(void *arg)
+{
+	char want[PAGE], link[PAGE];
+	ssize_t n = readlink("/proc/self/exe", want, sizeof(want));
+	int dir;
+
+	expect(unshare(CLONE_FS | CLONE_FILES), 0);
+	expect(chdir("/proc/self"), 0);
+	expect(readlink("exe", link, sizeof(link)), n);
+	expect(n > 0 && !memcmp(link, want, (size_t)n), 1);
+	dir = open("/proc/self", O_RDONLY);
+	expect(readlinkat(dir, "exe", link, sizeof(link)), n);
+	expect(n > 0 && !memcmp(link, want, (size_t)n), 1);
+	return arg;
+}
+
+static void test_thread(void)
+{
+	pthread_t thread;
+
+	expect(pthread_create(&thread, NULL, in_thread, NULL), 0);
+	expect(pthread_join(thread, NULL), 0);
+}
+
 static int count_entries(int fd)
 {
 	DIR *dir = fdopendir(dup(fd));
@@ -341,5 +368,6 @@ int main(int argc, char **argv)
 	test_passed_on(argv[0]);
 	test_going_up();
 	test_resolve();
+	test_thread();
 	return perf_result();
 }
