@@ -266,11 +266,23 @@ long sys_chdir(struct thread *t, const u64 *a)
 {
 	struct vfile v;
 
-	if (!vfile_lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path))
-		return syscall_pass(t, a);
+	if (!vfile_lookup(t, AT_FDCWD, a[0], &v) || !tracefs_has(v.path)) {
+		long ret = syscall_pass(t, a);
+
+		vfile_cwd_changed();
+		return ret;
+	}
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
 	return v.kind == VFILE_DIR ? refuse(EACCES, "the session's tracefs cannot be the working directory") : -ENOTDIR;
+}
+
+long sys_fchdir(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+
+	vfile_cwd_changed();
+	return ret;
 }
 
 /* Which file system a served file seems to be of. */

@@ -29,43 +29,95 @@ static bool has_debug(void)
 	return the_process.config.abi == SESSION_ABI_2009;
 }
 
-/* Quick look at a path in guest memory: false if it cannot be one of ours. */
+/* Quick look at an absolute path in guest memory: false if it cannot be one of ours. */
 static bool is_interesting(gva path)
 {
-	char head[8]; /* of "/proc/...", "/sys/..." or "/debug/...", or all of a short name */
+	char head[8] = {0}; /* of "/proc/...", "/sys/..." or "/debug/..." */
 
 	if (guest_read(head, path, 2))
 		return false;
-	if (likely(head[0] != '/' && head[0] != 'e' && head[0] != 'm' && head[0] != 's'))
-		return false;
-	if (head[0] == '/' && head[1] != 'p' && head[1] != 's' && (head[1] != 'd' || !has_debug()))
+	if (head[1] != 'p' && head[1] != 's' && (head[1] != 'd' || !has_debug()))
 		return head[1] == '/' || head[1] == '.'; /* written in an unusual way */
-	memset(head, 0, sizeof(head));
 	guest_read_str(head, path, sizeof(head));
-	if (head[0] == '/')
-		return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5) ||
-		       (!strncmp(head, "/debug/", 7) && has_debug());
-	return !strcmp(head, "exe") || !strcmp(head, "maps") || !strcmp(head, "smaps");
+	return !strncmp(head, "/proc/", 6) || !strncmp(head, "/sys/", 5) ||
+	       (!strncmp(head, "/debug/", 7) && has_debug());
+}
+
+/* Takes a part "text" or "text/" off the front of a path. */
+static bool take(const char **path, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (strncmp(*path, text, len) || ((*path)[len] && (*path)[len] != '/'))
+		return false;
+	*path += len + ((*path)[len] == '/');
+	return true;
 }
 
 /*
- * For a path of interest that is relative to dirfd or the current directory: true if that is in /proc, and its path
- * (ARENA_PATH bytes).
+ * The directory that a relative path starts from, which is the current one for AT_FDCWD: true if there may be virtual
+ * files below it, and its path (ARENA_PATH bytes).
  */
-static bool find_proc_dir(s32 dirfd, gva path, char *dir)
+static bool find_start(s32 dirfd, char *dir)
 {
-	char first, link[32];
+	char link[32];
+	const char *p = dir;
 	long n;
 
-	if (guest_read(&first, path, 1) || first == '/')
-		return false;
 	if (dirfd == AT_FDCWD)
 		rt_snprintf(link, sizeof(link), "thread-self/cwd");
 	else
 		rt_snprintf(link, sizeof(link), "thread-self/fd/%d", dirfd);
 	n = sys4(__NR_readlinkat, proc_dir(), link, dir, ARENA_PATH - 1);
 	dir[n > 0 ? n : 0] = 0;
-	return !strncmp(dir, "/proc/", 6);
+	return take(&p, "/proc") || take(&p, "/sys") || (has_debug() && take(&p, "/debug"));
+}
+
+/* Whether relative paths lead from the current directory to virtual files: that of the thread that asked last. */
+static enum { NOT_KNOWN, NO, YES } cwd_is_start;
+
+void vfile_cwd_changed(void)
+{
+	__atomic_store_n(&cwd_is_start, NOT_KNOWN, __ATOMIC_RELAXED);
+}
+
+static bool is_cwd_start(void)
+{
+	char dir[ARENA_PATH];
+	u32 is = __atomic_load_n(&cwd_is_start, __ATOMIC_RELAXED);
+
+	if (unlikely(is == NOT_KNOWN)) {
+		is = find_start(AT_FDCWD, dir) ? YES : NO;
+		__atomic_store_n(&cwd_is_start, is, __ATOMIC_RELAXED);
+	}
+	return is == YES;
+}
+
+/*
+ * For a path that is relative to a descriptor, of which nobody wants to know each time where it leads: whether its last
+ * part is the name of a virtual file, or it goes through a directory with many.
+ */
+static bool is_named_as_ours(gva path)
+{
+	static const char *const names[] = {"exe", "maps", "smaps", "status", "cpuinfo", "meminfo", "stat", "loadavg",
+					    "online", "possible", "present"};
+	char text[ARENA_PATH];
+	const char *last;
+
+	if (guest_read_str(text, path, sizeof(text)) <= 0)
+		return false;
+	last = strrchr(text, '/');
+	last = last ? last + 1 : text;
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(last, names[i]))
+			return true;
+	return !strncmp(last, "perf_", 5) || !strncmp(last, "memory.", 7) || strstr(text, "devices/") ||
+	       strstr(text, "tracing");
+}
+
+static bool is_interesting_below(s32 dirfd, gva path)
+{
+	return dirfd == AT_FDCWD ? is_cwd_start() : is_named_as_ours(path);
 }
 
 /* Makes an absolute path shorter by its text alone: no empty parts, no "." and "..". */
@@ -96,17 +148,6 @@ static void normalise(char *path)
 		path[0] = '/';
 		path[1] = 0;
 	}
-}
-
-/* Takes a part "text" or "text/" off the front of a path. */
-static bool take(const char **path, const char *text)
-{
-	size_t len = strlen(text);
-
-	if (strncmp(*path, text, len) || ((*path)[len] && (*path)[len] != '/'))
-		return false;
-	*path += len + ((*path)[len] == '/');
-	return true;
 }
 
 static bool take_number(const char **path, s32 *out)
@@ -308,15 +349,23 @@ static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
 
 static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd, gva path, struct vfile *v)
 {
-	char dir[ARENA_PATH];
-	bool relative = find_proc_dir((s32)dirfd, path, dir);
+	char first = 0, dir[ARENA_PATH];
 
-	return !find(t, relative ? dir : NULL, path, v) && v->kind != VFILE_NONE;
+	guest_read(&first, path, 1);
+	if (first != '/' && !find_start((s32)dirfd, dir))
+		return false;
+	return !find(t, first == '/' ? NULL : dir, path, v) && v->kind != VFILE_NONE;
 }
 
 bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
 {
-	return unlikely(is_interesting(path)) && lookup_slowly(t, dirfd, path, v);
+	char first;
+
+	if (guest_read(&first, path, 1) || !first)
+		return false;
+	if (likely(!(first == '/' ? is_interesting(path) : is_interesting_below((s32)dirfd, path))))
+		return false;
+	return lookup_slowly(t, dirfd, path, v);
 }
 
 bool __attribute__((noinline)) vfile_lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v)

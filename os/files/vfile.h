@@ -11,9 +11,9 @@
  *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h
  *   /debug/tracing                                                  the same, with --abi=2009
  *
- * Recognised are absolute paths, however written, paths relative to a served directory, and "exe", "maps" and "smaps"
- * relative to a directory in /proc. Not recognised are other relative paths, and those through symbolic links that lead
- * there: of the guest's, and as "cwd" and "root" in /proc.
+ * Recognised are absolute paths, however written, and paths relative to a served directory, to a current directory in
+ * /proc or /sys, and to a descriptor of such a one. Not recognised are those through symbolic links that lead there: of
+ * the guest's, and as "cwd" and "root" in /proc.
  *
  * A served file is a memfd with its contents as they were at open, sealed, by which pcl knows it again
  * (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the
@@ -73,6 +73,8 @@ bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v);
  * a file to it. The file may be the host's, as ".." can lead there: v->path is then its absolute path.
  */
 bool vfile_lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v);
+/* The current directory is another one. */
+void vfile_cwd_changed(void);
 /* Both, for the system call that is being served. False: the host has served it, *ret is its answer. */
 bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret);
 /* What a path in our memory is. */
