@@ -25,4 +25,12 @@ static inline s64 deadline_left(s64 deadline)
 	return deadline == FOREVER ? FOREVER : now < deadline ? deadline - now : 0;
 }
 
+/*
+ * The guest's time limit at that address, seconds and parts of a second of `unit` ns each; 0: no limit. 0, -EFAULT or
+ * -EINVAL.
+ */
+int deadline_read(gva at, s64 unit, s64 *deadline);
+/* As the kernel: what is left is written back, and nobody minds if it cannot be. */
+void deadline_write(gva at, s64 unit, s64 deadline);
+
 #endif

@@ -254,22 +254,6 @@ long sys_epoll_wait(struct thread *t, const u64 *a)
 	return wait_for(&w);
 }
 
-/* The guest's timespec. 0, -EFAULT or -EINVAL. */
-static int read_limit(gva at, s64 *deadline)
-{
-	struct __kernel_timespec ts;
-
-	*deadline = FOREVER;
-	if (!at)
-		return 0;
-	if (guest_read(&ts, at, sizeof(ts)))
-		return -EFAULT;
-	if (ts.tv_sec < 0 || ts.tv_nsec < 0 || ts.tv_nsec >= NS_PER_S)
-		return -EINVAL;
-	*deadline = deadline_in(ts.tv_sec, ts.tv_nsec);
-	return 0;
-}
-
 static long pwait(struct thread *t, const u64 *a, s64 deadline)
 {
 	struct wait w = {.t = t, .a = a, .deadline = deadline};
@@ -305,6 +289,6 @@ long sys_epoll_pwait2(struct thread *t, const u64 *a)
 		if (likely(is_result(t, a, &n)))
 			return n;
 	}
-	n = read_limit(a[3], &deadline);
+	n = deadline_read(a[3], 1, &deadline);
 	return n ? n : pwait(t, a, deadline);
 }

@@ -1,0 +1,169 @@
+/*
+ * See poll_wait.h. What is ready of events is event/ready.h's to say; the host waits for the others and for datagrams
+ * (perf/notify.h).
+ */
+#include "os/files/poll_wait.h"
+
+#include <asm-generic/errno.h>
+#include <linux/time_types.h>
+#include "event/ready.h"
+#include "os/session/death.h"
+#include "os/session/session.h"
+#include "os/sig/sigwait.h"
+#include "perf/perf.h"
+#include "rt/string.h"
+#include "rt/sys.h"
+
+static bool is_event(const struct poll_wait *w, u32 i)
+{
+	return w->fds[i].fd >= 0 && perf_is_event(w->t, (u32)w->fds[i].fd);
+}
+
+/* Fills in the revents of the events; how many are ready. */
+static u32 ask_events(struct poll_wait *w)
+{
+	u32 ready = 0;
+
+	for (u32 i = 0; i < w->n; i++) {
+		struct pollfd *p = &w->fds[i];
+
+		if (!is_event(w, i))
+			continue;
+		p->revents =
+			(short)(event_ready(w->t->cpu->slot, (u32)p->fd) & ((u32)(u16)p->events | POLLERR | POLLHUP));
+		/* Whoever asks again until a signal tells of the end, as perf does, is not to ask a thousand times. */
+		if (p->revents & POLLHUP)
+			death_await(event_ready_by_end_of(w->t->cpu->slot, (u32)p->fd));
+		ready += !!p->revents;
+	}
+	return ready;
+}
+
+/* What the host is asked without the events. */
+static void leave_events_out(struct poll_wait *w)
+{
+	memcpy(w->host, w->fds, w->n * sizeof(*w->fds));
+	for (u32 i = 0; i < w->n; i++) {
+		w->host[i].revents = w->fds[i].revents = 0;
+		if (is_event(w, i))
+			w->host[i].fd = -1;
+	}
+}
+
+static void shorten(struct poll_wait *w, s64 slice)
+{
+	if (w->slice == FOREVER || w->slice > slice)
+		w->slice = slice;
+}
+
+/* Registers with the events, and has the host listen to those whose sockets have names. */
+static void begin_waiting(struct poll_wait *w)
+{
+	for (u32 i = 0; i < w->n; i++) {
+		s32 fd = w->fds[i].fd;
+
+		if (!is_event(w, i))
+			continue;
+		if (event_wait_begin(w->t->cpu->slot, (u32)fd)) {
+			w->far = true;
+			shorten(w, w->far_slice);
+		}
+		if (perf_listen(w->t, fd))
+			w->host[i] = (struct pollfd){fd, POLLIN, 0};
+		else
+			shorten(w, PERF_DEAF_SLICE);
+	}
+}
+
+static void end_waiting(struct poll_wait *w)
+{
+	for (u32 i = 0; i < w->n; i++) {
+		u32 fd = (u32)w->fds[i].fd;
+
+		if (!is_event(w, i))
+			continue;
+		event_wait_end(w->t->cpu->slot, fd);
+		if (!w->host[i].revents)
+			continue;
+		perf_drain((s32)fd);
+		event_ready_missed(w->t->cpu->slot, fd);
+	}
+}
+
+/*
+ * The host's wait for at most ns. Its count is of no use: the events in it are only datagrams. mask: as poll_wait.mask.
+ */
+static long host_wait(struct poll_wait *w, s64 ns, const u64 *mask, bool first)
+{
+	struct __kernel_timespec ts = {ns / NS_PER_S, ns % NS_PER_S};
+	u64 args[6] = {(u64)w->host, w->n, ns == FOREVER ? 0 : (u64)&ts, 0, 8};
+	long ret;
+
+	if (mask)
+		args[3] = (u64)sigwait_mask(w->t, *mask);
+	ret = sigwait_some(w->t, mask, __NR_ppoll, args);
+	/* Not the first step any more: as in the kernel, the signal has ended the call. */
+	return ret == SYSCALL_AGAIN && !first ? -EINTR : ret;
+}
+
+static u32 take_others(struct poll_wait *w)
+{
+	u32 ready = 0;
+
+	for (u32 i = 0; i < w->n; i++) {
+		if (is_event(w, i))
+			continue;
+		w->fds[i].revents = w->host[i].revents;
+		ready += !!w->fds[i].revents;
+	}
+	return ready;
+}
+
+/*
+ * One look, after a wait of the host's if nothing is ready at once. As poll_wait(); 0: nothing yet. As in the kernel,
+ * what is ready comes before a signal that is pending.
+ */
+static long look(struct poll_wait *w, bool first)
+{
+	s64 ns = deadline_left(w->deadline);
+	bool waiting;
+	u32 ready;
+	long ret;
+
+	leave_events_out(w);
+	w->slice = FOREVER;
+	w->far = false;
+	ready = ask_events(w);
+	waiting = !ready && ns;
+	if (waiting) {
+		begin_waiting(w);
+		ready = ask_events(w);
+	}
+	if (ready)
+		ns = 0;
+	else if (w->slice != FOREVER && (ns == FOREVER || ns > w->slice))
+		ns = w->slice;
+	ret = host_wait(w, ns, ready ? NULL : w->mask, first);
+	if (waiting)
+		end_waiting(w);
+	if (ret < 0)
+		return ready ? ready : ret; /* a wakeup that was taken is not lost */
+	if (!ready && !ret && w->far) {
+		session_reap();
+		w->far_slice = perf_next_slice(w->far_slice);
+	}
+	if (!ready)
+		ready = ask_events(w);
+	return ready + take_others(w);
+}
+
+long poll_wait(struct poll_wait *w)
+{
+	long ret;
+
+	w->far_slice = PERF_FAR_SLICE;
+	ret = look(w, true);
+	while (!ret && deadline_left(w->deadline))
+		ret = look(w, false);
+	return ret;
+}
