@@ -66,13 +66,14 @@ bool event_ready_far_locked(const struct event *e)
 	return e->task && host_task_tgid(e->task) != host_task_tgid(host_current());
 }
 
-bool event_wait_begin(task_id task, u64 fd)
+bool event_wait_begin(task_id task, u64 fd, struct event_awaited *what)
 {
 	struct event *e;
 	bool far = false;
 
 	event_lock();
 	e = event_files_get_locked(task, fd);
+	*what = (struct event_awaited){e ? event_nr(e) : 0, e ? e->id : 0};
 	if (e) {
 		__atomic_store_n(&e->waiters, e->waiters + 1, __ATOMIC_RELAXED);
 		far = event_ready_far_locked(e);
@@ -81,15 +82,23 @@ bool event_wait_begin(task_id task, u64 fd)
 	return far;
 }
 
-void event_wait_end(task_id task, u64 fd)
+void event_wait_end(const struct event_awaited *what)
 {
-	struct event *e;
+	struct event *e = event_slot(what->nr);
 
+	if (!what->nr)
+		return;
 	event_lock();
-	e = event_files_get_locked(task, fd);
-	if (e && e->waiters)
+	if (e->slot == SLOT_LIVE && e->id == what->id && e->waiters)
 		__atomic_store_n(&e->waiters, e->waiters - 1, __ATOMIC_RELAXED);
 	event_unlock();
+}
+
+bool event_wait_is(const struct event_awaited *what, task_id task, u64 fd)
+{
+	u32 nr = event_files_lookup(task, fd);
+
+	return nr && nr == what->nr && event_slot(nr)->id == what->id;
 }
 
 static bool is_needed(struct event *e)

@@ -24,12 +24,20 @@ u32 event_ready_locked(struct event *e);
  */
 bool event_ready_far_locked(const struct event *e);
 
+/* Which event somebody waits for: its descriptor may be another event's before the wait is over. */
+struct event_awaited {
+	u32 nr; /* 0: none */
+	u64 id;
+};
+
 /*
  * From now on host_wake() is called when event_ready() may have changed; look once more before you sleep. One _end for
  * each _begin; a waiter that dies in between only costs wakeups that nobody hears. _begin: event_ready_far_locked().
  */
-bool event_wait_begin(task_id task, u64 fd);
-void event_wait_end(task_id task, u64 fd);
+bool event_wait_begin(task_id task, u64 fd, struct event_awaited *what);
+void event_wait_end(const struct event_awaited *what);
+/* The descriptor still is that event. Takes no lock. */
+bool event_wait_is(const struct event_awaited *what, task_id task, u64 fd);
 /*
  * After _end: the news that host_wake() had sent were taken by the caller. If they are news to others too, they are
  * sent once more.

@@ -6,13 +6,28 @@
 
 #include <asm-generic/errno.h>
 #include <linux/time_types.h>
-#include "event/ready.h"
 #include "os/session/death.h"
+#include "os/session/scratch.h"
 #include "os/session/session.h"
 #include "os/sig/sigwait.h"
 #include "perf/perf.h"
 #include "rt/string.h"
 #include "rt/sys.h"
+
+#define ITEM_SIZE (2 * sizeof(struct pollfd) + sizeof(struct event_awaited))
+
+bool poll_wait_alloc(struct poll_wait *w, u32 n)
+{
+	w->on = scratch_alloc(n * ITEM_SIZE);
+	w->fds = (struct pollfd *)(w->on + n);
+	w->host = w->fds + n;
+	return w->on;
+}
+
+void poll_wait_free(struct poll_wait *w, u32 n)
+{
+	scratch_free(w->on, n * ITEM_SIZE);
+}
 
 static bool is_event(const struct poll_wait *w, u32 i)
 {
@@ -43,6 +58,7 @@ static u32 ask_events(struct poll_wait *w)
 static void leave_events_out(struct poll_wait *w)
 {
 	memcpy(w->host, w->fds, w->n * sizeof(*w->fds));
+	memset(w->on, 0, w->n * sizeof(*w->on));
 	for (u32 i = 0; i < w->n; i++) {
 		w->host[i].revents = w->fds[i].revents = 0;
 		if (is_event(w, i))
@@ -64,7 +80,7 @@ static void begin_waiting(struct poll_wait *w)
 
 		if (!is_event(w, i))
 			continue;
-		if (event_wait_begin(w->t->cpu->slot, (u32)fd)) {
+		if (event_wait_begin(w->t->cpu->slot, (u32)fd, &w->on[i])) {
 			w->far = true;
 			shorten(w, w->far_slice);
 		}
@@ -75,15 +91,14 @@ static void begin_waiting(struct poll_wait *w)
 	}
 }
 
+/* Datagrams are taken from the socket that the number is by now, so not if that is another event's. */
 static void end_waiting(struct poll_wait *w)
 {
 	for (u32 i = 0; i < w->n; i++) {
 		u32 fd = (u32)w->fds[i].fd;
 
-		if (!is_event(w, i))
-			continue;
-		event_wait_end(w->t->cpu->slot, fd);
-		if (!w->host[i].revents)
+		event_wait_end(&w->on[i]);
+		if (!w->on[i].nr || !w->host[i].revents || !event_wait_is(&w->on[i], w->t->cpu->slot, fd))
 			continue;
 		perf_drain((s32)fd);
 		event_ready_missed(w->t->cpu->slot, fd);
@@ -111,7 +126,7 @@ static u32 take_others(struct poll_wait *w)
 	u32 ready = 0;
 
 	for (u32 i = 0; i < w->n; i++) {
-		if (is_event(w, i))
+		if (w->on[i].nr || is_event(w, i))
 			continue;
 		w->fds[i].revents = w->host[i].revents;
 		ready += !!w->fds[i].revents;

@@ -3,7 +3,6 @@
  */
 #include <asm-generic/errno.h>
 #include "os/files/poll_wait.h"
-#include "os/session/scratch.h"
 #include "os/sig/sigwait.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
@@ -40,21 +39,15 @@ static long write_revents(const struct poll_wait *w, gva fds)
 
 static long poll_events(struct poll_wait *w, gva fds)
 {
-	u64 size = w->n * sizeof(*w->fds);
-	long ret;
+	long ret = -EFAULT;
 
-	w->fds = scratch_alloc(2 * size);
-	if (!w->fds)
+	if (!poll_wait_alloc(w, w->n))
 		return -ENOMEM;
-	w->host = w->fds + w->n;
-	if (guest_read(w->fds, fds, size)) {
-		ret = -EFAULT;
-	} else {
+	if (!guest_read(w->fds, fds, w->n * sizeof(*w->fds)))
 		ret = poll_wait(w);
-		if (ret >= 0 && write_revents(w, fds))
-			ret = -EFAULT;
-	}
-	scratch_free(w->fds, 2 * size);
+	if (ret >= 0 && write_revents(w, fds))
+		ret = -EFAULT;
+	poll_wait_free(w, w->n);
 	return ret;
 }
 

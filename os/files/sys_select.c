@@ -119,13 +119,10 @@ static long fds_to_sets(const struct poll_wait *w, u64 *sets, u32 words, u32 nfd
 
 static long select_events(struct poll_wait *w, const u64 *a, u64 *sets, u32 words, u32 nfds)
 {
-	u64 size = 2ul * nfds * sizeof(*w->fds);
 	long ret;
 
-	w->fds = scratch_alloc(size);
-	if (!w->fds)
+	if (!poll_wait_alloc(w, nfds))
 		return -ENOMEM;
-	w->host = w->fds + nfds;
 	sets_to_fds(w, sets, words, nfds);
 	ret = poll_wait(w);
 	if (ret >= 0)
@@ -133,7 +130,7 @@ static long select_events(struct poll_wait *w, const u64 *a, u64 *sets, u32 word
 	for (u32 s = 0; ret >= 0 && s < 3; s++)
 		if (a[1 + s] && guest_write(a[1 + s], sets + s * words, words * sizeof(u64)))
 			ret = -EFAULT;
-	scratch_free(w->fds, size);
+	poll_wait_free(w, nfds);
 	return ret;
 }
 

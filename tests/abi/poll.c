@@ -1,8 +1,10 @@
 /*
  * poll, ppoll, select and pselect6 on events: each wakeup is reported once, to whoever looks first; POLLHUP without a
- * ring buffer and after the end of the monitored task stays.
+ * ring buffer and after the end of the monitored task stays. Who waits for one event is not lost when the descriptor of
+ * another becomes its duplicate.
  */
 #include <poll.h>
+#include <pthread.h>
 #include <sys/select.h>
 #include "tests/abi/wakeup.h"
 
@@ -267,6 +269,46 @@ static void test_race(void)
 	told_end(&c);
 }
 
+static pthread_barrier_t begun;
+
+static void *waits_a_moment(void *fd)
+{
+	pthread_barrier_wait(&begun);
+	expect(polled(*(int *)fd, POLLIN, 300), 0);
+	return NULL;
+}
+
+static void *waits_long(void *fd)
+{
+	double begin = seconds();
+
+	pthread_barrier_wait(&begun);
+	expect(polled(*(int *)fd, POLLIN, 5000), POLLIN);
+	expect(seconds() - begin < 4, 1);
+	return NULL;
+}
+
+/* The descriptor that one thread waits for becomes the event that another one waits for. */
+static void test_replaced(void)
+{
+	struct waker a = named_open(0), b = named_open(0);
+	pthread_t first, second;
+
+	pthread_barrier_init(&begun, NULL, 3);
+	expect(pthread_create(&first, NULL, waits_a_moment, &a.fd), 0);
+	expect(pthread_create(&second, NULL, waits_long, &b.fd), 0);
+	expect(polled(a.fd, POLLIN, 0), POLLIN); /* of the threads' beginnings */
+	expect(polled(b.fd, POLLIN, 0), POLLIN);
+	pthread_barrier_wait(&begun);
+	sleep_ms(100);
+	expect(dup2(b.fd, a.fd), a.fd);
+	pthread_join(first, NULL);
+	change_name();
+	pthread_join(second, NULL);
+	waker_close(&a);
+	waker_close(&b);
+}
+
 int main(void)
 {
 	test_once();
@@ -278,5 +320,6 @@ int main(void)
 	test_select();
 	test_woken();
 	test_race();
+	test_replaced();
 	return perf_result();
 }

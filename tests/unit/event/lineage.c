@@ -276,6 +276,7 @@ static void test_sideband(void)
 static void test_hup(void)
 {
 	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+	struct event_awaited what;
 	long fd;
 
 	fake_session();
@@ -287,7 +288,7 @@ static void test_hup(void)
 	fake_exit(2);
 	expect_long(event_ready(1, (u64)fd), 0);
 	expect_long(event_ready_by_end_of(1, (u64)fd), 0);
-	event_wait_begin(1, (u64)fd);
+	event_wait_begin(1, (u64)fd, &what);
 	fake_wakes.calls = 0;
 	fake_exit(3);
 	expect_long(fake_wakes.calls, 1);

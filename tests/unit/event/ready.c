@@ -55,13 +55,14 @@ static void test_ready(void)
 /* The end is told to those who wait, and stays; who took the news for others tells them again. */
 static void test_exit(void)
 {
+	struct event_awaited what;
 	long fd;
 
 	fake_session();
 	fake_fork(1, 2, 0);
 	fd = open_mapped(1002);
-	expect_long(event_wait_begin(1, (u64)fd), true);
-	expect_long(event_wait_begin(1, (u64)fd), true);
+	expect_long(event_wait_begin(1, (u64)fd, &what), true);
+	expect_long(event_wait_begin(1, (u64)fd, &what), true);
 	wake(fd);
 	fake[2].alive = false;
 	event_task_exit(2);
@@ -69,15 +70,35 @@ static void test_exit(void)
 	expect_long(fake_wakes.kill, 0);
 	expect_long(event_ready(1, (u64)fd), EPOLLHUP);
 	expect_long(event_ready(1, (u64)fd), EPOLLHUP);
-	event_wait_end(1, (u64)fd);
+	event_wait_end(&what);
 	event_ready_missed(1, (u64)fd);
 	expect_long(fake_wakes.calls, 2);
-	event_wait_end(1, (u64)fd);
-	event_wait_end(1, (u64)fd);
+	event_wait_end(&what);
+	event_wait_end(&what);
 	event_ready_missed(1, (u64)fd);
 	expect_long(fake_wakes.calls, 2);
 	expect_long(event_of(fd)->waiters, 0);
-	expect_long(event_wait_begin(1, (u64)open_mapped(0)), false);
+	expect_long(event_wait_begin(1, (u64)open_mapped(0), &what), false);
+}
+
+/* The descriptor becomes another event's while somebody waits for each: the other one's waiter stays. */
+static void test_replaced(void)
+{
+	struct event_awaited first, second;
+	long a, b;
+
+	fake_session();
+	a = open_mapped(0);
+	b = open_mapped(0);
+	event_wait_begin(1, (u64)a, &first);
+	event_wait_begin(1, (u64)b, &second);
+	expect_long(event_wait_is(&first, 1, (u64)a), true);
+	expect_long(event_files_dup(1, (u64)b, (u64)a), 0);
+	expect_long(event_wait_is(&first, 1, (u64)a), false);
+	event_wait_end(&first);
+	expect_long(event_of(b)->waiters, 1);
+	event_wait_end(&second);
+	expect_long(event_of(b)->waiters, 0);
 }
 
 static u32 take(u32 watch)
@@ -198,6 +219,7 @@ int main(void)
 {
 	test_ready();
 	test_exit();
+	test_replaced();
 	test_watch();
 	test_sticky();
 	test_full();
