@@ -86,10 +86,44 @@ static void test_mistakes(void)
 	waker_close(&w);
 }
 
+static void on_alarm(int signo)
+{
+}
+
+static long limited(struct waker *w, long sec, long usec)
+{
+	long limit[2] = {sec, usec};
+	u64 in = 1ul << w->fd;
+	long n = syscall(SYS_select, w->fd + 1, &in, NULL, NULL, limit);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Microseconds of more than a second are seconds. */
+static void test_microseconds(void)
+{
+	struct sigaction act = {.sa_handler = on_alarm};
+	struct waker w = named_open(0);
+
+	sigaction(SIGALRM, &act, NULL);
+	expect(limited(&w, 0, -1), -EINVAL);
+	expect(limited(&w, -1, 1000000), 0);
+	expect(limited(&w, 1, -1000000), 0);
+	expect(limited(&w, 1, -1000001), -EINVAL);
+	expect(limited(&w, 0x7fffffffffffffff, 1000000), -EINVAL);
+	ualarm(20000, 20000); /* the first may come too early */
+	expect(limited(&w, 0, 9223372036854776), -EINTR);
+	expect(limited(&w, 0, 9400000000000000), -EINTR);
+	expect(limited(&w, 0, 0x7fffffffffffffff), -EINTR);
+	ualarm(0, 0);
+	waker_close(&w);
+}
+
 int main(void)
 {
 	test_last_word();
 	test_above_table();
 	test_mistakes();
+	test_microseconds();
 	return perf_result();
 }
