@@ -25,12 +25,18 @@
 
 struct syscall_row {
 	const char *name, *formats;
-	long (*handler)(struct thread *t, const u64 *a);
+	syscall_handler *handler;
+	u8 descriptors; /* bit per argument */
 };
+
+#define IS_DESCRIPTOR(formats, i) ((sizeof(formats) > (i) + 1 && (formats[i] == 'f' || formats[i] == 'a')) << (i))
+#define DESCRIPTORS(formats)                                                                                           \
+	(IS_DESCRIPTOR(formats, 0) | IS_DESCRIPTOR(formats, 1) | IS_DESCRIPTOR(formats, 2) |                           \
+	 IS_DESCRIPTOR(formats, 3) | IS_DESCRIPTOR(formats, 4) | IS_DESCRIPTOR(formats, 5))
 
 static const struct syscall_row rows[] = {
 #define pass					   syscall_pass
-#define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler},
+#define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler, DESCRIPTORS(formats)},
 #include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 #undef pass
@@ -47,7 +53,7 @@ static long call_unknown(struct thread *t, const u64 *a)
 	return t->nr >> X32_SHIFT == 1 ? refuse(ENOSYS, "x32: as a kernel without it") : syscall_pass(t, a);
 }
 
-static const struct syscall_row unknown = {NULL, NULL, call_unknown};
+static const struct syscall_row unknown = {NULL, NULL, call_unknown, 0};
 
 static const u8 syscall_insn[] = ARCH_SYSCALL;
 
@@ -169,6 +175,34 @@ static struct thread_call *note_call(struct thread *t)
 	return c;
 }
 
+static bool has_own(const struct syscall_row *row, const u64 *args)
+{
+	for (u32 left = row->descriptors; left; left &= left - 1)
+		if (vfile_fd_hidden((s32)args[__builtin_ctz(left)]))
+			return true;
+	return false;
+}
+
+/* Instead of pcl's own descriptors the call gets a number that is never open, and the kernel says what that means. */
+static long __attribute__((noinline)) serve_without_own(struct thread *t, const struct syscall_row *row)
+{
+	u64 args[6];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(args); i++) {
+		args[i] = t->args[i];
+		if ((row->descriptors >> i & 1) && vfile_fd_hidden((s32)args[i]))
+			args[i] = VFILE_NEVER_OPEN;
+	}
+	return unlikely(the_process.config.pin) ? pin_call(t, args, row->handler) : row->handler(t, args);
+}
+
+static long serve(struct thread *t, const struct syscall_row *row)
+{
+	if (unlikely(has_own(row, t->args)))
+		return serve_without_own(t, row);
+	return unlikely(the_process.config.pin) ? pin_call(t, t->args, row->handler) : row->handler(t, t->args);
+}
+
 void syscall_dispatch(struct thread *t)
 {
 	static const u8 order[6] = {REG_ARGS};
@@ -201,11 +235,7 @@ void syscall_dispatch(struct thread *t)
 	if (unlikely(__atomic_load_n(&own_memory_watching, __ATOMIC_RELAXED)))
 		own_memory_call(t);
 	check(!(stress(STRESS_FAIL) && t->nr == __NR_exit_group));
-	if (unlikely(vfile_fd_hidden((s32)t->args[0])) && row->formats &&
-	    (row->formats[0] == 'f' || row->formats[0] == 'a'))
-		ret = refuse(EBADF, "pcl's own descriptor");
-	else
-		ret = unlikely(the_process.config.pin) ? pin_call(t, row->handler) : row->handler(t, t->args);
+	ret = serve(t, row);
 	t->serving = 0;
 	noted->ret = ret;
 	stat_inc(syscalls);

@@ -17,4 +17,6 @@
 
 /* A new descriptor that can be waited on; -errno. */
 long notify_descriptor(bool cloexec);
+/* Which file a descriptor is, among those that events have; 0: none of them, or no such descriptor. */
+u64 notify_inode(u64 fd);
 #endif

@@ -34,8 +34,6 @@
 
 _Static_assert(EVENT_TASKS == ARENA_TASKS, "event contexts and task slots have the same numbers");
 
-#define SOL_SOCKET_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
-#define SCM_RIGHTS_ 1
 #define READ_SMALL 320	 /* bytes read on the stack, which sections keep: of a group of 18 with IDs */
 #define READ_LARGE 16384 /* no event gives more */
 #define IOV_LIMIT 1024	 /* UIO_MAXIOV */
@@ -45,8 +43,7 @@ bool host_fd_open(s32 fd)
 	return !sys_is_error(sys2(__NR_fcntl, fd, F_GETFD));
 }
 
-/* Which file a descriptor is, among those that events have; 0: none of them, or no such descriptor. */
-static u64 inode_of(u64 fd)
+u64 notify_inode(u64 fd)
 {
 	struct stat st;
 
@@ -101,10 +98,10 @@ long sys_perf_event_open(struct thread *t, const u64 *a)
 	fd = make_descriptor(a[4] & PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	ret = event_open_commit(&rq, (u64)fd, inode_of((u64)fd));
+	ret = event_open_commit(&rq, (u64)fd, notify_inode((u64)fd));
 	if (ret == -ENOMEM) {
 		session_reap();
-		ret = event_open_commit(&rq, (u64)fd, inode_of((u64)fd));
+		ret = event_open_commit(&rq, (u64)fd, notify_inode((u64)fd));
 	}
 	if (!ret) {
 		stat_inc(events_opened);
@@ -217,56 +214,6 @@ long sys_ioctl(struct thread *t, const u64 *a)
 	return event_ioctl(t->cpu->slot, (u32)a[0], (u32)a[1], a[2]);
 }
 
-/* struct msghdr and struct cmsghdr of x86-64. */
-struct message {
-	u64 name;
-	u32 name_len;
-	u64 iov, iov_len, control, control_len;
-	u32 flags;
-};
-
-struct control {
-	u64 len; /* with this header */
-	s32 level, type;
-};
-
-static void adopt_all(struct thread *t, gva at, gva end)
-{
-	s32 fd;
-
-	for (; end - at >= sizeof(fd) && !guest_read(&fd, at, sizeof(fd)); at += sizeof(fd))
-		event_files_adopt(t->cpu->slot, (u32)fd, inode_of((u32)fd));
-}
-
-/* Descriptors that came with a message may be events. Another thread may write to the message meanwhile. */
-long sys_recvmsg(struct thread *t, const u64 *a)
-{
-	long ret = syscall_pass(t, a);
-	struct message m;
-	struct control c;
-	gva at, end;
-
-	if (likely(ret < 0 || !event_space->opened) || guest_read(&m, a[1], sizeof(m)))
-		return ret;
-	end = m.control + m.control_len;
-	for (at = m.control; at + sizeof(c) <= end; at += ALIGN_UP(c.len, 8ul)) {
-		if (guest_read(&c, at, sizeof(c)) || c.len < sizeof(c) || c.len > end - at)
-			break;
-		if (c.level == SOL_SOCKET_ && c.type == SCM_RIGHTS_)
-			adopt_all(t, at + sizeof(c), at + c.len);
-	}
-	return ret;
-}
-
-long sys_pidfd_getfd(struct thread *t, const u64 *a)
-{
-	long fd = syscall_pass(t, a);
-
-	if (fd >= 0)
-		event_files_adopt(t->cpu->slot, (u64)fd, inode_of((u64)fd));
-	return fd;
-}
-
 /* Without --regions a request is of no effect. */
 static long region_prctl(struct thread *t, u64 request)
 {
@@ -298,5 +245,5 @@ long sys_prctl(struct thread *t, const u64 *a)
 
 int perf_after_exec(struct thread *t)
 {
-	return event_files_exec(t->cpu->slot, inode_of);
+	return event_files_exec(t->cpu->slot, notify_inode);
 }

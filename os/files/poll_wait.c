@@ -6,6 +6,7 @@
 
 #include <asm-generic/errno.h>
 #include <linux/time_types.h>
+#include "os/files/vfile.h"
 #include "os/session/death.h"
 #include "os/session/scratch.h"
 #include "os/session/session.h"
@@ -54,7 +55,7 @@ static u32 ask_events(struct poll_wait *w)
 	return ready;
 }
 
-/* What the host is asked without the events. */
+/* What the host is asked without the events. Of pcl's own descriptors it says that they are not open. */
 static void leave_events_out(struct poll_wait *w)
 {
 	memcpy(w->host, w->fds, w->n * sizeof(*w->fds));
@@ -63,6 +64,8 @@ static void leave_events_out(struct poll_wait *w)
 		w->host[i].revents = w->fds[i].revents = 0;
 		if (is_event(w, i))
 			w->host[i].fd = -1;
+		else if (vfile_fd_hidden(w->fds[i].fd))
+			w->host[i].fd = VFILE_NEVER_OPEN;
 	}
 }
 

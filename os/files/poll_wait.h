@@ -1,4 +1,4 @@
-/* A wait for descriptors, events among them, in several steps. */
+/* A wait for descriptors in several steps: events are among them, or pcl's own, which seem not to be open. */
 #ifndef OS_POLL_WAIT_H
 #define OS_POLL_WAIT_H
 

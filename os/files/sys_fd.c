@@ -1,9 +1,9 @@
 /*
  * Closing and duplicating descriptors.
  *
- * pcl's own descriptors (see vfile_fd_hidden()) are not open as far as the guest can tell: the dispatcher answers EBADF
- * to calls on them. If the guest wants one of their numbers, they move away. In a vfork child they cannot, because the
- * number is kept in memory that the parent shares: EBUSY.
+ * pcl's own descriptors (see vfile_fd_hidden()) are not open as far as the guest can tell: no handler gets one as an
+ * argument that is a descriptor (serve() of os/syscall.c). If the guest wants one of their numbers, they move away. In
+ * a vfork child they cannot, because the number is kept in memory that the parent shares: EBUSY.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,16 @@
 /*
- * poll(2) and ppoll(2) with events among the descriptors: see poll_wait.h. Without events the calls are the host's.
+ * poll(2) and ppoll(2) with events or pcl's own among the descriptors: see poll_wait.h. Else the calls are the host's.
  */
 #include <asm-generic/errno.h>
 #include "os/files/poll_wait.h"
+#include "os/files/vfile.h"
 #include "os/sig/sigwait.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
 
-/* A few at a time: is any of the guest's descriptors an event? */
-static bool any_event(struct thread *t, gva fds, u64 n)
+/* A few at a time: are the guest's descriptors not all the host's to answer for? */
+static bool has_special(struct thread *t, gva fds, u64 n)
 {
 	struct pollfd part[32];
 
@@ -19,7 +20,7 @@ static bool any_event(struct thread *t, gva fds, u64 n)
 		if (guest_read(part, fds + i * sizeof(*part), some * sizeof(*part)))
 			return false;
 		for (u64 k = 0; k < some; k++)
-			if (part[k].fd >= 0 && perf_is_event(t, (u32)part[k].fd))
+			if (part[k].fd >= 0 && (vfile_fd_hidden(part[k].fd) || perf_is_event(t, (u32)part[k].fd)))
 				return true;
 	}
 	return false;
@@ -51,16 +52,16 @@ static long poll_events(struct poll_wait *w, gva fds)
 	return ret;
 }
 
-static bool concerns_events(struct thread *t, gva fds, u64 n)
+static bool concerns_us(struct thread *t, gva fds, u64 n)
 {
-	return unlikely(event_space->opened) && n <= POLL_MAX && any_event(t, fds, n);
+	return n <= POLL_MAX && has_special(t, fds, n);
 }
 
 long sys_poll(struct thread *t, const u64 *a)
 {
 	struct poll_wait w = {.t = t, .n = (u32)a[1]};
 
-	if (likely(!concerns_events(t, a[0], (u32)a[1])))
+	if (likely(!concerns_us(t, a[0], (u32)a[1])))
 		return syscall_pass(t, a);
 	w.deadline = deadline_in_ms((s32)a[2]);
 	return poll_events(&w, a[0]);
@@ -72,7 +73,7 @@ long sys_ppoll(struct thread *t, const u64 *a)
 	u64 mask;
 	long ret;
 
-	if (likely(!concerns_events(t, a[0], (u32)a[1])))
+	if (likely(!concerns_us(t, a[0], (u32)a[1])))
 		return sigwait_ppoll(t, a);
 	ret = deadline_read(a[2], 1, &w.deadline);
 	if (ret)

@@ -1,10 +1,11 @@
 /*
- * select(2) and pselect6(2) with events among the descriptors: see poll_wait.h. Without events the calls are the
+ * select(2) and pselect6(2) with events or pcl's own among the descriptors: see poll_wait.h. Else the calls are the
  * host's.
  */
 #include <asm-generic/errno.h>
 #include <linux/fcntl.h>
 #include "os/files/poll_wait.h"
+#include "os/files/vfile.h"
 #include "os/session/process.h"
 #include "os/session/scratch.h"
 #include "os/sig/sigwait.h"
@@ -31,11 +32,11 @@ static int read_sets(const u64 *a, u64 *sets, u32 words)
 	return 0;
 }
 
-static bool select_has_event(struct thread *t, const u64 *sets, u32 words, u32 nfds)
+static bool has_special(struct thread *t, const u64 *sets, u32 words, u32 nfds)
 {
 	for (u32 fd = 0; fd < nfds; fd++)
 		if ((bit_of(sets, fd) || bit_of(sets + words, fd) || bit_of(sets + 2 * words, fd)) &&
-		    perf_is_event(t, fd))
+		    (vfile_fd_hidden((s32)fd) || perf_is_event(t, fd)))
 			return true;
 	return false;
 }
@@ -141,8 +142,8 @@ static long count_looked_at(u64 nfds)
 }
 
 /*
- * True if an event is concerned: then *ret is the result, or -errno. unit: ns in a unit of the time limit's second
- * number.
+ * True if an event or a descriptor of pcl's is concerned: then *ret is the result, or -errno. unit: ns in a unit of the
+ * time limit's second number.
  */
 static bool try_select(struct thread *t, const u64 *a, s64 unit, s64 deadline, const u64 *mask, long *ret)
 {
@@ -159,7 +160,7 @@ static bool try_select(struct thread *t, const u64 *a, s64 unit, s64 deadline, c
 	sets = scratch_alloc(words * 3 * sizeof(u64));
 	*ret = sets ? read_sets(a, sets, words) : -ENOMEM;
 	if (!*ret)
-		concerned = select_has_event(t, sets, words, nfds);
+		concerned = has_special(t, sets, words, nfds);
 	if (!*ret && concerned) {
 		*ret = select_events(&w, a, sets, words, nfds);
 		if (*ret != SYSCALL_AGAIN)
@@ -170,12 +171,18 @@ static bool try_select(struct thread *t, const u64 *a, s64 unit, s64 deadline, c
 	return concerned;
 }
 
+/* It may: a look without reading the sets. */
+static bool may_concern_us(u64 nfds)
+{
+	return event_space->opened || (s32)nfds > vfile_fd_lowest();
+}
+
 long sys_select(struct thread *t, const u64 *a)
 {
 	s64 deadline;
 	long ret;
 
-	if (likely(!event_space->opened))
+	if (likely(!may_concern_us(a[0])))
 		return syscall_pass(t, a);
 	ret = deadline_read(a[4], 1000, &deadline);
 	return ret || try_select(t, a, 1000, deadline, NULL, &ret) ? ret : syscall_pass(t, a);
@@ -188,7 +195,7 @@ long sys_pselect6(struct thread *t, const u64 *a)
 	s64 deadline;
 	long ret;
 
-	if (likely(!event_space->opened))
+	if (likely(!may_concern_us(a[0])))
 		return sigwait_pselect6(t, a);
 	if (a[5] && guest_read(pair, a[5], sizeof(pair)))
 		return -EFAULT;

@@ -44,6 +44,15 @@ static inline bool vfile_fd_hidden(int fd)
 	return (u32)fd - (u32)the_process.runtime_fd < SESSION_FDS || (fd == log_fd && fd > 2);
 }
 
+/* The lowest of them. */
+static inline s32 vfile_fd_lowest(void)
+{
+	return log_fd > 2 && log_fd < the_process.runtime_fd ? log_fd : the_process.runtime_fd;
+}
+
+/* A number that no process can have open, in place of one of these. */
+#define VFILE_NEVER_OPEN 0x7fffffffu
+
 enum vfile_kind {
 	VFILE_NONE,   /* the host's */
 	VFILE_ABSENT, /* the host's, but the guest must not see it: ENOENT */

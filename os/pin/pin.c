@@ -142,18 +142,18 @@ static long pinned_in_turn(struct thread *t, const u64 *a)
 	return pinned(t, a, t->turn.host);
 }
 
-static long call_in_turn(struct thread *t, syscall_handler *host)
+static long call_in_turn(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	turn_note_call(t, t->args);
+	turn_note_call(t, a);
 	if (!t->turn.on)
-		return pinned(t, t->args, host);
+		return pinned(t, a, host);
 	t->turn.host = host;
-	return turn_call(t, t->args, pinned_in_turn, host);
+	return turn_call(t, a, pinned_in_turn, host);
 }
 
-long pin_call(struct thread *t, syscall_handler *host)
+long pin_call(struct thread *t, const u64 *a, syscall_handler *host)
 {
-	long ret = held_still(PIN_SCHEDULE) ? call_in_turn(t, host) : pinned(t, t->args, host);
+	long ret = held_still(PIN_SCHEDULE) ? call_in_turn(t, a, host) : pinned(t, a, host);
 
 	if (ret != SYSCALL_AGAIN)
 		t->pin.late += PIN_CALL_NS;

@@ -39,7 +39,7 @@ void pin_task_ends(struct thread *t);
 void pin_hand_over(struct thread *t, struct session_config *config);
 
 /* Serves a system call, which `host` does if nothing is pinned. */
-long pin_call(struct thread *t, syscall_handler *host);
+long pin_call(struct thread *t, const u64 *a, syscall_handler *host);
 
 /* What the processor's counter says to an instruction that reads it: it has a tick for each nanosecond. */
 u64 pin_clock_ticks(struct thread *t);
