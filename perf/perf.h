@@ -11,6 +11,7 @@
  *
  *   perf/sys_perf.c         the system calls that have to do with descriptors of events
  *   perf/sys_passing.c      descriptors that come from other processes
+ *   perf/sys_unfit.c        what else can be done with a descriptor, but not with an event's
  *   perf/abi_2009.c         the same through the interface of 2009
  *   perf/mmap.c             ring buffers in the guest's memory
  *   perf/x86_64/rdpmc.c            the instruction

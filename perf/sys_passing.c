@@ -9,6 +9,7 @@
 #include "os/syscall.h"
 #include "perf/notify.h"
 #include "perf/perf.h"
+#include "perf/unfit.h"
 #include "rt/guest.h"
 #include "rt/sys.h"
 
@@ -74,11 +75,26 @@ static bool adopt(struct thread *t, s32 fd)
 
 long sys_recvmsg(struct thread *t, const u64 *a)
 {
-	long ret = syscall_pass(t, a);
+	long ret;
 
+	if (unlikely(perf_is_event(t, a[0])))
+		return unfit(t, a, ENOTSOCK);
+	ret = syscall_pass(t, a);
 	if (unlikely(ret >= 0 && event_space->opened))
 		see_all(t, a[1], adopt);
 	return ret;
+}
+
+long sys_recvmmsg(struct thread *t, const u64 *a)
+{
+	long n;
+
+	if (unlikely(perf_is_event(t, a[0])))
+		return unfit(t, a, ENOTSOCK);
+	n = syscall_pass(t, a);
+	for (long i = 0; event_space->opened && i < n; i++)
+		see_all(t, a[1] + (u64)i * sizeof(struct numbered_message), adopt);
+	return n;
 }
 
 static bool is_own(struct thread *t, s32 fd)
@@ -88,6 +104,8 @@ static bool is_own(struct thread *t, s32 fd)
 
 long sys_sendmsg(struct thread *t, const u64 *a)
 {
+	if (unlikely(perf_is_event(t, a[0])))
+		return unfit(t, a, ENOTSOCK);
 	return see_all(t, a[1], is_own) ? -EBADF : syscall_pass(t, a);
 }
 
@@ -96,6 +114,8 @@ long sys_sendmmsg(struct thread *t, const u64 *a)
 {
 	u32 n = MIN((u32)a[2], MESSAGES);
 
+	if (unlikely(perf_is_event(t, a[0])))
+		return unfit(t, a, ENOTSOCK);
 	for (u32 i = 0; i < n; i++) {
 		if (!see_all(t, a[1] + i * sizeof(struct numbered_message), is_own))
 			continue;

@@ -27,6 +27,7 @@
 #include "perf/abi_2009.h"
 #include "perf/notify.h"
 #include "perf/perf.h"
+#include "perf/unfit.h"
 #include "perf/sideband.h"
 #include "rt/guest.h"
 #include "rt/stats.h"
@@ -189,6 +190,8 @@ long sys_write(struct thread *t, const u64 *a)
 
 long sys_writev(struct thread *t, const u64 *a)
 {
+	if (perf_is_event(t, a[0]))
+		return unfit(t, a, EINVAL);
 	return write_file(t, a, &(struct vfile_data){.buffers = a[1], .n = a[2], .pos = VFILE_HERE});
 }
 

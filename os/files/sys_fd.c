@@ -211,8 +211,12 @@ static void note_async(struct thread *t, const u64 *a)
 
 long sys_fcntl(struct thread *t, const u64 *a)
 {
-	long ret = syscall_pass(t, a);
+	long ret;
 
+	/* Linux: only the owner may, or who has CAP_LEASE. The socket in the place of the event is the caller's. */
+	if (a[1] == F_SETLEASE && perf_is_event(t, a[0]) && sys0(__NR_geteuid))
+		return refuse(EACCES, "the inode that events share is root's");
+	ret = syscall_pass(t, a);
 	if (!ret && unlikely(perf_is_event(t, a[0])))
 		note_async(t, a);
 	return a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC ? duplicated(t, (u32)a[0], ret) : ret;

@@ -320,8 +320,10 @@ long sys_fstatfs(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
 	struct vfile v;
-	u64 type;
+	u64 type = ANON_INODE_FS_MAGIC;
 
+	if (!ret && unlikely(perf_is_event(t, a[0])))
+		return guest_write(a[1] + offsetof(struct statfs, f_type), &type, sizeof(type));
 	if (ret || guest_read(&type, a[1] + offsetof(struct statfs, f_type), sizeof(type)) || type != TMPFS_MAGIC)
 		return ret;
 	return vfile_dir_path((s32)a[0], v.path) ? statfs_served(&v, a[1]) : 0;

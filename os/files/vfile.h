@@ -112,6 +112,8 @@ struct vfile_data {
 };
 /* After the kernel has given EPERM: does it if fd is a served file that can be written, else -EPERM. */
 long vfile_write(struct thread *t, int fd, const struct vfile_data *d);
+/* pwritev(2) and pwritev2(2). That takes -1 for the file's own position, which the kernel has refused for pwritev. */
+long vfile_write_at(struct thread *t, const u64 *a);
 
 /* execveat(2) with this flag, which only asks whether the file may be executed. An older kernel says EINVAL. */
 #ifndef AT_EXECVE_CHECK /* Linux 6.14 */

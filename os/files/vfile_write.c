@@ -102,8 +102,7 @@ long sys_pwrite64(struct thread *t, const u64 *a)
 	return likely(ret != -EPERM) ? ret : vfile_write(t, (s32)a[0], &d);
 }
 
-/* pwritev2(2) takes -1 for the file's own position; the kernel has refused it for pwritev(2). */
-static long write_at(struct thread *t, const u64 *a)
+long vfile_write_at(struct thread *t, const u64 *a)
 {
 	const struct vfile_data d = {.buffers = a[1], .n = a[2], .pos = (s64)a[3]};
 	long ret = syscall_pass(t, a);
@@ -113,10 +112,5 @@ static long write_at(struct thread *t, const u64 *a)
 
 long sys_pwritev(struct thread *t, const u64 *a)
 {
-	return write_at(t, a);
-}
-
-long sys_pwritev2(struct thread *t, const u64 *a)
-{
-	return write_at(t, a);
+	return vfile_write_at(t, a);
 }
