@@ -3,7 +3,7 @@
 
 #include <asm-generic/errno.h>
 #include <asm/siginfo.h>
-#include "event/after.h"
+#include "event/async.h"
 #include "event/event.h"
 #include "event/overflow.h"
 #include "event/ring.h"
@@ -114,7 +114,7 @@ static void fail(struct event *leader, u64 now)
 		event_sched_system_group(leader);
 	if (ring_of(root))
 		ring_wake(ring_of(root), 0);
-	wake_after(event_nr(root), POLL_ERR);
+	async_wake(root, POLL_ERR);
 }
 
 /* True: some have to wait. */

@@ -6,7 +6,7 @@
 #include "event/overflow.h"
 
 #include <asm/siginfo.h>
-#include "event/after.h"
+#include "event/async.h"
 #include "event/counters.h"
 #include "event/period.h"
 #include "event/round.h"
@@ -103,7 +103,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 	note_sigtrap(r, e);
 	woke = sample_write(e, r->snap, period, kill);
 	if (root->async_pid && !woke && !root->of_2009) { /* that has signals where poll(2) has something */
-		wake_after(event_nr(root), kill);
+		async_wake(root, kill);
 		woke = true;
 	}
 	if (woke && !throttle_is_rated(e))

@@ -4,6 +4,7 @@
 #include <asm/siginfo.h>
 #include <asm-generic/errno.h>
 #include "event/after.h"
+#include "event/async.h"
 #include "event/attr.h"
 #include "event/records_2009.h"
 #include "event/ring_memory.h"
@@ -283,7 +284,7 @@ static void wake_feeders(struct ring *r, struct event *killer, u32 pending_kill)
 
 	for_each_feeder(e, r)
 		if (is_awaited(e))
-			wake_after(event_nr(e), !killer || killer == e ? pending_kill : 0);
+			async_wake(e, !killer || killer == e ? pending_kill : 0);
 }
 
 bool ring_end(struct ring_out *o, u32 kill)

@@ -125,8 +125,8 @@ struct event {
 	u32 async_type;		     /* F_SETOWN_EX: F_OWNER_TID, F_OWNER_PID, F_OWNER_PGRP, */
 	s32 async_owner;	     /* and which; 0: nobody */
 	u32 async_by;		     /* the task whose overflow signalled last */
-	/* wakeups signalled that are not known to be taken: how many POLL_IN, and POLL_HUP or POLL_ERR if that too */
-	u32 async_in, async_end;
+	/* signals that are owed for POLL_IN, POLL_HUP, POLL_ERR (async_lock), and how many were not sent: async.h */
+	u32 async_owed[3], async_unsent;
 
 	/* Derived. */
 	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
@@ -301,6 +301,7 @@ struct event_limits {
 
 struct event_space {
 	struct slock lock; /* RANK_EVENT */
+	struct slock async_lock; /* see async.h */
 	u32 opened;	   /* [any] an event was opened in this session */
 	u32 left;	   /* [any, to look] derived: events with event.left */
 	u32 slots_high;	   /* event slots ever used + 1 */

@@ -8,6 +8,7 @@
 #include <asm-generic/errno.h>
 #include <linux/eventpoll.h>
 #include <linux/fcntl.h>
+#include "event/async.h"
 #include "event/files.h"
 #include "event/ready.h"
 #include "os/session/apart.h"
@@ -215,10 +216,15 @@ static long queue_to_self(const struct thread *t, u32 type, const struct ksiginf
 	return sys3(__NR_rt_sigqueueinfo, t->tid, info->signo, info); /* to its process */
 }
 
-/* Several threads may signal for one event. */
-static void add_in(struct event *e)
+/* If the queue is full, SIGIO without a siginfo, and -EAGAIN unless that fails too. */
+static long queue_or_sigio(const struct thread *t, u32 type, const struct ksiginfo *info)
 {
-	__atomic_fetch_add(&e->async_in, 1, __ATOMIC_RELAXED);
+	const struct ksiginfo sigio = {.signo = SIGIO, .code = SIG_CODE_KERNEL};
+	long ret = queue_to_self(t, type, info), err = 0;
+
+	if (ret == -EAGAIN)
+		err = queue_to_self(t, type, &sigio);
+	return err ? err : ret;
 }
 
 /* True if it is the calling thread that is to be signalled, and it has been. */
@@ -234,16 +240,22 @@ static bool signal_self(struct event *e, u32 kill)
 	    !asked_for(event_nr(e), signo, type, t->tid))
 		return false;
 	fill_siginfo(&info, signo, e->async_fd, kill);
-	ret = queue_to_self(t, type, &info);
-	if (ret == -EAGAIN) {
-		memset(&info, 0, sizeof(info));
-		info.signo = SIGIO;
-		info.code = SIG_CODE_KERNEL;
-		ret = queue_to_self(t, type, &info);
-	} else if (!ret && kill == POLL_IN) {
-		add_in(e);
-	}
-	return !ret;
+	ret = queue_or_sigio(t, type, &info);
+	return !ret || ret == -EAGAIN;
+}
+
+/*
+ * If its queue is full, the receiver has yet to take what is in there. So it also finds what was not sent before that
+ * was full: hence the second try.
+ */
+static void send_news(struct event *e)
+{
+	u32 root = event_nr(e);
+
+	if (send_datagram(root))
+		return;
+	async_not_sent(e);
+	send_datagram(root);
 }
 
 void host_wake(u32 root, u32 pending_kill)
@@ -256,12 +268,10 @@ void host_wake(u32 root, u32 pending_kill)
 		e->async_by = host_current();
 	if (!waited && (!async || signal_self(e, pending_kill)))
 		return;
-	if (!send_datagram(root) || !async)
-		return;
-	if (pending_kill == POLL_IN)
-		add_in(e);
+	if (async)
+		send_news(e);
 	else
-		e->async_end = pending_kill;
+		send_datagram(root);
 }
 
 void perf_set_async(struct thread *t, s32 fd, bool on)
@@ -273,7 +283,7 @@ void perf_set_async(struct thread *t, s32 fd, bool on)
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
 	if (e && on && !e->async_pid) {
 		e->async_fd = fd;
-		e->async_in = e->async_end = 0;
+		async_reset(e);
 		inode = e->inode;
 	}
 	if (e && on != !!e->async_pid)
@@ -302,8 +312,10 @@ void perf_set_owner(struct thread *t, s32 fd, u32 type, s32 owner)
 		nr = event_nr(e);
 	}
 	event_unlock();
-	if (nr)
-		asked_note(nr, (u32)signo, type, owner);
+	if (!nr)
+		return;
+	async_send_again(event_slot(nr)); /* nothing that was for another one */
+	asked_note(nr, (u32)signo, type, owner);
 }
 
 void perf_set_signal(struct thread *t, s32 fd, u32 signo)
@@ -314,6 +326,8 @@ void perf_set_signal(struct thread *t, s32 fd, u32 signo)
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
 	if (e) {
+		if (e->async_signo != signo)
+			async_reset(e);
 		e->async_signo = signo;
 		nr = event_nr(e);
 	}
@@ -332,26 +346,29 @@ enum meaning { OF_WAKEUP, OF_DATAGRAM, UNSURE };
 
 static enum meaning correct_locked(struct event *e, struct ksiginfo *info)
 {
-	u32 end;
+	u32 says = info->addr == BAND_HUP ? POLL_HUP : info->addr == BAND_ERR ? POLL_ERR : POLL_IN, kill;
 
-	if (info->addr == BAND_HUP || info->addr == BAND_ERR || !e->async_pid || e->async_signo != (u32)info->signo ||
-	    e->async_type == F_OWNER_PGRP)
+	if (!e->async_pid || e->async_signo != (u32)info->signo || e->async_type == F_OWNER_PGRP)
 		return UNSURE;
-	if (__atomic_load_n(&e->async_in, __ATOMIC_RELAXED)) {
-		if (info->signo < SIGNALS_QUEUED)
-			__atomic_store_n(&e->async_in, 0, __ATOMIC_RELAXED);
-		else
-			/* by this task only: it has the event lock */
-			__atomic_fetch_sub(&e->async_in, 1, __ATOMIC_RELAXED);
-		return OF_WAKEUP;
-	}
-	if (!e->async_end)
+	kill = async_take(e, says, info->signo >= SIGNALS_QUEUED);
+	if (!kill)
 		return OF_DATAGRAM;
-	end = e->async_end == POLL_ERR ? POLL_ERR : POLL_HUP;
-	e->async_end = 0;
-	info->code = info->code == POLL_IN ? (s32)end : info->code;
-	info->addr = band_of(end);
+	info->code = info->code == SI_SIGIO ? SI_SIGIO : (s32)kill;
+	info->addr = band_of(kill);
 	return OF_WAKEUP;
+}
+
+/*
+ * The news that found the descriptor's queue full, after it was emptied. Signals that merge have been merged. What is
+ * queued too often is dropped as it is taken.
+ */
+static void send_again(struct thread *t, u32 nr, const struct ksiginfo *info)
+{
+	struct event *e = event_slot(nr);
+	u32 n = async_send_again(e);
+
+	while (info->signo >= SIGNALS_QUEUED && n-- && !queue_or_sigio(t, e->async_type, info))
+		;
 }
 
 static void take_datagrams(struct thread *t, s32 fd)
@@ -373,19 +390,25 @@ static void take_if_not_missed(struct thread *t, s32 fd)
 static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 {
 	enum meaning meaning = UNSURE;
+	struct ksiginfo again = *info;
 	struct event *e;
+	u32 nr = 0;
 
 	if (!perf_is_event(t, (u32)fd))
 		return true;
 	event_lock();
 	e = event_files_get_locked(t->cpu->slot, (u32)fd);
-	if (e)
+	if (e) {
+		nr = event_nr(e);
 		meaning = correct_locked(e, info);
+	}
 	event_unlock();
-	if (meaning == OF_WAKEUP)
+	if (meaning == OF_WAKEUP) {
 		take_datagrams(t, fd);
-	else if (meaning == UNSURE)
+		send_again(t, nr, &again);
+	} else if (meaning == UNSURE) {
 		take_if_not_missed(t, fd);
+	}
 	return meaning != OF_DATAGRAM;
 }
 

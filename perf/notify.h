@@ -6,9 +6,11 @@
  * state but what event/ready.h says; the datagram only ends the host's wait.
  *
  * O_ASYNC: the host's socket has the guest's owner, signal and O_ASYNC, so a datagram is a signal too. A thread that
- * would be signalled by its own wakeup queues the signal itself instead: no one else may say POLL_HUP, and datagrams
- * that are not taken are soon too many. The host's signals are corrected when they are delivered: their si_code is
- * POLL_IN always, and some datagrams are only for those who wait.
+ * would be signalled by its own wakeup queues the signal itself instead: no one else may say POLL_HUP, and it comes
+ * before the next instruction. How many signals are due, and why, is counted by event/async.h; the host's are corrected
+ * when they are delivered: their si_code is POLL_IN always, and some datagrams are only for those who wait. A socket
+ * holds few datagrams (net.unix.max_dgram_qlen): those that found no room are signals that the receiver queues to
+ * itself when it takes the next one.
  */
 #ifndef PERF_NOTIFY_H
 #define PERF_NOTIFY_H

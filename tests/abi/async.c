@@ -251,6 +251,80 @@ static void test_child(void)
 	told_end(&c);
 }
 
+#define BURSTS 20
+
+/* Each of many wakeups in a row is a signal in the queue, though another task is told, and it blocks them meanwhile. */
+static void test_queued(void)
+{
+	struct told c = told_new();
+	struct waker w = named_open(c.pid);
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIG_RT);
+	set_async(w.fd, SIG_RT, 1);
+	for (int i = 1; i <= BURSTS; i++) {
+		taken = 0;
+		told(&c, 'm');
+		burn_until(taken >= TOLD_MANY);
+		expect(taken, TOLD_MANY);
+		expect_info(SIG_RT, POLL_IN, w.fd, BAND_IN);
+	}
+	taken = 0;
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < BURSTS; i++)
+		told(&c, 'm');
+	expect(taken, 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	expect(taken, BURSTS * TOLD_MANY);
+	waker_close(&w);
+	told_end(&c);
+}
+
+static volatile int bursts;
+
+static void *burst(void *arg)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	other_tid = (int)syscall(SYS_gettid);
+	for (int done = 0; !other_ends;) {
+		if (done == bursts) {
+			sleep_ms(1);
+			continue;
+		}
+		for (int i = 0; i < TOLD_MANY; i++)
+			change_name();
+		done++;
+	}
+	return NULL;
+}
+
+/* The same by another thread of the process. */
+static void test_queued_by_thread(int type)
+{
+	struct f_owner_ex owner = {type, type == F_OWNER_TID ? (int)syscall(SYS_gettid) : getpid()};
+	struct waker w;
+	pthread_t thread;
+
+	other_tid = other_ends = bursts = taken = 0;
+	pthread_create(&thread, NULL, burst, NULL);
+	burn_until(other_tid);
+	w = named_open(other_tid);
+	set_async(w.fd, SIG_RT, 1);
+	expect(fcntl(w.fd, F_SETOWN_EX, &owner), 0);
+	while (bursts < BURSTS) {
+		bursts++;
+		burn_until(taken >= bursts * TOLD_MANY);
+		expect(taken, bursts * TOLD_MANY);
+	}
+	other_ends = 1;
+	pthread_join(thread, NULL);
+	waker_close(&w);
+}
+
 /* Somebody polls too: both are told. */
 static void test_poll(void)
 {
@@ -340,6 +414,9 @@ int main(void)
 	test_blocked();
 	test_thread();
 	test_child();
+	test_queued();
+	test_queued_by_thread(F_OWNER_PID);
+	test_queued_by_thread(F_OWNER_TID);
 	test_poll();
 	test_exact();
 	return perf_result();

@@ -110,9 +110,12 @@ static inline void sleep_ms(int ms)
 	} while (0)
 
 /*
- * A child that does as it is told by single letters: 'n' changes its name, 'b' burns 20 ms, 'f' has a child of its own
- * that waits to be killed, 'z' sleeps for 50 ms, 'x' exits. It answers when it has begun with each but 'z'.
+ * A child that does as it is told by single letters: 'n' changes its name, 'm' does so TOLD_MANY times, 'b' burns
+ * 20 ms, 'f' has a child of its own that waits to be killed, 'z' sleeps for 50 ms, 'x' exits. It answers when it has
+ * begun with each but 'z', and done 'n' and 'm'.
  */
+#define TOLD_MANY 20
+
 struct told {
 	int pid, to, from;
 };
@@ -128,7 +131,7 @@ static inline void told_run(int from, int to)
 			sleep_ms(50);
 			continue;
 		}
-		if (what == 'n')
+		for (int i = 0; i < (what == 'n' ? 1 : what == 'm' ? TOLD_MANY : 0); i++)
 			change_name();
 		if (what == 'f')
 			pid = fork();
