@@ -37,8 +37,9 @@ void event_task_exec(task_id task);
 void event_task_exit(task_id task);
 
 /*
- * On entering the runtime: counts of CPU-bound events go to the CPU that the task is on now. What it executed since it
- * was asked last goes to the CPU that it was on then, so that the sum over the CPUs stays exact.
+ * On entering the runtime, and after a system call: counts of CPU-bound events go to the CPU that the task is on now.
+ * What it executed since it was asked last goes to the CPU that it was on then, so that the sum over the CPUs stays
+ * exact.
  */
 void event_task_moved_slow(task_id task);
 static inline void event_task_moved(task_id task)

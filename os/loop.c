@@ -76,6 +76,7 @@ static void serve_syscall(struct thread *t)
 	event_tick(t->cpu->slot);
 	syscall_dispatch(t);
 	perf_poll_sources(t, true);
+	event_task_moved(t->cpu->slot); /* sched_setaffinity, or it slept */
 	if (unlikely(t->trap_later)) {
 		t->trap_later = 0;
 		t->attention = 1;

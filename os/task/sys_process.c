@@ -1,9 +1,12 @@
-/* prctl, seccomp and membarrier: what concerns pcl itself; the rest is the kernel's. */
+/* prctl, seccomp, membarrier and sched_setaffinity: what concerns pcl itself; the rest is the kernel's. */
 #include <asm/errno.h>
 #include <linux/membarrier.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include "event/event.h"
+#include "os/session/pidns.h"
 #include "os/session/process.h"
+#include "os/session/session.h"
 #include "os/syscall.h"
 #include "os/task/user_dispatch.h"
 #include "perf/perf.h"
@@ -70,6 +73,17 @@ long sys_membarrier(struct thread *t, const u64 *a)
 		asked = true;
 	if ((s32)a[0] == GET_REGISTRATIONS && ret > 0 && !asked)
 		ret &= ~MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED;
+	return ret;
+}
+
+/* A thread that it moves while it runs is to look where it is. The caller does so anyway. */
+long sys_sched_setaffinity(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	u32 other = !ret && a[0] && event_space->opened ? session_find_tid(pidns_own(), (s32)a[0]) : 0;
+
+	if (other && event_is_followed(other))
+		host_kick(other);
 	return ret;
 }
 

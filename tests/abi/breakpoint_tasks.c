@@ -1,6 +1,7 @@
 /*
  * Whose accesses a breakpoint counts: threads and children that inherit it, a thread of its own without it, another
- * process by its id, every task on a CPU; and what is left of it when the task forks, or when it is closed.
+ * process by its id, every task on a CPU, a task on the CPU that it is moved to; and what is left of it when the task
+ * forks, or when it is closed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -121,6 +122,102 @@ static void by_cpu(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
+static void move_to(pid_t tid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	expect(sched_setaffinity(tid, sizeof(set), &set), 0);
+}
+
+/* Two CPUs that may be used; false: there is one. */
+static int two_cpus(const cpu_set_t *all, int cpu[2])
+{
+	int n = 0;
+
+	for (int i = 0; n < 2 && i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, all))
+			cpu[n++] = i;
+	return n == 2;
+}
+
+/* Events of the task on either CPU: those of the one that it has moved itself to count, from that call on. */
+static void moving(void)
+{
+	struct perf_attr a = bp_attr(HW_BREAKPOINT_W, &word, 8);
+	long want[2] = {0, 0}, fd[2];
+	cpu_set_t all;
+	int cpu[2];
+
+	sched_getaffinity(0, sizeof(all), &all);
+	if (!two_cpus(&all, cpu))
+		return;
+	move_to(0, cpu[0]);
+	for (int i = 0; i < 2; i++)
+		fd[i] = perf_open(&a, 0, cpu[i], -1, 0);
+	for (int i = 0; i < 6; i++) {
+		move_to(i & 2 ? 0 : getpid(), cpu[i & 1]);
+		steps(10 + i);
+		want[i & 1] += 10 + i;
+		expect(perf_value(fd[0]), want[0]);
+		expect(perf_value(fd[1]), want[1]);
+	}
+	close((int)fd[0]);
+	close((int)fd[1]);
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+static volatile int phase;
+
+/* Another one moves it while it runs, and has done so when phase is 2. */
+static void *moved_thread(void *tid)
+{
+	*(volatile int *)tid = (int)syscall(SYS_gettid);
+	while (phase < 1)
+		sched_yield();
+	while (phase < 2)
+		;
+	steps(30);
+	phase = 3;
+	while (phase < 4)
+		sched_yield();
+	return NULL;
+}
+
+static void moved(void)
+{
+	struct perf_attr a = bp_attr(HW_BREAKPOINT_W, &word, 8);
+	volatile int tid = 0;
+	cpu_set_t all;
+	pthread_t t;
+	int cpu[2];
+	long fd[2];
+
+	sched_getaffinity(0, sizeof(all), &all);
+	if (!two_cpus(&all, cpu))
+		return;
+	pthread_create(&t, NULL, moved_thread, (void *)&tid);
+	while (!tid)
+		sched_yield();
+	move_to(tid, cpu[0]);
+	for (int i = 0; i < 2; i++)
+		fd[i] = perf_open(&a, tid, cpu[i], -1, 0);
+	phase = 1;
+	usleep(20000);
+	move_to(tid, cpu[1]);
+	usleep(20000);
+	phase = 2;
+	while (phase < 3)
+		sched_yield();
+	expect(perf_value(fd[0]), 0);
+	expect(perf_value(fd[1]), 30);
+	phase = 4;
+	pthread_join(t, NULL);
+	close((int)fd[0]);
+	close((int)fd[1]);
+}
+
 int main(void)
 {
 	bp_skip_without();
@@ -128,5 +225,7 @@ int main(void)
 	own(1);
 	another();
 	by_cpu();
+	moving();
+	moved();
 	return perf_result();
 }
