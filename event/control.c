@@ -107,7 +107,7 @@ static int filter_source(task_id task, u64 fd, filter_fields **fields, u32 *sour
 	if (!e)
 		err = refuse(EBADF, "the event was closed meanwhile");
 	else if (!*fields)
-		err = refuse(EINVAL, "only tracepoints and AUX events take filters");
+		err = refuse(EINVAL, "only tracepoints, uprobes and AUX events take filters");
 	else if (e->filter.n)
 		err = refuse(EEXIST, "the event has a filter, and keeps it");
 	event_unlock();

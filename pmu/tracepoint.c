@@ -262,6 +262,24 @@ static enum filter_kind kind_of(const struct tracepoint_field *f)
 	}
 }
 
+static struct filter_field filtered(const struct tracepoint_field *f)
+{
+	struct filter_field out = {f->name, f->name_len, f->offset, kind_of(f)};
+
+	for (u32 i = 0; i < f->name_len; i++)
+		if (f->name[i] == '[') /* the name is without the bounds */
+			out.name_len = MIN(out.name_len, i);
+	return out;
+}
+
+bool tracepoint_common(u32 source, u32 index, struct filter_field *out)
+{
+	const struct tracepoint_field f = common_field(MIN(index, NR_COMMON - 1));
+
+	*out = filtered(&f);
+	return index < NR_COMMON;
+}
+
 static bool tp_field(u32 source, u32 index, struct filter_field *out)
 {
 	struct tracepoint_field f;
@@ -270,13 +288,10 @@ static bool tp_field(u32 source, u32 index, struct filter_field *out)
 	if (is_probe(source) && index >= NR_COMMON)
 		return probe_field(source - PROBE_ID, index - NR_COMMON, out);
 	if (is_probe(source))
-		f = common_field(index);
-	else if (!tracepoint_by_id(source, &tp) || !tracepoint_field(&tp, index, &f))
+		return tracepoint_common(source, index, out);
+	if (!tracepoint_by_id(source, &tp) || !tracepoint_field(&tp, index, &f))
 		return false;
-	*out = (struct filter_field){.name = f.name, .name_len = f.name_len, .offset = f.offset, .kind = kind_of(&f)};
-	for (u32 i = 0; i < f.name_len; i++)
-		if (f.name[i] == '[') /* the name is without the bounds */
-			out->name_len = MIN(out->name_len, i);
+	*out = filtered(&f);
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #define PMU_TRACEPOINT_H
 
 #include "abi/types.h"
+#include "event/filter.h"
 
 enum tracepoint_kind { TRACE_ENTER, TRACE_EXIT, TRACE_RAW_ENTER, TRACE_RAW_EXIT, TRACE_TASK };
 
@@ -54,6 +55,9 @@ struct tracepoint_field {
 };
 /* The index-th field. False: it has no more. */
 bool tracepoint_field(const struct tracepoint *tp, u32 index, struct tracepoint_field *out);
+
+/* For filters: the fields that the records of every source have. */
+bool tracepoint_common(u32 source, u32 index, struct filter_field *out);
 
 /* The field is the address of a string. */
 bool tracepoint_is_string(const struct tracepoint_field *f);

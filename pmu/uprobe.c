@@ -5,6 +5,7 @@
 #include "cpu/cpu.h"
 #include "event/probe.h"
 #include "event/space.h"
+#include "pmu/tracepoint.h"
 #include "rt/refuse.h"
 
 #define IS_RETURN     1u
@@ -66,6 +67,7 @@ static const struct pmu uprobe_pmu = {
 	.capabilities = PMU_SOFTWARE,
 	.event_init = uprobe_event_init,
 	.read = pmu_no_count,
+	.field = tracepoint_common, /* Linux quirk: the address has a name only where the probe has one */
 };
 
 void uprobe_pmu_init(void)

@@ -197,6 +197,39 @@ static void records(void)
 	uprobe_ring_close(&r);
 }
 
+/* What a filter may name: what every record has. Linux quirk: the address is in the record and has no name. */
+static const struct {
+	const char *text;
+	int want; /* of three hits pass, or -errno */
+} filters[] = {
+	{"common_pid > 0", 3},		  {"common_pid == 0", 0},	  {"common_type == 0", 3},
+	{"common_flags != 0", 0},	  {"comm == 'probed'", 3},	  {"comm != 'probed'", 0},
+	{"cpu >= 0 && CPU < 99999", 3},	  {"cpu == 99999", 0},		  {"__probe_ip == 0", -EINVAL},
+	{"__probe_func > 0", -EINVAL},	  {"__probe_ret_ip > 0", -EINVAL}, {"(", -ENOENT},
+};
+
+static void filtered(u64 config)
+{
+	struct place p = place_of(once);
+
+	prctl(PR_SET_NAME, "probed");
+	for (unsigned i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+		int want = filters[i].want, err = want < 0 ? want : 0, n = 0;
+		struct uprobe_ring r = uprobe_ring(uprobe_at(&p, config));
+		struct uprobe_sample s;
+
+		expect(perf_ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)filters[i].text), err);
+		call_once(3);
+		while (uprobe_next(&r, &s))
+			n++;
+		expect(n, err ? 3 : want);
+		expect(perf_value(r.fd), n);
+		/* One is kept. */
+		expect(perf_ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)"cpu >= 0"), err ? 0 : -EEXIST);
+		uprobe_ring_close(&r);
+	}
+}
+
 #define uprobe_refused(err, change)                                                                                    \
 	do {                                                                                                           \
 		struct place p = place_of(once);                                                                       \
@@ -255,6 +288,8 @@ int main(void)
 	mapped_later();
 	moved();
 	records();
+	filtered(0);
+	filtered(UPROBE_RETURN);
 	errors();
 	return perf_result();
 }
