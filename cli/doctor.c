@@ -125,15 +125,23 @@ static void probe_kernel(void)
 	probe_event("hardware events", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 }
 
-/* ulimit -v and -d count addresses that pcl only reserves. What limits_lift() would say is the guest's to read in a
- * session. */
+/* What the launcher does about limits; what it would say is the guest's to read in a session. */
+static bool limits_are_lifted(void)
+{
+	struct session_config config = {0};
+	int fd = (int)syscall(SYS_memfd_create, "pcl doctor", MFD_CLOEXEC);
+
+	close(STDERR_FILENO);
+	return !limits_lift(&config) && (fd < 0 || !limits_size_file(fd, ARENA_FILE_SIZE));
+}
+
+/* These count addresses that pcl only reserves. */
 static void probe_limits(void)
 {
 	static const struct {
 		int resource;
 		const char *subject;
-	} limits[] = {{RLIMIT_AS, "ulimit -v"}, {RLIMIT_DATA, "ulimit -d"}};
-	struct session_config config = {0};
+	} limits[] = {{RLIMIT_AS, "ulimit -v"}, {RLIMIT_DATA, "ulimit -d"}, {RLIMIT_FSIZE, "ulimit -f"}};
 	pid_t pid;
 	int status;
 
@@ -149,10 +157,8 @@ static void probe_limits(void)
 	}
 	fflush(NULL);
 	pid = fork();
-	if (!pid) {
-		close(STDERR_FILENO);
-		_exit(limits_lift(&config) ? 1 : 0);
-	}
+	if (!pid)
+		_exit(limits_are_lifted() ? 0 : 1);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status)
 		doctor_say(
 			DOCTOR_BAD, "limits",
@@ -249,7 +255,8 @@ static void probe_session(char *self)
 
 		count[i] = parse_count(text);
 		if (status || count[i] < 0) {
-			doctor_say(DOCTOR_BAD, "counting", "pcl count ends with status %d: %s", status, text);
+			doctor_say(DOCTOR_BAD, "counting", "pcl count ends with status %d: %s", status,
+				   probe_reason(status, text));
 			return;
 		}
 	}

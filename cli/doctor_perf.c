@@ -57,7 +57,8 @@ static void try_under_pcl(char *self, char *perf)
 	while (count && count > text && count[-1] != '\n')
 		count--;
 	if (status || !count || *count < '0' || *count > '9')
-		doctor_say(DOCTOR_NOTE, "perf under pcl", "perf stat ends with status %d: %s", status, text);
+		doctor_say(DOCTOR_NOTE, "perf under pcl", "perf stat ends with status %d: %s", status,
+			   probe_reason(status, text));
 	else
 		doctor_say(DOCTOR_GOOD, "perf under pcl", "perf stat counts %ld instructions of pcl --version",
 			   atol(count));
@@ -73,7 +74,7 @@ static bool try_perf(char *self, char *perf)
 	cut_line(text);
 	if (status || strncmp(text, "perf version", strlen("perf version"))) {
 		doctor_say(DOCTOR_NOTE, perf, "%sdoes not run here, status %d: %s",
-			   is_script(perf) ? "is a script and " : "", status, text);
+			   is_script(perf) ? "is a script and " : "", status, probe_reason(status, text));
 		return false;
 	}
 	doctor_say(DOCTOR_GOOD, perf, "%s%s", text, is_script(perf) ? ", by a script" : "");

@@ -87,8 +87,8 @@ static int make_arena(void)
 
 	if (fd < 0)
 		return complain("cannot make the session's memory");
-	if (ftruncate(fd, ARENA_FILE_SIZE))
-		return complain("cannot size the session's memory");
+	if (limits_size_file(fd, ARENA_FILE_SIZE))
+		return -1;
 	if (fchmod(fd, S_IRUSR | S_IWUSR) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return complain("cannot seal the session's memory");
 	if (mmap(at, LAYOUT_ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != at)

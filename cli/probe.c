@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,6 +53,23 @@ static bool read_all(int fd, char *text, size_t size)
 		n--;
 	text[n] = 0;
 	return true;
+}
+
+const char *probe_reason(int status, const char *text)
+{
+	static char reason[32];
+	const char *sig = status > 128 ? sigabbrev_np(status - 128) : NULL;
+
+	if (*text)
+		return text;
+	if (status == LATE)
+		return "it takes too long";
+	if (status == NOT_RUN)
+		return "it cannot be executed";
+	if (!sig)
+		return "it says nothing";
+	snprintf(reason, sizeof(reason), "killed by SIG%s", sig);
+	return reason;
 }
 
 int probe_run(char *const *argv, char *text, size_t size)

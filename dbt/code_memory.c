@@ -5,6 +5,7 @@
 #include <linux/memfd.h>
 #include <linux/mman.h>
 #include "dbt/dbt.h"
+#include "rt/file_size.h"
 #include "rt/log.h"
 #include "rt/reserve.h"
 #include "rt/sys.h"
@@ -79,7 +80,7 @@ static int map_anonymous(const struct range *r, int flags)
 
 static int map_file(const struct range *r, long fd)
 {
-	long ret = sys2(__NR_ftruncate, fd, r->size);
+	long ret = file_size_set(fd, r->size);
 
 	if (!ret)
 		ret = map(r, r->start, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd);
@@ -109,6 +110,8 @@ static int map_two(struct range *r, int flags)
 
 	if (ret)
 		ret = (int)dbt_host_apart(map_memfd, r);
+	if (ret == -EFBIG) /* the guest's RLIMIT_FSIZE: there is no other way then */
+		ret = map_anonymous(r, flags);
 	if (!ret)
 		code_distance = LAYOUT_CACHE_WRITE - LAYOUT_CACHE;
 	return ret;

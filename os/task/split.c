@@ -16,6 +16,7 @@
 #include "os/sig/signal.h"
 #include "os/task/split.h"
 #include "perf/perf.h"
+#include "rt/file_size.h"
 #include "rt/log.h"
 #include "rt/status.h"
 #include "rt/string.h"
@@ -51,7 +52,7 @@ static s32 make_file(const char *name, u32 flag)
 /* As cli/launch.c does it. */
 static long size_and_seal(s32 fd)
 {
-	long ret = sys2(__NR_ftruncate, fd, ARENA_FILE_SIZE);
+	long ret = file_size_set(fd, ARENA_FILE_SIZE);
 
 	if (!ret)
 		ret = sys2(__NR_fchmod, fd, S_IRUSR | S_IWUSR);

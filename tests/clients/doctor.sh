@@ -44,8 +44,12 @@ says '^  -      ulimit -v .*300000 KiB$'
 says '^  FAILS  limits .*ulimit -S'
 says '^  FAILS  counting .*hard limit'
 says '^pcl does not work here.$'
-doctor 0 "$restricted/restrict" bash -c 'ulimit -S -v 300000; "$0" doctor' "$pcl"
+doctor 0 "$restricted/restrict" bash -c 'ulimit -S -v 300000; ulimit -S -f 1000; "$0" doctor' "$pcl"
+says '^  -      ulimit -f .*1000 KiB$'
 says '^pcl works here.$'
+doctor 125 "$restricted/restrict" bash -c 'ulimit -f 1000; "$0" doctor' "$pcl"
+says '^  FAILS  limits .*ulimit -S'
+says '^  FAILS  counting .*hard limit on file sizes'
 
 # No perf; one that is a script and does not find its own, as Ubuntu's; one that is a script and does.
 doctor 0 env PATH="$PWD" "$pcl" doctor

@@ -13,6 +13,11 @@ $RUN bash -c 'ulimit -l 64; ls -d /tmp; ulimit -l'
 try: bytearray(400 << 20)
 except MemoryError: print(\"no memory\")"')
 (ulimit -S -d 300000; $RUN bash -c 'ulimit -d; ulimit -Hd; bash -c "ulimit -d"; ls -d /tmp')
+# Files: pcl's own are larger than any such limit, and those of the program still end there.
+$RUN bash -c 'ulimit -f 64; ls -d /tmp; ulimit -f; bash -c "ulimit -f"; head -c 100000 /dev/zero >large; echo $?' 2>/dev/null
+(ulimit -S -f 64
+	$RUN bash -c 'ulimit -f; ulimit -Hf; head -c 100000 /dev/zero >large; echo $?; stat -c %s large' 2>/dev/null)
+(ulimit -S -f 0; exec $RUN true); echo $?
 # What the program lowers then stays so.
 (ulimit -S -v 300000; ulimit -S -d 300000
 	$RUN bash -c 'ulimit -S -v 200000; ulimit -S -d 100000; bash -c "ulimit -v; ulimit -d"')

@@ -3,8 +3,13 @@
 failed=0
 expect() { [ "$2" = "$3" ] || { echo "$1: got \"$2\", expected \"$3\""; failed=1; }; }
 try() { # option, KiB
-	(ulimit "$1" "$2" && ulimit -S "$1" 300000 && "$PCL" sh -c "ulimit $1" 2>&1)
+	(ulimit "$1" "$2" && ulimit -S "$1" 300000 && "$PCL" bash -c "ulimit $1" 2>&1)
 }
+# The translator's memory that is a file, under a limit of the program's own.
+got=$("$PCL" --strict-overcommit --dual-map bash -c 'ulimit -f 100; bash -c "ulimit -f"; :' 2>&1)
+expect "a code cache in a file" "$got" 100
+got=$( (ulimit -S -f 100; "$PCL" --strict-overcommit --dual-map bash -c 'ulimit -f' 2>&1) )
+expect "a code cache in a file, below a soft limit" "$got" 100
 if ! { (ulimit -v 4000000 && "$PCL" --version); } >/dev/null 2>&1; then
 	echo "a sanitizer of the command reserves more than any limit"
 	exit 77
@@ -15,7 +20,7 @@ if (ulimit -v 300000 && ulimit -H -v 400000) 2>/dev/null; then # this user may r
 	chmod 755 . && cp "$pcl" "${pcl%/*}/pclrt" "$BUILD/tests/restricted/restrict" "$0" . && chmod a+rx -- *
 	AGAIN=1 PCL=$PWD/pcl exec ./restrict bash ./limits.sh
 fi
-for option in -v -d; do
+for option in -v -d -f; do
 	line=$(try $option 300000)
 	expect "$option, lines" "$(echo "$line" | wc -l)" 1
 	needed=$(echo "$line" |
