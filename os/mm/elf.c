@@ -208,7 +208,7 @@ static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 		if ((prot & PROT_EXEC) && !(prot & PROT_WRITE) && warm_identify(fd, &file))
 			warm_mapped_locked(start, map_end, vma.offset, &file);
 		if (ph->p_memsz > ph->p_filesz && (prot & PROT_WRITE) && zero_tail(file_end, MIN(map_end, mem_end)))
-			return -EFAULT;
+			return refuse(EFAULT, "a segment's last page is beyond the end of the file");
 	}
 	if (mem_end > map_end) {
 		vma = (struct vma){

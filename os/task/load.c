@@ -13,6 +13,7 @@
 #include "os/mm/elf.h"
 #include "os/mm/make_way.h"
 #include "os/session/process.h"
+#include "os/task/error_text.h"
 #include "os/task/exec.h"
 #include "os/session/handover.h"
 #include "os/task/load.h"
@@ -58,54 +59,30 @@ struct loading {
 	struct kernel_maps maps;
 	struct elf_image program, interp;
 	bool has_interp;
+	bool committed; /* both are such as Linux takes; what it finds out from here on it answers by SIGSEGV */
 	gva vdso;
 	u64 random[4];
 	char path[PROCMAPS_BUFFER]; /* of the interpreter; buffer for /proc/self/maps */
 };
 
-const char *load_error_text(int err)
+/*
+ * Ends a program that cannot be loaded. The session's first one: with a message, and the shell's status if the program
+ * could still be refused. Past the point of no return Linux does force_fatal_sig(SIGSEGV).
+ */
+static void __attribute__((noreturn)) fail(struct thread *t, bool refusable, const char *what, int err)
 {
-	switch (err) {
-	case ENOENT:
-		return "No such file or directory";
-	case EACCES:
-		return "Permission denied";
-	case ENOEXEC:
-		return "Exec format error";
-	case ELIBBAD:
-		return "Accessing a corrupted shared library";
-	case ENOMEM:
-		return "Cannot allocate memory";
-	case ENOTDIR:
-		return "Not a directory";
-	case ELOOP:
-		return "Too many levels of symbolic links";
-	case EISDIR:
-		return "Is a directory";
-	case EMFILE:
-		return "Too many open files";
-	case EIO:
-		return "Input/output error";
-	case EINVAL:
-		return "Invalid argument";
-	case EEXIST:
-		return "File exists";
-	}
-	return "cannot be loaded";
+	const char *why = t->refusal.why;
+
+	log_printf(handover.fd ? 2 : 0, "%s: %s%s%s", what, error_text(-err), why ? ": " : "", why ? why : "");
+	if (refusable)
+		sys1(__NR_exit_group, err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+	signal_die(t, SIGSEGV);
 }
 
-/* Ends a program that cannot be loaded: with a message and the shell's status if it is the session's first. */
-static void __attribute__((noreturn)) fail(struct thread *t, bool first, const char *what, int err)
+/* What pcl finds no room for may have room natively. */
+static bool is_past_return(const struct loading *ld, int err)
 {
-	if (first) {
-		const char *why = t->refusal.why;
-
-		log_printf(0, "%s: %s%s%s", what, load_error_text(-err), why ? ": " : "", why ? why : "");
-		sys1(__NR_exit_group, err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
-	}
-	/* Past the point of no return Linux does the same: force_fatal_sig(SIGSEGV). */
-	log_printf(2, "%s: %s", what, load_error_text(-err));
-	signal_die(t, SIGSEGV);
+	return ld->committed && err != -ENOMEM && err != -EEXIST;
 }
 
 static bool name_is(const struct procmaps_line *line, const char *name)
@@ -318,23 +295,31 @@ static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
 	memcpy(task->exe, path, strlen(path) + 1);
 }
 
+static long probe_images(struct loading *ld, int fd, long *interp_fd)
+{
+	int ret = elf_probe(fd, ld->path);
+
+	if (ret || !ld->path[0])
+		return ret;
+	*interp_fd = handover.interp ? (long)handover.interp - 1 : exec_open_interp(ld->path);
+	return *interp_fd < 0 ? *interp_fd : handover.interp ? 0 : elf_probe_interp((int)*interp_fd);
+}
+
 static int load_images(struct loading *ld, int fd)
 {
-	long interp_fd;
-	int ret = elf_probe(fd, ld->path);
+	long interp_fd = -1;
+	int ret = (int)probe_images(ld, fd, &interp_fd);
 
 	if (ret)
 		return ret;
+	ld->committed = true;
+	ld->has_interp = interp_fd >= 0;
 	/* What is its own interpreter goes where Linux puts interpreters. */
-	ret = elf_load(fd, ld->path[0] ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
-	if (ret || !ld->path[0])
-		return ret;
-	interp_fd = handover.interp ? (long)handover.interp - 1 : exec_open_interp(ld->path);
-	if (interp_fd < 0)
-		return interp_fd;
-	ld->has_interp = true;
-	ret = elf_load(interp_fd, PLACE_NEAR, &ld->interp);
-	sys1(__NR_close, interp_fd);
+	ret = elf_load(fd, ld->has_interp ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
+	if (!ret && ld->has_interp)
+		ret = elf_load((int)interp_fd, PLACE_NEAR, &ld->interp);
+	if (ld->has_interp)
+		sys1(__NR_close, interp_fd);
 	return ret;
 }
 
@@ -491,7 +476,7 @@ void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *ou
 	if (!ret)
 		ret = load(ld, task, fd, t->cpu);
 	if (ret)
-		fail(t, first, handover.name, ret);
+		fail(t, first && !is_past_return(ld, ret), handover.name, ret);
 	note_exe(task, fd, ld->path);
 	set_comm(task, ld->path);
 	sys1(__NR_close, fd);

@@ -14,12 +14,9 @@ struct load_result {
 /*
  * Loads the program that the task's slot names, builds its stack and sets the guest's registers. kernel_sp is the stack
  * pointer that the kernel gave this image; the kernel's stack is unmapped on return, so take what you need from
- * it before. Does not return if the program cannot be
- * loaded: the session's first says so and ends with the shell's status 126 or 127, a later one dies as under Linux.
+ * it before. Does not return if the program cannot be loaded: the session's first says so, and ends with the shell's
+ * status 126 or 127 or, where Linux has no way back any more, by SIGSEGV. A later one dies as under Linux.
  */
 void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *out);
-
-/* Text of an error number as strerror(3) has it, for those that starting a program gives. */
-const char *load_error_text(int err);
 
 #endif

@@ -64,6 +64,15 @@ got=$("$PCL" conut true 2>&1)
 [ $? = 127 ] && [ "$got" = "pcl: conut: command not found
 pcl: is pcl count meant?" ] || { echo "conut: $got"; failed=1; }
 
+# The kernel finds this out when there is no way back.
+head -c 3000 /bin/true >cut_off && chmod +x cut_off
+bash -c 'exec ./cut_off' 2>/dev/null
+want=$?
+got=$("$PCL" ./cut_off 2>&1)
+got_status=$?
+[ $got_status = $want ] && [[ $got = "pcl["*"]: ./cut_off: Bad address: a segment's last page is beyond the end of "* ]] ||
+	{ echo "a file that is cut off: status $got_status, as by bash: $want, text: $got"; failed=1; }
+
 status 126 "$PCL" ./truncated_elf
 status 125 "$PCL"
 status 125 "$PCL" --no-such-option true
