@@ -272,14 +272,14 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 	};
 }
 
-int launch_session(const struct options *options)
+int launch_session(const struct options *options, bool is_command)
 {
 	struct session_config limits = {0};
 	int runtime, memory, waker, proc, spare, cache, number;
 
 	if (launch_is_inside())
 		return LAUNCH_INSIDE;
-	if (pin_begin() || limits_lift(&limits))
+	if (pin_begin(is_command || options->stats || options->why) || limits_lift(&limits))
 		return -1;
 	runtime = open_runtime();
 	if (runtime < 0)

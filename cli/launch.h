@@ -11,10 +11,10 @@
 /*
  * Makes the arena and places the two descriptors that stay hidden from guests. Returns 0, -1 after a message, or
  * LAUNCH_INSIDE if this process is itself a guest: then its program joins the session that it is in. With --pin=pids it
- * returns in a child (cli/pids.h).
+ * returns in a child (cli/pids.h). is_command: it is made for a command of pcl's, not for a program.
  */
 #define LAUNCH_INSIDE 1
-int launch_session(const struct options *options);
+int launch_session(const struct options *options, bool is_command);
 
 /* This process is a guest. */
 bool launch_is_inside(void);

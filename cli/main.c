@@ -81,7 +81,7 @@ static int run(const struct options *options, char **argv)
 		name_nearest_command(argv[0]);
 	if (status)
 		return status;
-	status = launch_session(options);
+	status = launch_session(options, false);
 	if (status == LAUNCH_INSIDE)
 		return launch_inside(&program, argv);
 	if (status)
@@ -99,7 +99,7 @@ static int run(const struct options *options, char **argv)
 static int as_guest(const struct command *command, const struct options *options, int argc, char **argv, int first)
 {
 	struct program self;
-	int status = launch_session(options);
+	int status = launch_session(options, true);
 
 	if (status == LAUNCH_INSIDE)
 		return command->run(argc - first, argv + first);

@@ -100,12 +100,12 @@ static struct report prepare(int flags, uid_t uid, gid_t gid)
 	return (struct report){DONE, 0};
 }
 
-/* pcl was killed. */
-static void kill_first_guest(void)
+/* pcl was killed. Processes of pcl's that stay as parents would not pass that on. */
+static void kill_program(bool staying)
 {
 	struct pollfd guest = {.fd = (int)syscall(SYS_pidfd_open, FIRST_GUEST, 0), .events = POLLIN};
 
-	kill(FIRST_GUEST, SIGKILL);
+	kill(staying ? -1 : FIRST_GUEST, SIGKILL);
 	if (guest.fd >= 0)
 		poll(&guest, 1, -1);
 }
@@ -121,7 +121,7 @@ static void set_last_number(int sig, siginfo_t *info, void *context)
 }
 
 /* Its children end without a trace, since SIGCHLD is ignored; the last one's end is that of wait(). */
-static _Noreturn void be_init(int alive, int up, struct report report)
+static _Noreturn void be_init(int alive, int up, struct report report, bool staying)
 {
 	struct sigaction behind = {.sa_sigaction = set_last_number, .sa_flags = SA_SIGINFO | SA_RESTART};
 	char over;
@@ -132,7 +132,7 @@ static _Noreturn void be_init(int alive, int up, struct report report)
 		_exit(1);
 	close_all_but(alive, alive);
 	if (!read(alive, &over, 1))
-		kill_first_guest();
+		kill_program(staying);
 	while (wait(NULL) >= 0 || errno == EINTR)
 		;
 	_exit(0);
@@ -141,7 +141,7 @@ static _Noreturn void be_init(int alive, int up, struct report report)
 /* ---- pcl's side ---- */
 
 /* False: it could not be; `report` says why. */
-static bool start(int flags, struct init *init, struct report *report)
+static bool start(int flags, bool staying, struct init *init, struct report *report)
 {
 	int alive[2] = {-1, -1}, up[2] = {-1, -1};
 	uid_t uid = geteuid();
@@ -153,7 +153,7 @@ static bool start(int flags, struct init *init, struct report *report)
 	report->error = errno;
 	if (!init->pid) {
 		close(alive[WRITE]);
-		be_init(alive[READ], up[WRITE], prepare(flags, uid, gid));
+		be_init(alive[READ], up[WRITE], prepare(flags, uid, gid), staying);
 	}
 	close(alive[READ]);
 	close(up[WRITE]);
@@ -169,15 +169,15 @@ static bool start(int flags, struct init *init, struct report *report)
 	return false;
 }
 
-static enum pids_way start_any(struct init *init, const char **why)
+static enum pids_way start_any(bool staying, struct init *init, const char **why)
 {
 	struct report report;
 	enum pids_way way = PIDS_REFUSED;
 
 	*init = (struct init){-1, -1};
-	if (start(PLAIN, init, &report))
+	if (start(PLAIN, staying, init, &report))
 		way = PIDS_PLAIN;
-	else if (start(BY_USER, init, &report))
+	else if (start(BY_USER, staying, init, &report))
 		way = PIDS_BY_USER;
 	*why = steps[report.refused];
 	errno = report.error;
@@ -194,7 +194,7 @@ static void end(struct init *init)
 enum pids_way pids_try(const char **why)
 {
 	struct init init;
-	enum pids_way way = start_any(&init, why);
+	enum pids_way way = start_any(false, &init, why);
 
 	if (way) {
 		end(&init);
@@ -233,10 +233,10 @@ static _Noreturn void fail(const char *what)
 	_exit(LAUNCH_FAILED);
 }
 
-int pids_begin(const char **why)
+int pids_begin(bool staying, const char **why)
 {
 	struct init init;
-	enum pids_way way = start_any(&init, why);
+	enum pids_way way = start_any(staying, &init, why);
 	pid_t guest;
 
 	if (!way)

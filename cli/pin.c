@@ -248,11 +248,11 @@ void pin_environment(void)
 }
 
 /* 0, or -1 after a message: they were asked for by name. */
-static int pin_pids(void)
+static int pin_pids(bool staying)
 {
 	const char *why;
 
-	if (!(choice.items >> PIN_PIDS & 1) || !pids_begin(&why))
+	if (!(choice.items >> PIN_PIDS & 1) || !pids_begin(staying, &why))
 		return 0;
 	choice.items &= ~(1u << PIN_PIDS);
 	if (!pids_are_named)
@@ -282,7 +282,7 @@ static int pin_cpus(void)
 	return -1;
 }
 
-int pin_begin(void)
+int pin_begin(bool staying)
 {
-	return pin_pids() || pin_cpus() ? -1 : 0;
+	return pin_pids(staying) || pin_cpus() ? -1 : 0;
 }

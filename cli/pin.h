@@ -22,9 +22,10 @@ int pin_help(void);
 
 /*
  * Before the session begins: its CPU and its process numbers become what they are to be. 0, or -1 after a message. For
- * the numbers this process forks and stays as the parent; then it returns in the child.
+ * the numbers this process forks and stays as the parent; then it returns in the child. staying: the child will stay as
+ * a parent of the program, too.
  */
-int pin_begin(void);
+int pin_begin(bool staying);
 
 /* Before a program is executed, which is not pcl itself: likewise its environment. */
 void pin_environment(void);

@@ -108,14 +108,23 @@ namespace_ends()
 	done
 	fail "$2: somebody is left"
 }
-"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' &
-for i in $(seq 100); do
-	[ -s killed ] && break
-	sleep 0.1
-done
-kill -KILL $!; wait $! 2> /dev/null
-namespace_ends "$(cat killed)" "pcl was killed"
-"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid; sleep 0.5 > /dev/null 2>&1 &' > daemon
+killed() # OPTIONS AND COMMAND
+{
+	rm -f killed
+	"$PCL" "$@" sh -c 'readlink /proc/self/ns/pid > killed; exec sleep 100' > /dev/null 2>&1 &
+	for i in $(seq 100); do
+		[ -s killed ] && break
+		sleep 0.1
+	done
+	kill -KILL $!; wait $! 2> /dev/null
+	namespace_ends "$(cat killed)" "pcl $* was killed"
+}
+killed --pin=+pids
+killed --pin=+pids --why
+killed --pin=+pids count --
+killed --pin=all count --
+killed --pin=+pids --stats flame -o out.svg --
+"$PCL" --pin=+pids sh -c 'readlink /proc/self/ns/pid; sleep 2 > /dev/null 2>&1 &' > daemon
 somebody_runs "$(cat daemon)" || fail "no daemon"
 namespace_ends "$(cat daemon)" "a daemon"
 
