@@ -228,7 +228,7 @@ static void probe_pids(void)
 	enum pids_way way = pids_try(&why);
 
 	if (way == PIDS_REFUSED)
-		doctor_say(DOCTOR_NOTE, "process ids", "cannot be held still: the host refuses %s (%s)", why,
+		doctor_say(DOCTOR_NOTE, "process ids", "cannot be held still: %s (%s)", why,
 			   strerrorname_np(errno));
 	else
 		doctor_say(DOCTOR_GOOD, "process ids", "are held still with --pin=+pids%s",

@@ -30,12 +30,14 @@
 enum { READ, WRITE };
 
 /* What could not be done: of the init's report, and for the user. */
-enum step { DONE, NAMESPACE, MAPS, PROC };
+enum step { DONE, NO_PROC, NAMESPACE, MAPS, PROC, JOIN };
 
 static const char *const steps[] = {
-	[NAMESPACE] = "a namespace of its own",
-	[MAPS] = "to map the user into one",
-	[PROC] = "to mount a /proc of its own",
+	[NO_PROC] = "there is no /proc, by which namespaces are joined",
+	[NAMESPACE] = "the host refuses a namespace of its own",
+	[MAPS] = "the host refuses to map the user into one",
+	[PROC] = "the host refuses to mount a /proc of its own",
+	[JOIN] = "the host refuses to join a namespace",
 };
 
 struct report {
@@ -175,6 +177,9 @@ static enum pids_way start_any(bool staying, struct init *init, const char **why
 	enum pids_way way = PIDS_REFUSED;
 
 	*init = (struct init){-1, -1};
+	*why = steps[NO_PROC];
+	if (access("/proc/self/ns/pid", F_OK))
+		return PIDS_REFUSED;
 	if (start(PLAIN, staying, init, &report))
 		way = PIDS_PLAIN;
 	else if (start(BY_USER, staying, init, &report))
@@ -191,18 +196,6 @@ static void end(struct init *init)
 	close(init->pipe);
 }
 
-enum pids_way pids_try(const char **why)
-{
-	struct init init;
-	enum pids_way way = start_any(false, &init, why);
-
-	if (way) {
-		end(&init);
-		waitpid(init.pid, NULL, 0);
-	}
-	return way;
-}
-
 /* This process, or its children if that is `pid`, are where the init is from now on. */
 static int join(const struct init *init, const char *kind, int flag)
 {
@@ -211,9 +204,48 @@ static int join(const struct init *init, const char *kind, int flag)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", init->pid, kind);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ret = fd < 0 ? -1 : setns(fd, flag);
+	if (fd < 0)
+		return -1;
+	ret = setns(fd, flag);
 	close(fd);
 	return ret;
+}
+
+static int join_all(const struct init *init, enum pids_way way)
+{
+	return (way == PIDS_BY_USER && join(init, "user", CLONE_NEWUSER)) || join(init, "pid", CLONE_NEWPID) ? -1 : 0;
+}
+
+/* In a child, as joining is for good. 0 or errno. */
+static int try_join(const struct init *init, enum pids_way way)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(join_all(init, way) ? errno : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM; /* by a seccomp filter */
+}
+
+enum pids_way pids_try(const char **why)
+{
+	struct init init;
+	enum pids_way way = start_any(false, &init, why);
+	int err;
+
+	if (!way)
+		return way;
+	err = try_join(&init, way);
+	if (err) {
+		*why = steps[JOIN];
+		way = PIDS_REFUSED;
+	}
+	end(&init);
+	waitpid(init.pid, NULL, 0);
+	errno = err;
+	return way;
 }
 
 /* Passes on what happens until the first guest ends, and ends as that does. Holds no file open meanwhile. */
@@ -241,8 +273,8 @@ int pids_begin(bool staying, const char **why)
 
 	if (!way)
 		return -1;
-	if ((way == PIDS_BY_USER && join(&init, "user", CLONE_NEWUSER)) || join(&init, "pid", CLONE_NEWPID))
-		fail("joining a namespace");
+	if (join_all(&init, way))
+		fail(steps[JOIN]);
 	guest = stay_fork();
 	if (guest < 0)
 		_exit(LAUNCH_FAILED);

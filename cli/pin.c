@@ -258,8 +258,7 @@ static int pin_pids(bool staying)
 	if (!pids_are_named)
 		return 0;
 	fprintf(stderr,
-		"pcl: process ids cannot be held still: the host refuses %s: %s (--pin=-pids leaves them out)\n", why,
-		strerror(errno));
+		"pcl: process ids cannot be held still: %s: %s (--pin=-pids leaves them out)\n", why, strerror(errno));
 	return -1;
 }
 

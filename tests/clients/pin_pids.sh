@@ -17,6 +17,16 @@ if refusing true 2> /dev/null; then
 		fail "doctor where they are refused"
 fi
 
+without_proc() { unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$@"' - "$@"; }
+if without_proc true 2> /dev/null; then
+	got=$(without_proc "$PCL" --pin=+pids echo was run 2>&1)
+	[ $? = 125 ] && grep -q '^pcl: process ids cannot be held still: there is no /proc.*--pin=-pids' <<< "$got" ||
+		fail "no /proc: $got"
+	[ "$(without_proc "$PCL" --pin=all echo was run 2>&1)" = "was run" ] || fail "--pin=all without /proc"
+	without_proc "$PCL" doctor | grep -q '^  -      process ids .*cannot be held still: there is no /proc' ||
+		fail "doctor without /proc"
+fi
+
 got=$("$PCL" --pin=+pids true 2>&1) || {
 	[ "${got#pcl: process ids cannot be held still: the host refuses}" != "$got" ] || fail "true: $got"
 	[ $failed = 1 ] && exit 1
