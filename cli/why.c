@@ -46,7 +46,7 @@ static void print_row(const struct refusals_row *r)
 	fputc('\n', out);
 }
 
-/* Who asked for kernel mode only. */
+/* Who asked for the kernel, too, and did not ask again without. */
 static void print_tools(const struct refusals *all)
 {
 	for (size_t i = 0; i < REFUSALS_TOOLS; i++) {

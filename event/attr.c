@@ -158,16 +158,24 @@ int attr_check(struct perf_attr *attr)
 	return 0;
 }
 
+/* Nothing that is refused here would be granted with perf_event_paranoid below 2 if it is in kernel mode alone. */
+static int check_kernel_mode(const struct perf_attr *attr)
+{
+	bool user_only = pmu_type_user_only(attr->type);
+	int err = attr_allow_kernel();
+
+	if (!err && event_sysctl()->paranoid > 1 && user_only)
+		err = refuse_kernel_mode(
+			"pcl sees user mode only: set exclude_kernel (:u), or perf_event_paranoid below 2");
+	if (err && user_only && attr->exclude_user)
+		err = refuse(EACCES, "kernel mode is invisible to pcl, whatever perf_event_paranoid is");
+	return err;
+}
+
 int attr_check_access(const struct perf_attr *attr)
 {
-	int err = 0;
+	int err = attr->exclude_kernel ? 0 : check_kernel_mode(attr);
 
-	if (!attr->exclude_kernel) {
-		err = attr_allow_kernel();
-		if (!err && event_sysctl()->paranoid > 1 && pmu_type_user_only(attr->type))
-			err = refuse_kernel_mode(
-				"pcl sees user mode only: set exclude_kernel (:u), or perf_event_paranoid below 2");
-	}
 	if (!err && attr->namespaces && !host_perfmon_capable())
 		err = refuse(EACCES, "attr.namespaces needs CAP_PERFMON");
 	if (err)

@@ -85,16 +85,27 @@ void refusals_asked_again(const struct thread *t)
 		__atomic_store_n(&r->state, REFUSALS_AGAIN, __ATOMIC_RELAXED);
 }
 
+/* Of the event that t wants to open. False: it is not to be read. */
+static bool read_attr(const struct thread *t, struct perf_event_attr *attr)
+{
+	return !guest_read(attr, t->args[0], PERF_ATTR_SIZE_VER0);
+}
+
 /* It would count nothing: perf opens such an event for records of BPF programs, and goes on without them. */
 static bool is_dummy(const struct thread *t)
 {
-	struct {
-		u32 type, size;
-		u64 config;
-	} attr;
+	struct perf_event_attr attr;
 
-	return !guest_read(&attr, t->args[0], sizeof(attr)) && attr.type == PERF_TYPE_SOFTWARE &&
-	       attr.config == PERF_COUNT_SW_DUMMY;
+	return read_attr(t, &attr) && attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* Refused for another reason: nobody looks for the task or the event before modes are checked. */
+static bool is_asked_again(const struct thread *t, long ret)
+{
+	struct perf_event_attr attr;
+
+	return t->nr == __NR_perf_event_open && !t->refusal.kernel_mode &&
+	       (ret == -ENOENT || ret == -ESRCH || (read_attr(t, &attr) && attr.exclude_kernel));
 }
 
 static void note_kernel(const struct thread *t)
@@ -109,12 +120,13 @@ bool refusals_add(struct thread *t, long ret)
 {
 	struct refusals *all = &arena()->refusals;
 
-	/* Nobody looks for the task or the event before modes are checked. */
-	if (t->nr == __NR_perf_event_open && (ret == -ENOENT || ret == -ESRCH))
+	if (is_asked_again(t, ret))
 		refusals_asked_again(t);
-	if (t->refusal.kernel_mode)
+	if (t->task->pid == all->speaker)
+		;
+	else if (t->refusal.kernel_mode)
 		note_kernel(t);
-	else if ((t->nr == __NR_perf_event_open || t->nr == __NR_ptrace) && t->task->pid != all->speaker)
+	else if (t->nr == __NR_perf_event_open || t->nr == __NR_ptrace)
 		__atomic_fetch_add(&all->told, 1, __ATOMIC_RELAXED);
 	if (the_process.config.why)
 		add_row(t, ret);

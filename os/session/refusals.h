@@ -35,7 +35,7 @@ struct refusals_tool {
 enum refusals_asked {
 	REFUSALS_FREE,
 	REFUSALS_KERNEL, /* it has not opened an event with exclude_kernel since */
-	REFUSALS_AGAIN,	 /* it has */
+	REFUSALS_AGAIN,	 /* it has, or was refused one for another reason */
 };
 
 struct refusals {

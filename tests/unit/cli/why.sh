@@ -40,15 +40,18 @@ grep -q '^ *1  python3: ptrace: EPERM' file || { fail "a killed member"; cat fil
 cat >opens.py <<'END'
 import ctypes, sys
 libc = ctypes.CDLL(None)
-def opens(config, flags, pid=0, type=0):
+def opens(config, flags, pid=0, type=0, group=-1):
     attr = bytearray(128)
     attr[0], attr[4], attr[8], attr[40] = type, 128, config, flags
-    return libc.syscall(298, (ctypes.c_char * 128).from_buffer(attr), pid, -1, -1, 0) >= 0
-KERNEL, USER, INSTRUCTIONS, CACHE_MISSES = 0, 32, 1, 3
+    return libc.syscall(298, (ctypes.c_char * 128).from_buffer(attr), pid, -1, group, 0) >= 0
+KERNEL, USER, KERNEL_ALONE, INSTRUCTIONS, CACHE_MISSES = 0, 32, 16, 1, 3
 END
 script() { printf 'from opens import *\n%s\n' "$2" >"$1.py"; }
 script kernel 'assert not opens(INSTRUCTIONS, KERNEL)'
 script again 'assert not opens(INSTRUCTIONS, KERNEL) and opens(INSTRUCTIONS, USER)'
+script alone 'assert not opens(INSTRUCTIONS, KERNEL_ALONE); sys.exit(5)'
+# Refused for another reason then, as with perf and a group of more events than there are counters.
+script no_group 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(INSTRUCTIONS, USER, group=9999)'
 script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
 # As perf record, whose last event is a dummy.
 script side_band 'assert opens(INSTRUCTIONS, USER) ; opens(9, KERNEL, type=1)'
@@ -73,6 +76,9 @@ try sh -c 'python3 kernel.py; exit 5'; says 5 "$kernel"
 try sh -c 'exit 5'; says 5
 try sh -c 'python3 again.py; exit 5'; says 5
 try python3 again_in_vain.py; says 0
+try python3 no_group.py; says 0
+try python3 alone.py; says 5 "$why"
+try --paranoid=1 python3 alone.py; says 5 "$why"
 try sh -c 'python3 again_in_vain.py; exit 5'; says 5 "$why"
 try python3 side_band.py; says 0
 if [ "$(id -u)" = 0 ]; then # who may count kernel mode, but for what pcl counts: as another user
@@ -87,6 +93,8 @@ try sh -c 'exec 2>other; python3 kernel.py; python3 traces.py'; says 7 # another
 [ ! -s other ] || fail "another file: $(cat other)"
 (sleep 0.3; "$PCL" python3 kernel.py; echo $? >status) 2>&1 | : # nobody reads it
 [ "$(cat status)" = 0 ] || fail "standard error is a broken pipe: status $(cat status)"
+try count -e instructions:k true; says 125 '^pcl: instructions: kernel mode is invisible to pcl'
+try --paranoid=1 count -e instructions:k true; says 125 '^pcl: instructions: kernel mode is invisible to pcl'
 try count -e cache-misses true; says 125 '^pcl: cache-misses is not supported: ' # pcl's commands speak for themselves
 sleep 30 & # a process of another session
 try --why=file python3 outside.py $!; says 0
