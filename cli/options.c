@@ -33,14 +33,15 @@ static const struct option_row *find_letter(const struct option_table *t, char l
 	return NULL;
 }
 
+/* No option takes less than -1. What is below is one number, which is none of those that mean "not given". */
 static int parse_number(const char *text, int *out)
 {
 	char *end;
 	long v = strtol(text, &end, 10);
 
-	if (end == text || *end || v < -1 || v > INT_MAX)
+	if (end == text || *end || v > INT_MAX)
 		return -1;
-	*out = (int)v;
+	*out = v < -1 ? INT_MIN : (int)v;
 	return 0;
 }
 
@@ -209,6 +210,24 @@ static bool is_above_0(const char *option, int value)
 	return false;
 }
 
+static bool is_between(const char *option, int value, int low, int high)
+{
+	if (value >= low && value <= high)
+		return true;
+	fprintf(stderr, "pcl: %s takes %d to %d\n", option, low, high);
+	return false;
+}
+
+static bool has_good_numbers(const struct options *o)
+{
+	if (o->cache_size < 0) {
+		fprintf(stderr, "pcl: --cache-size takes a number of MiB, 0 or more\n");
+		return false;
+	}
+	return is_between("--paranoid", o->paranoid, -1, 4) && is_between("--log", o->log, 0, 3) &&
+	       is_above_0("--max-sample-rate", o->max_sample_rate) && is_above_0("--counters", o->counters);
+}
+
 int options_parse(int argc, char **argv, struct options *out)
 {
 	int i;
@@ -230,13 +249,5 @@ int options_parse(int argc, char **argv, struct options *out)
 	i = options_read(&options_table, argc, argv, out);
 	if (out->paranoid == OPTIONS_NOT_GIVEN)
 		out->paranoid = out->abi ? 1 : 2; /* design.txt: any user counts its own tasks */
-	if (i >= 0 && out->paranoid > 4) {
-		fprintf(stderr, "pcl: --paranoid takes -1 to 4\n");
-		return -1;
-	}
-	if (i < 0)
-		return i;
-	if (!is_above_0("--max-sample-rate", out->max_sample_rate) || !is_above_0("--counters", out->counters))
-		return -1;
-	return i;
+	return i < 0 || !has_good_numbers(out) ? -1 : i;
 }

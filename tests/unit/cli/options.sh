@@ -33,7 +33,12 @@ shows --call-stacks ${sysctl}_max_sample_rate 100000
 shows --processor=zen3 /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x76
 shows --processor=atom /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x3c
 shows --processor=none /sys/bus/event_source/devices/cpu/events/cpu-cycles event=0x03
-for wrong in --paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x \
+case $("$PCL" --paranoid=-2 true 2>&1) in
+"pcl: --paranoid takes -1 to 4") ;;
+*) fail "--paranoid=-2 does not name the range" ;;
+esac
+for wrong in --cache-size=-1 --cache-size=-7 --cache-size=x --log=-1 --log=4 --counters=-2 \
+	--paranoid --paranoid=5 --paranoid=-2 --paranoid=x --paranoid=1x \
 	--max-sample-rate --max-sample-rate= --max-sample-rate=0 \
 	--max-sample-rate=-1 --max-sample-rate=many --max-sample-rate=99999999999 --call-stacks=1 \
 	--users --users= --users=an --users=anyone --users=own,any --strace=how --manual=none --completion --completion=tcsh \
