@@ -14,6 +14,17 @@
 
 #define DIR_MODE 0700
 
+/* The directory and the one that it is in. What is above is not pcl's to make: a HOME that is missing stays missing. */
+static void make_default(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	*slash = 0;
+	mkdir(path, DIR_MODE);
+	*slash = '/';
+	mkdir(path, DIR_MODE);
+}
+
 /* Makes what is missing of the path, with that mode. */
 static void make_path(char *path)
 {
@@ -46,11 +57,27 @@ static int default_path(char *path, size_t size)
 	return n > 0 && (size_t)n < size ? 0 : -1;
 }
 
+/* Who has named it is told. */
 static int not_used(const struct options *o, const char *path, const char *why)
 {
-	if (o->log >= 1)
-		fprintf(stderr, "pcl: %s is not used: %s\n", path, why);
+	if (o->cache_dir || o->log >= 1)
+		fprintf(stderr, "pcl: %s is not used for translations: %s\n", path, why);
 	return -1;
+}
+
+/* 0, or -1: there is none. */
+static int make_directory(const struct options *o, char *path, size_t size)
+{
+	if (!o->cache_dir) {
+		if (default_path(path, size))
+			return -1;
+		make_default(path);
+		return 0;
+	}
+	if ((size_t)snprintf(path, size, "%s", o->cache_dir) >= size)
+		return not_used(o, o->cache_dir, strerror(ENAMETOOLONG));
+	make_path(path);
+	return 0;
 }
 
 int cache_dir_open(const struct options *o)
@@ -59,15 +86,12 @@ int cache_dir_open(const struct options *o)
 	struct stat st;
 	int fd;
 
-	if (o->no_cache || o->cache_size <= 0 || o->aslr || o->small_cache || o->dual_map || o->dump || o->stress)
+	if (o->no_cache || !o->cache_size || o->aslr || o->small_cache || o->dual_map || o->dump || o->stress)
 		return -1;
 	if (getuid() != geteuid() || getgid() != getegid())
 		return -1;
-	if (o->cache_dir)
-		snprintf(path, sizeof(path), "%s", o->cache_dir);
-	else if (default_path(path, sizeof(path)))
+	if (make_directory(o, path, sizeof(path)))
 		return -1;
-	make_path(path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return not_used(o, path, strerror(errno));

@@ -8,13 +8,24 @@ log() { "$PCL" --cache-dir="$cache" --log=1 "$@" 2>&1 > /dev/null; }
 XDG_CACHE_HOME=$PWD/xdg "$PCL" ls / > /dev/null
 [ -n "$(ls xdg/pcl/*.warm)" ] || fail "XDG_CACHE_HOME"
 [ "$(stat -c %a xdg/pcl)" = 700 ] && [ "$(stat -c %a xdg/pcl/*.warm)" = 600 ] || fail "modes"
+mkdir home
 env -u XDG_CACHE_HOME HOME=$PWD/home "$PCL" ls / > /dev/null
 [ -n "$(ls home/.cache/pcl/*.warm)" ] || fail "HOME"
 env -u XDG_CACHE_HOME HOME=$PWD/none "$PCL" --no-cache ls / > /dev/null
 [ ! -e none ] || fail "--no-cache makes a directory"
 (umask 777; XDG_CACHE_HOME=$PWD/umask "$PCL" true)
 env -u XDG_CACHE_HOME -u HOME "$PCL" true || fail "without HOME"
-"$PCL" --cache-dir=/proc/nothing true || fail "a directory that cannot be made"
+env -u XDG_CACHE_HOME HOME=$PWD/missing "$PCL" true && XDG_CACHE_HOME=$PWD/missing/cache "$PCL" true || fail "no HOME"
+[ ! -e missing ] || fail "a HOME that was missing is there"
+"$PCL" --cache-dir=/proc/nothing true 2> err || fail "a directory that cannot be made"
+# Who names one that cannot be used is told so in a line.
+not_used() { # DIRECTORY WHY
+	[ "$("$PCL" --cache-dir="$1" true 2>&1)" = "pcl: $1 is not used for translations: $2" ] || fail "$1: no word of $2"
+}
+: > file; mkdir -m 755 open
+not_used file "Not a directory"
+not_used open "others may look into it; its mode must be 0700"
+not_used /proc/nothing "No such file or directory"
 "$PCL" --cache-dir= true 2> err && fail "--cache-dir without a name"
 
 # Others may not look into it, and files are the user's alone.
