@@ -8,12 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "abi/types.h"
 #include "cli/doctor.h"
 #include "cli/probe.h"
 
 #define TEXT 2048
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode);
+}
 
 /* The first perf of PATH. */
 static bool find_perf(char *path, size_t size)
@@ -23,7 +31,7 @@ static bool find_perf(char *path, size_t size)
 	for (dir = dir ? dir : "/bin:/usr/bin";; dir = end + 1) {
 		end = strchrnul(dir, ':');
 		snprintf(path, size, "%.*s/perf", (int)(end - dir), dir);
-		if (end > dir && !access(path, X_OK))
+		if (end > dir && is_program(path))
 			return true;
 		if (!*end)
 			return false;

@@ -54,6 +54,9 @@ says '^  FAILS  counting .*hard limit on file sizes'
 # No perf; one that is a script and does not find its own, as Ubuntu's; one that is a script and does.
 doctor 0 env PATH="$PWD" "$pcl" doctor
 says '^  -      perf +not in PATH$'
+mkdir -p directory/perf
+doctor 0 env PATH="$PWD/directory" "$pcl" doctor
+says '^  -      perf +not in PATH$'
 mkdir wrapper && printf '#!/bin/sh\necho "WARNING: perf not found for kernel 5.15.0" >&2\nexit 2\n' >wrapper/perf &&
 	chmod +x wrapper/perf
 doctor 0 env PATH="$PWD/wrapper" "$pcl" doctor
