@@ -213,5 +213,5 @@ int completion_print(const char *shell)
 			shell);
 		return LAUNCH_FAILED;
 	}
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }

@@ -310,5 +310,5 @@ int doctor_main(int argc, char **argv)
 	printf("\nperf, which pcl count and pcl check do without\n");
 	doctor_perf(self.path);
 	printf("\n%s\n", is_bad ? "pcl does not work here." : "pcl works here.");
-	return fflush(stdout) || is_bad ? LAUNCH_FAILED : 0;
+	return is_bad ? LAUNCH_FAILED : 0;
 }

@@ -3,7 +3,6 @@
 #include "abi/types.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/launch.h"
 
 static void print_rows(const struct option_table *t)
 {
@@ -36,7 +35,7 @@ int help_print(void)
 			printf("\noptions of pcl %s:\n", commands[i].name);
 			print_rows(commands[i].table);
 		}
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }
 
 int help_command(const struct command *c)
@@ -48,11 +47,11 @@ int help_command(const struct command *c)
 		print_rows(c->table);
 	}
 	printf("\nThe options of pcl itself stand in front of the command: pcl --help\n");
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }
 
 int help_version(void)
 {
 	printf("pcl " PCL_VERSION "\n");
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }

@@ -6,6 +6,7 @@
  * are the guest's own. Only --stats, --why and --pin=pids keep pcl as a parent. In a guest the command runs its program
  * in the session that is there; its options are the outer session's affair then and are not used.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,12 +42,12 @@ static void print_stats(void)
 
 static const struct options *the_options;
 
-static void at_end(void)
+/* 0, or -1: not all of it could be written. */
+static int at_end(void)
 {
 	if (the_options->stats)
 		print_stats();
-	if (the_options->why)
-		why_print();
+	return the_options->why ? why_print() : 0;
 }
 
 /*
@@ -120,29 +121,47 @@ static const struct command *find_command(const char *word)
 	return NULL;
 }
 
-static int help(const struct options *o)
+/* The status of what has printed to standard output, if all of that was written. */
+static int printed(int status)
+{
+	bool failed = ferror(stdout);
+
+	errno = EIO;
+	if (failed)
+		putchar('\n'); /* gives the reason once more */
+	if (!fflush(stdout) && !failed)
+		return status;
+	fprintf(stderr, "pcl: cannot write: %s\n", strerror(errno));
+	return LAUNCH_FAILED;
+}
+
+/* What an option prints instead of running a program. -1: none of them is given. */
+static int print_asked(const struct options *o)
 {
 	if (o->help)
 		return help_print();
 	if (o->version)
 		return help_version();
-	return o->manual ? manual_print(o->manual) : completion_print(o->completion);
+	if (o->manual)
+		return manual_print(o->manual);
+	if (o->completion)
+		return completion_print(o->completion);
+	if (o->probe)
+		return forms_print();
+	return o->pin && !strcmp(o->pin, "help") ? pin_help() : -1;
 }
 
 int main(int argc, char **argv)
 {
 	struct options options;
 	const struct command *command = NULL;
-	int first = options_parse(argc, argv, &options);
+	int first = options_parse(argc, argv, &options), status;
 
 	if (first < 0)
 		return LAUNCH_FAILED;
-	if (options.help || options.version || options.manual || options.completion)
-		return help(&options);
-	if (options.probe)
-		return forms_print();
-	if (options.pin && !strcmp(options.pin, "help"))
-		return pin_help();
+	status = print_asked(&options);
+	if (status >= 0)
+		return printed(status);
 	if (first == argc) {
 		fprintf(stderr, "pcl: no program given (see pcl --help)\n");
 		return LAUNCH_FAILED;
@@ -154,10 +173,10 @@ int main(int argc, char **argv)
 	if (!command)
 		return run(&options, argv + first);
 	if (first + 1 < argc && (!strcmp(argv[first + 1], "--help") || !strcmp(argv[first + 1], "-h")))
-		return help_command(command);
+		return printed(help_command(command));
 	if (command->run == flame_main)
 		options.call_stacks = 1;
 	if (command->is_client)
 		return as_guest(command, &options, argc, argv, first);
-	return command->run(argc - first, argv + first);
+	return printed(command->run(argc - first, argv + first));
 }

@@ -89,7 +89,7 @@ static int print_pcl(void)
 	       "pcl perf stat \\-e instructions:u,branches:u \\-\\- xz \\-9kc file\n"
 	       "pcl perf record \\-e instructions:u \\-c 100003 \\-g \\-\\- ./prog\n"
 	       ".fi\n.SH SEE ALSO\n.BR pcl\\-events (7),\n.BR perf\\-stat (1),\n.BR perf_event_open (2)\n");
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }
 
 static void events_of(u32 type, const char *heading)
@@ -145,7 +145,7 @@ static int print_events(void)
 	events_of(PERF_TYPE_RAW, "EVENTS OF THE CPU PMU");
 	events_of(PERF_TYPE_SOFTWARE, "SOFTWARE EVENTS");
 	printf(".SH SEE ALSO\n.BR pcl (1),\n.BR perf\\-list (1)\n");
-	return fflush(stdout) ? LAUNCH_FAILED : 0;
+	return 0;
 }
 
 int manual_print(const char *page)

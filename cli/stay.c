@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "cli/launch.h"
 #include "cli/stay.h"
 
 /* What is taken; what was blocked and what was ignored when this process began. */
@@ -141,7 +142,7 @@ int stay_wait(pid_t child, void (*now_and_then)(void *), void *arg)
 	return status;
 }
 
-int stay_as_parent(void (*at_end)(void))
+int stay_as_parent(int (*at_end)(void))
 {
 	pid_t child = stay_fork();
 	int status;
@@ -149,6 +150,7 @@ int stay_as_parent(void (*at_end)(void))
 	if (child <= 0)
 		return (int)child;
 	status = stay_wait(child, NULL, NULL);
-	at_end();
+	if (at_end())
+		_exit(LAUNCH_FAILED);
 	stay_end_as(status);
 }

@@ -22,8 +22,8 @@ void stay_end_as(int status) __attribute__((noreturn));
 
 /*
  * Forks. Returns in the child, which goes on as the guest. The parent calls at_end() when the child is gone and then
- * ends as the child did; it never returns. If fork fails: -1 with a message.
+ * ends as the child did, or with pcl's own status if that is not 0; it never returns. If fork fails: -1 with a message.
  */
-int stay_as_parent(void (*at_end)(void));
+int stay_as_parent(int (*at_end)(void));
 
 #endif

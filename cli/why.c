@@ -9,6 +9,7 @@
 #include "rt/arch.h"
 
 static FILE *out;
+static const char *name;
 
 static const char *const call_names[] = {
 #define SYSCALL(nr, name, handler, level, formats) [nr] = #name,
@@ -18,6 +19,7 @@ static const char *const call_names[] = {
 
 int why_open(const char *path)
 {
+	name = *path ? path : "standard error";
 	out = *path ? fopen(path, "we") : stderr;
 	if (out)
 		return 0;
@@ -68,7 +70,7 @@ static int by_count(const void *a, const void *b)
 	return strncmp(x->comm, y->comm, sizeof(x->comm));
 }
 
-void why_print(void)
+int why_print(void)
 {
 	static struct refusals_row row[REFUSALS];
 	const struct refusals *all = &arena()->refusals;
@@ -90,5 +92,8 @@ void why_print(void)
 	if (all->others)
 		fprintf(out, "%8lu  others\n", all->others);
 	print_tools(all);
-	fflush(out);
+	if (!ferror(out) && !fflush(out))
+		return 0;
+	fprintf(stderr, "pcl: cannot write what was refused to %s: %s\n", name, strerror(errno));
+	return -1;
 }

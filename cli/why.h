@@ -5,7 +5,7 @@
 /* path: where why_print() shall write, "" for standard error. 0, or -1 after a message. */
 int why_open(const char *path);
 
-/* Prints the refusals of the session that this process has made, each kind once. */
-void why_print(void);
+/* Prints the refusals of the session that this process has made, each kind once. 0, or -1 after a message. */
+int why_print(void);
 
 #endif

@@ -66,8 +66,7 @@ pcl: is pcl count meant?" ] || { echo "conut: $got"; failed=1; }
 
 # The kernel finds this out when there is no way back.
 head -c 3000 /bin/true >cut_off && chmod +x cut_off
-bash -c 'exec ./cut_off' 2>/dev/null
-want=$?
+want=$( (exec ./cut_off) 2>/dev/null; echo $?)
 got=$("$PCL" ./cut_off 2>&1)
 got_status=$?
 [ $got_status = $want ] && [[ $got = "pcl["*"]: ./cut_off: Bad address: a segment's last page is beyond the end of "* ]] ||
@@ -84,6 +83,20 @@ status 0 "$PCL" --help
 status 0 "$PCL" --version
 status 0 "$PCL" list
 status 127 "$PCL" -- list
+# What cannot be written is said, and is no success.
+for way in --help --version --manual --manual=events --completion=bash --completion=zsh --completion=fish --probe \
+	--pin=help list doctor "count --help"; do
+	for how in '>/dev/full' '>&-'; do
+		got=$(eval "\"\$PCL\" $way 2>&1 $how")
+		got_status=$?
+		[ $got_status = 125 ] && [[ $got =~ ^pcl:\ cannot\ write:\ (No space|Bad file) ]] ||
+			{ echo "$way $how: status $got_status, text: $got"; failed=1; }
+	done
+done
+got=$("$PCL" --why=/dev/full true 2>&1)
+[ $? = 125 ] && [ "$got" = "pcl: cannot write what was refused to /dev/full: No space left on device" ] ||
+	{ echo "--why=/dev/full: $got"; failed=1; }
+
 status 3 "$PCL" -- sh -c 'exit 3'
 status 3 "$PCL" --stats sh -c 'exit 3'
 status 4 "$PCL" "$PCL" sh -c 'exit 4'
