@@ -82,7 +82,7 @@ static int make_directory(const struct options *o, char *path, size_t size)
 
 int cache_dir_open(const struct options *o)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	struct stat st;
 	int fd;
 

@@ -155,7 +155,7 @@ static bool goes_on(int err)
 int find_program(const char *name, struct program *out)
 {
 	const char *dir = getenv("PATH"), *end;
-	char denied[sizeof(out->path)] = "";
+	static char denied[sizeof(out->path)];
 	int err;
 
 	if (strchr(name, '/')) {

@@ -50,8 +50,8 @@ static int complain(const char *what)
 static int open_runtime(void)
 {
 	static const char *const places[] = {"/" RUNTIME_NAME, "/../lib/pcl/" RUNTIME_NAME};
-	struct program self;
-	char path[sizeof(self.path) + 32];
+	static struct program self; /* a stack may be smaller than that: ulimit -s 16 */
+	static char path[sizeof(self.path) + 32];
 
 	if (find_self(&self))
 		return -1;
@@ -153,6 +153,31 @@ static bool are_free(int first, int n)
 	return !n;
 }
 
+/* The least limit on descriptors with which SESSION_FDS are opened, each as low as can be, and then moved. */
+static int descriptors_needed(void)
+{
+	int fd = 0;
+
+	for (int opened = 0; opened < SESSION_FDS; fd++)
+		opened += is_free(fd);
+	while (!are_free(fd, SESSION_FDS))
+		fd++;
+	return fd + SESSION_FDS;
+}
+
+static int check_descriptors(void)
+{
+	int needed = descriptors_needed();
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= (rlim_t)needed)
+		return 0;
+	fprintf(stderr,
+		"pcl: the limit on open files, %lu, leaves no room for pcl's own (ulimit -n): it needs %d here\n",
+		(unsigned long)limit.rlim_cur, needed);
+	return -1;
+}
+
 /* The first of the highest neighbouring free numbers for SESSION_FDS. */
 static int find_numbers(void)
 {
@@ -164,8 +189,8 @@ static int find_numbers(void)
 	for (fd -= SESSION_FDS; fd > 2; fd--)
 		if (are_free(fd, SESSION_FDS))
 			return fd;
-	errno = EMFILE;
-	return complain("no neighbouring descriptors left");
+	fprintf(stderr, "pcl: no %d neighbouring descriptors are free below %d\n", SESSION_FDS, DESCRIPTORS_LOW);
+	return -1;
 }
 
 /* Gives fd that number, not close-on-exec. */
@@ -279,7 +304,7 @@ int launch_session(const struct options *options, bool is_command)
 
 	if (launch_is_inside())
 		return LAUNCH_INSIDE;
-	if (pin_begin(is_command || options->stats || options->why) || limits_lift(&limits))
+	if (pin_begin(is_command || options->stats || options->why) || limits_lift(&limits) || check_descriptors())
 		return -1;
 	runtime = open_runtime();
 	if (runtime < 0)

@@ -75,7 +75,7 @@ static void name_nearest_command(const char *word)
 
 static int run(const struct options *options, char **argv)
 {
-	struct program program;
+	static struct program program;
 	int status = find_program(argv[0], &program);
 
 	if (status == FIND_NOT_FOUND)
@@ -99,7 +99,7 @@ static int run(const struct options *options, char **argv)
  */
 static int as_guest(const struct command *command, const struct options *options, int argc, char **argv, int first)
 {
-	struct program self;
+	static struct program self;
 	int status = launch_session(options, true);
 
 	if (status == LAUNCH_INSIDE)

@@ -10,6 +10,16 @@ got=$("$PCL" --strict-overcommit --dual-map bash -c 'ulimit -f 100; bash -c "uli
 expect "a code cache in a file" "$got" 100
 got=$( (ulimit -S -f 100; "$PCL" --strict-overcommit --dual-map bash -c 'ulimit -f' 2>&1) )
 expect "a code cache in a file, below a soft limit" "$got" 100
+# A small stack, where the program runs natively.
+if (ulimit -s 16 && env -i /bin/true) 2>/dev/null; then
+	(ulimit -s 16 && env -i "$PCL" /bin/true) 2>/dev/null
+	expect "a stack of 16 KiB" $? 0
+fi
+# Too few descriptors: the line names the limit, and with what it asks for pcl runs.
+line=$( (ulimit -n 12 && "$PCL" true) 2>&1)
+needed=$(echo "$line" | sed -n 's/^pcl: the limit on open files, 12, .* (ulimit -n): it needs \([0-9]*\) here$/\1/p')
+[ -n "$needed" ] || { echo "ulimit -n: $line"; exit 1; }
+(ulimit -n "$needed" && "$PCL" true) || { echo "ulimit -n $needed is not enough"; failed=1; }
 if ! { (ulimit -v 4000000 && "$PCL" --version); } >/dev/null 2>&1; then
 	echo "a sanitizer of the command reserves more than any limit"
 	exit 77
