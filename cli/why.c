@@ -33,17 +33,29 @@ static void print_text(const char *text, size_t size)
 		fputc(text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?', out);
 }
 
+/* "CALL: ERRNO: ", or "instruction: SIGNAL: ". */
+static void print_what(const struct refusals_row *r)
+{
+	const char *err = strerrorname_np(r->err), *sig = sigabbrev_np(r->err);
+	const char *call = r->nr < ARRAY_SIZE(call_names) ? call_names[r->nr] : NULL;
+
+	if (r->nr == REFUSALS_INSTRUCTION) {
+		fprintf(out, "instruction: SIG%s: ", sig ? sig : "NAL");
+		return;
+	}
+	if (call)
+		fprintf(out, "%s: ", call);
+	else
+		fprintf(out, "system call %u: ", r->nr);
+	fprintf(out, "%s: ", err ? err : "error");
+}
+
 static void print_row(const struct refusals_row *r)
 {
-	const char *err = strerrorname_np(r->err), *name = r->nr < ARRAY_SIZE(call_names) ? call_names[r->nr] : NULL;
-
 	fprintf(out, "%8lu  ", r->count);
 	print_text(r->comm, sizeof(r->comm));
-	if (name)
-		fprintf(out, ": %s: ", name);
-	else
-		fprintf(out, ": system call %u: ", r->nr);
-	fprintf(out, "%s: ", err ? err : "error");
+	fprintf(out, ": ");
+	print_what(r);
 	print_text(r->why, sizeof(r->why));
 	fputc('\n', out);
 }
@@ -86,7 +98,7 @@ int why_print(void)
 	if (!sum)
 		fprintf(out, "pcl: nothing was refused\n");
 	else
-		fprintf(out, "pcl: refused, %lu in all (count, program, system call, errno, reason):\n", sum);
+		fprintf(out, "pcl: refused, %lu in all (count, program, what, error, reason):\n", sum);
 	for (size_t i = 0; i < n; i++)
 		print_row(&row[i]);
 	if (all->others)

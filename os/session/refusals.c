@@ -35,13 +35,13 @@ static void copy_text(char *to, const char *from, size_t size)
 	to[n] = 0;
 }
 
-static void add_row(struct thread *t, long ret)
+static void add_row(const struct thread *t, u32 nr, s32 err, const char *why)
 {
 	struct refusals *all = &arena()->refusals;
-	struct refusals_row new = {.nr = (u32)t->nr, .err = (s32)-ret};
+	struct refusals_row new = {.nr = nr, .err = err};
 
 	copy_text(new.comm, t->task->comm, sizeof(new.comm));
-	copy_text(new.why, t->refusal.why, sizeof(new.why));
+	copy_text(new.why, why, sizeof(new.why));
 	new.key = key_of(&new);
 	for (u32 i = 0; i < REFUSALS; i++) {
 		struct refusals_row *r = &all->row[(new.key + i) % REFUSALS];
@@ -129,8 +129,14 @@ bool refusals_add(struct thread *t, long ret)
 	else if (t->nr == __NR_perf_event_open || t->nr == __NR_ptrace)
 		__atomic_fetch_add(&all->told, 1, __ATOMIC_RELAXED);
 	if (the_process.config.why)
-		add_row(t, ret);
+		add_row(t, (u32)t->nr, (s32)-ret, t->refusal.why);
 	return all->told && t->task->pid == all->first;
+}
+
+void refusals_add_instruction(const struct thread *t, s32 signo, const char *why)
+{
+	if (the_process.config.why)
+		add_row(t, REFUSALS_INSTRUCTION, signo, why);
 }
 
 static bool is_its_standard_error(const struct refusals *all)

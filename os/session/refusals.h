@@ -12,6 +12,7 @@
 #define REFUSALS       512 /* rows; further kinds are only counted */
 #define REFUSALS_TEXT  184
 #define REFUSALS_TOOLS 8
+#define REFUSALS_INSTRUCTION (~0u)
 /* What is said of a tool, after its name. */
 #define REFUSALS_KERNEL_TEXT                                                                                           \
 	" was refused what counts the kernel too, since pcl counts user mode only: ask for that (:u), or let pcl "     \
@@ -20,8 +21,8 @@
 struct refusals_row {
 	u64 key; /* 0: free. Of the four that follow, but for the count; set once, by who takes the row */
 	u64 count;
-	u32 nr;	 /* the system call */
-	s32 err; /* positive */
+	u32 nr;	 /* the system call, or REFUSALS_INSTRUCTION */
+	s32 err; /* positive; of an instruction the signal */
 	char comm[16];
 	char why[REFUSALS_TEXT];
 };
@@ -56,6 +57,9 @@ struct thread;
  * process.
  */
 bool refusals_add(struct thread *t, long ret);
+
+/* The same of an instruction that the kernel or the processor may have, and that gives a signal here. */
+void refusals_add_instruction(const struct thread *t, s32 signo, const char *why);
 
 /* t has opened an event with exclude_kernel. */
 void refusals_asked_again(const struct thread *t);

@@ -4,6 +4,7 @@
 #include <asm/signal.h>
 #include "os/guest_insn.h"
 #include "os/pin/pin.h"
+#include "os/session/refusals.h"
 #include "os/session/vdso.h"
 #include "os/sig/signal.h"
 #include "os/trap_flag.h"
@@ -76,10 +77,12 @@ static void enter_32(struct thread *t)
 {
 	struct insn in;
 
-	if (guest_insn_decode(t->cpu->rip, &in) && in.opcode == OP_SYSENTER && !cpuid_has_sysenter())
+	if (guest_insn_decode(t->cpu->rip, &in) && in.opcode == OP_SYSENTER && !cpuid_has_sysenter()) {
 		signal_fault(t, SIGILL, ILL_ILLOPN, t->cpu->rip, TRAP_INVALID_OPCODE, 0);
-	else
-		signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
+		return;
+	}
+	refusals_add_instruction(t, SIGSEGV, "int 0x80 or sysenter: there are no system calls of 32 bits");
+	signal_fault(t, SIGSEGV, SIG_CODE_KERNEL, 0, TRAP_PROTECTION, 0x80 * 8 + 2);
 }
 
 void emulate(struct thread *t, enum dbt_stop stop)

@@ -36,6 +36,14 @@ ctypes.CDLL(None).ptrace(16, 1, 0, 0)
 os.kill(os.getpid(), 9)"; :' 2>/dev/null
 grep -q '^ *1  python3: ptrace: EPERM' file || { fail "a killed member"; cat file; }
 
+# An instruction. Natively it may be refused, too.
+printf '.globl _start\n_start: mov $20, %%eax\n int $0x80\n mov $60, %%eax\n xor %%edi, %%edi\n syscall\n' >int80.s
+if gcc -nostdlib -static -o int80 int80.s 2>/dev/null; then
+	"$PCL" --why=file ./int80
+	[ $? = 139 ] && grep -q '^ *1  int80: instruction: SIGSEGV: int 0x80 or sysenter: .*32 bits$' file ||
+		{ fail "int 0x80"; cat file; }
+fi
+
 # Without --why: a line names who asked for kernel mode only, and if the session fails, one says that there is --why.
 cat >opens.py <<'END'
 import ctypes, sys
