@@ -1,12 +1,12 @@
 /* See baseline.h. */
-#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/baseline.h"
+#include "cli/baseline_file.h"
+#include "cli/memory.h"
 #include "cli/nearest.h"
 
 #define VERSION_KEY "pcl-baseline"
@@ -18,6 +18,7 @@
 struct baseline {
 	char *path;
 	struct json_object *root, *chosen;
+	int lock; /* -1: only read */
 };
 
 static struct json_object *member(struct json_object *o, const char *key, enum json_type type)
@@ -39,66 +40,106 @@ static struct json_object *make_empty(void)
 	return root;
 }
 
-/* Each benchmark is an object with counts that are whole numbers. */
-static const char *find_fault(struct json_object *root)
+static const char *find_fault_of_counts(struct json_object *counts)
 {
-	struct json_object *version = member(root, VERSION_KEY, json_type_int),
-			   *all = member(root, BENCHMARKS, json_type_object);
-
-	if (!version || !all)
-		return "is not a baseline of pcl check";
-	if (json_object_get_int(version) != VERSION)
-		return "is of a version that this pcl does not know";
-	json_object_object_foreach(all, name, benchmark)
+	if (!counts)
+		return "has no counts";
+	if (!json_object_object_length(counts))
+		return "has counts of no event";
+	json_object_object_foreach(counts, event, count)
 	{
-		struct json_object *counts = member(benchmark, COUNTS, json_type_object);
-
-		(void)name;
-		if (!counts)
-			return "has a benchmark without counts";
-		json_object_object_foreach(counts, event, count)
-		{
-			(void)event;
-			if (!json_object_is_type(count, json_type_int) || json_object_get_int64(count) < 0)
-				return "has a count that is not a whole number";
-		}
+		(void)event;
+		if (!json_object_is_type(count, json_type_int) || json_object_get_int64(count) < 0)
+			return "has a count that is not a whole number";
 	}
 	return NULL;
 }
 
+/* Each benchmark is an object with counts that are whole numbers. `benchmark` is set to the one with the fault. */
+static const char *find_fault(struct json_object *root, const char **benchmark)
+{
+	struct json_object *version = member(root, VERSION_KEY, json_type_int),
+			   *all = member(root, BENCHMARKS, json_type_object);
+
+	if (!json_object_is_type(root, json_type_object))
+		return "is JSON, but not an object as a baseline of pcl check is";
+	if (!version || !all)
+		return "is not a baseline of pcl check";
+	if (json_object_get_int(version) != VERSION)
+		return "is of a version that this pcl does not know";
+	json_object_object_foreach(all, name, one)
+	{
+		const char *fault = find_fault_of_counts(member(one, COUNTS, json_type_object));
+
+		*benchmark = name;
+		if (fault)
+			return fault;
+	}
+	*benchmark = NULL;
+	return NULL;
+}
+
+/* One value and nothing behind it. NULL with *fault: it is not. */
+static struct json_object *parse(const char *text, const char **fault)
+{
+	struct json_tokener *t = json_tokener_new();
+	struct json_object *root = json_tokener_parse_ex(t, text, (int)strlen(text) + 1);
+	const char *rest = text + json_tokener_get_parse_end(t);
+
+	*fault = NULL;
+	if (json_tokener_get_error(t) != json_tokener_success)
+		*fault = text[strspn(text, " \t\n\r")] ? "is not JSON" : "is empty";
+	else if (rest[strspn(rest, " \t\n\r")])
+		*fault = "has text behind its JSON value";
+	json_tokener_free(t);
+	return root;
+}
+
 static struct json_object *read_file(const char *path, bool may_be_missing)
 {
+	char *text = baseline_file_read(path, may_be_missing);
+	const char *fault, *benchmark = NULL;
 	struct json_object *root;
-	const char *fault;
 
-	if (access(path, F_OK) && errno == ENOENT && may_be_missing)
-		return make_empty();
-	if (access(path, R_OK)) {
-		fprintf(stderr, "pcl check: %s: %s%s\n", path, strerror(errno),
-			errno == ENOENT ? " (--update makes it)" : "");
+	if (!text)
 		return NULL;
+	if (!*text && access(path, F_OK)) {
+		free(text);
+		return make_empty();
 	}
-	root = json_object_from_file(path);
-	fault = root ? find_fault(root) : json_util_get_last_err();
+	root = parse(text, &fault);
+	free(text);
+	if (!fault)
+		fault = find_fault(root, &benchmark);
 	if (!fault)
 		return root;
-	fprintf(stderr, "pcl check: %s %s\n", path, root ? fault : "is not JSON");
+	fprintf(stderr, "pcl check: %s %s", path, benchmark ? "has a benchmark \"" : "");
+	fprintf(stderr, benchmark ? "%s\" that %s\n" : "%s%s\n", benchmark ? benchmark : "", fault);
 	json_object_put(root);
+	return NULL;
+}
+
+static struct baseline *read_baseline(const char *path, bool may_be_missing, int lock)
+{
+	struct baseline *b = memory_zeroed(1, sizeof(*b));
+
+	*b = (struct baseline){.path = memory_text(path), .root = read_file(path, may_be_missing), .lock = lock};
+	if (b->root)
+		return b;
+	baseline_free(b);
 	return NULL;
 }
 
 struct baseline *baseline_read(const char *path, bool may_be_missing)
 {
-	struct baseline *b = calloc(1, sizeof(*b));
+	return read_baseline(path, may_be_missing, -1);
+}
 
-	if (!b)
-		return NULL;
-	b->path = strdup(path);
-	b->root = b->path ? read_file(path, may_be_missing) : NULL;
-	if (b->root)
-		return b;
-	baseline_free(b);
-	return NULL;
+struct baseline *baseline_read_to_write(const char *path)
+{
+	int lock = baseline_file_lock(path);
+
+	return lock < 0 ? NULL : read_baseline(path, true, lock);
 }
 
 static struct json_object *benchmarks(const struct baseline *b)
@@ -207,39 +248,17 @@ void baseline_put_function(struct baseline *b, const char *event, const char *fu
 	json_object_object_add(of, function, json_object_new_uint64(count));
 }
 
-static int complain(const char *path)
-{
-	fprintf(stderr, "pcl check: cannot write %s: %s\n", path, strerror(errno));
-	return -1;
-}
-
-/* A new file of the old one's mode takes its place. */
 int baseline_write(const struct baseline *b)
 {
 	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
-	size_t size = strlen(b->path) + sizeof(".XXXXXX");
-	char *temporary = malloc(size);
-	mode_t mask = umask(0);
-	struct stat st;
-	int fd, err;
+	const char *json = json_object_to_json_string_ext(b->root, flags);
+	size_t size = strlen(json) + sizeof("\n");
+	char *text = memory_zeroed(size, 1);
+	int err;
 
-	umask(mask);
-	if (!temporary)
-		return complain(b->path);
-	snprintf(temporary, size, "%s.XXXXXX", b->path);
-	fd = mkstemp(temporary);
-	if (fd < 0) {
-		free(temporary);
-		return complain(b->path);
-	}
-	err = fchmod(fd, stat(b->path, &st) ? 0666 & ~mask : st.st_mode & 0777) ||
-	      dprintf(fd, "%s\n", json_object_to_json_string_ext(b->root, flags)) < 0 || fsync(fd);
-	err |= close(fd);
-	if (err || rename(temporary, b->path)) {
-		err = complain(b->path);
-		unlink(temporary);
-	}
-	free(temporary);
+	snprintf(text, size, "%s\n", json);
+	err = baseline_file_write(b->path, text);
+	free(text);
 	return err;
 }
 
@@ -247,6 +266,8 @@ void baseline_free(struct baseline *b)
 {
 	if (!b)
 		return;
+	if (b->lock >= 0)
+		close(b->lock);
 	json_object_put(b->root);
 	free(b->path);
 	free(b);

@@ -16,6 +16,8 @@ struct baseline; /* one file */
 
 /* Reads it. A file that does not exist is empty if may_be_missing. NULL after a message. */
 struct baseline *baseline_read(const char *path, bool may_be_missing);
+/* As it is now, for baseline_write(): nobody else changes it until baseline_free(). It may be missing. */
+struct baseline *baseline_read_to_write(const char *path);
 
 /* Chooses the benchmark that the calls below are about. False: the file does not have it. */
 bool baseline_choose(struct baseline *b, const char *name);
@@ -36,7 +38,7 @@ bool baseline_functions(const struct baseline *b, const char *event,
 			void (*see)(void *arg, const char *function, u64 count), void *arg);
 void baseline_put_function(struct baseline *b, const char *event, const char *function, u64 count);
 
-/* Writes the file, as a whole or not at all. 0, or -1 after a message. */
+/* Writes the file that baseline_read_to_write() has read, as a whole or not at all. 0, or -1 after a message. */
 int baseline_write(const struct baseline *b);
 
 void baseline_free(struct baseline *b);

@@ -1,6 +1,7 @@
 /* See check.h. The process is a guest: cli/main.c has seen to that. */
 #include <cpuid.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -48,15 +49,16 @@ static const char *cpu_name(void)
 	return start;
 }
 
-/* "0.1%" or "0.1", in per cent. Negative: neither. */
+/* "0.1%" or "0.1", in per cent, in decimal digits. Negative: neither. */
 static double parse_tolerance(const char *text)
 {
+	size_t len = strspn(text, "0123456789.eE+-");
 	char *end;
 	double v = strtod(text, &end);
 
-	if (*end == '%')
-		end++;
-	return end == text || *end || !(v >= 0 && v < 1e6) ? -1 : v;
+	if (!len || end != text + len || strcmp(end, *end == '%' ? "%" : ""))
+		return -1;
+	return v >= 0 && v < 1e6 ? v : -1;
 }
 
 static char *join(char **argv)
@@ -74,7 +76,7 @@ double check_change(const struct comparison *c)
 {
 	double before = (double)c->before, now = (double)c->now;
 
-	return c->before == c->now ? 0 : c->before ? 100 * (now - before) / before : 100;
+	return c->before == c->now ? 0 : c->before ? 100 * (now - before) / before : INFINITY;
 }
 
 static enum verdict judge(const struct comparison *c, double tolerance)
@@ -110,15 +112,23 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 	return 0;
 }
 
-static int update(struct check *check, struct baseline *b, const struct counts *counts)
+/* Others may have changed the file since it was read. */
+static int update(struct check *check, const struct counts *counts)
 {
+	struct baseline *b = baseline_read_to_write(check->file);
+	int failed;
+
+	if (!b)
+		return LAUNCH_FAILED;
 	baseline_begin(b, check->name, counts->argv, cpu_name());
 	for (int e = 0; e < check->nr; e++)
 		baseline_put(b, check->event[e].key, check->event[e].now);
 	if (counts->functions)
 		check_functions_update(b, counts);
 	check->updated = true;
-	return baseline_write(b) ? LAUNCH_FAILED : 0;
+	failed = baseline_write(b);
+	baseline_free(b);
+	return failed ? LAUNCH_FAILED : 0;
 }
 
 static int print(const struct check *c, const struct check_options *o)
@@ -194,7 +204,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 		check->functions = &functions;
 	}
 	if (!status && o->update)
-		status = update(check, b, &counts);
+		status = update(check, &counts);
 	if (!status)
 		status = print(check, o);
 	check_functions_free(&functions);

@@ -44,7 +44,7 @@ struct check {
 	const struct check_functions *functions; /* NULL: nobody asked */
 };
 
-/* By how many per cent. */
+/* By how many per cent; INFINITY from 0 on. */
 double check_change(const struct comparison *c);
 
 /* cli/check_print.c */

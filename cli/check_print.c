@@ -35,6 +35,8 @@ static void print_before(const struct comparison *e, char *before, char *change,
 		*before = *change = 0;
 	else if (e->before == e->now)
 		snprintf(change, size, "0");
+	else if (!e->before)
+		snprintf(change, size, "from 0");
 	else
 		snprintf(change, size, "%+.*f %%", check_change(e) > -0.01 && check_change(e) < 0.01 ? 5 : 2,
 			 check_change(e));
@@ -90,7 +92,8 @@ void check_print_json(const struct check *c, FILE *f)
 		json_object_object_add(row, "count", json_object_new_uint64(e->now));
 		if (e->verdict != VERDICT_NEW) {
 			json_object_object_add(row, "baseline", json_object_new_uint64(e->before));
-			json_object_object_add(row, "change_percent", json_object_new_double(check_change(e)));
+			json_object_object_add(row, "change_percent",
+					       e->before || !e->now ? json_object_new_double(check_change(e)) : NULL);
 		}
 		json_object_object_add(row, "verdict", json_object_new_string(verdicts[e->verdict].word));
 		json_object_array_add(events, row);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "abi/types.h"
 #include "cli/event_names.h"
+#include "cli/memory.h"
 #include "cli/nearest.h"
 #include "cli/processor.h"
 #include "cli/spec.h"
@@ -439,6 +440,26 @@ static void take_user_mode(struct specs *out)
 			out->spec[i].attr.exclude_kernel = out->spec[i].attr.exclude_hv = 1;
 }
 
+/* Those that change what is counted stand behind the event's text, and so in a baseline. */
+static void keep_modifiers(struct spec *s)
+{
+	const char *end = s->text[strlen(s->text) - 1] == '/' ? "" : ":";
+	bool same = !strcmp(s->name, s->text);
+	char *text;
+
+	if (!s->attr.exclude_host && !s->attr.pinned && !s->attr.exclusive)
+		return;
+	if (asprintf(&text, "%s%s%s%s%s", s->text, end, s->attr.exclude_host ? "G" : "", s->attr.pinned ? "D" : "",
+		     s->attr.exclusive ? "e" : "") < 0)
+		return;
+	free(s->text);
+	s->text = text;
+	if (!same)
+		return;
+	free(s->name);
+	s->name = memory_text(text);
+}
+
 int specs_parse(const char *text, struct specs *out)
 {
 	struct parser p = {.text = text, .at = text, .out = out, .leader = -1};
@@ -448,6 +469,8 @@ int specs_parse(const char *text, struct specs *out)
 	if (*p.at)
 		return complain_at(&p, "what is this");
 	take_user_mode(out);
+	for (int i = 0; i < out->nr; i++)
+		keep_modifiers(&out->spec[i]);
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 struct spec {
-	char *text;	   /* as it was given, without modifiers: the same event again */
+	char *text;	   /* as it was given, of modifiers only G, D and e: the same event again */
 	char *name;	   /* the same, or what name= says */
 	const char *class; /* EXACT and so on, see event_names.h */
 	bool is_time;	   /* in ns */

@@ -69,6 +69,21 @@ w = d["benchmarks"]["w"]
 assert w["command"] == ["./work", "1002000"] and w["counts"]["instructions"] > 3000000 and w["cpu"] and w["pcl"]
 END
 
+# A modifier that changes the count is part of what is compared: nothing is counted of guests of a virtual machine.
+check 0 -u --name guests -e instructions:G,cpu/calls/G,branches:u -- ./work 1000
+check 0 --name guests -- ./work 1000
+says '^ +0 +0 +0  instructions:G +the same$'
+says ' 0 +0 +0  cpu/calls/G +the same$'
+check 120 --name guests -e branches,instructions:G -- ./work 2000
+
+# Each rise from 0 is a regression, and no number of per cent.
+sed -i 's/\("instructions:G":\)0/"instructions":0,\10/' base.json
+check 120 --name guests -t 1000 -e instructions -- ./work 1000
+says '^ +0 +[0-9,]+ +from 0  instructions +REGRESSION$'
+check 120 --name guests --json -e instructions -- ./work 1000
+python3 -c 'import json; assert json.load(open("said"))["events"][0]["change_percent"] is None' ||
+	{ fail "JSON of a rise from 0"; cat said; }
+
 # A program that fails is not compared, and its status is the result; nor is the file changed.
 cp base.json before.json
 check 9 --name w --update -- ./work 1 x
@@ -110,7 +125,52 @@ for text in '' '{' '[]' '{}' '{"pcl-baseline":1}' '{"pcl-baseline":2,"benchmarks
 	says '^pcl check: base.json (is|has)'
 	[ "$(cat base.json)" = "$text" ] || fail "$text was changed"
 done
-for wrong in --tolerance=-1 --tolerance=x --tolerance=1%% --tolerance=nan --runs=0 --nothing; do
+# not WORDS TEXT: why it is no baseline.
+not()
+{
+	echo "$2" >base.json
+	check 125 --name w -- ./work 1
+	says "^pcl check: base.json $1\$"
+	[ "$(wc -l <said)" = 1 ] || fail "more than a line: $(cat said)"
+}
+not 'is JSON, but not an object as a baseline of pcl check is' null
+not 'is JSON, but not an object as a baseline of pcl check is' 5
+not 'is empty' ''
+not 'is not JSON' nothing
+not 'has text behind its JSON value' '{"pcl-baseline":1,"benchmarks":{}} {"more":1}'
+not 'has a benchmark "w" that has counts of no event' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{}}}}'
+# file WORDS PATH: the same of what is no file.
+file()
+{
+	timeout 20 "$PCL" check -u -b "$2" -- ./work 1 >out 2>said
+	[ $? = 125 ] || fail "$2: accepted"
+	says "^pcl check: $2 $1\$"
+}
+mkdir -p dir && mkfifo fifo
+file 'is a directory, and a baseline is a file' dir
+file 'is not a regular file, as a baseline is' fifo
+file 'is not a regular file, as a baseline is' /dev/full
+file 'is not a regular file, as a baseline is' /dev/zero
+truncate -s 1G huge.json
+file 'is greater than any baseline: 16 MiB' huge.json
+ln -s nowhere dangling.json
+file 'is a symbolic link to a file that is not there' dangling.json
+rm -f base.json
+check 0 --name w -u -- ./work 1
+
+# Through a symbolic link the file is written that it leads to.
+mkdir -p elsewhere && mv base.json elsewhere/ && ln -s elsewhere/base.json base.json
+check 0 --name v -u -- ./work 1
+[ -L base.json ] && grep -q '"v"' elsewhere/base.json || fail "the link was replaced"
+
+# Updates at the same time: none is lost.
+for i in 1 2 3 4 5 6; do
+	"$PCL" check -b together.json -n "n$i" -u -e instructions -- ./work 1 2>/dev/null &
+done
+wait
+[ "$(grep -o '"n[1-6]"' together.json | sort -u | wc -l)" = 6 ] || { fail "updates were lost"; cat together.json; }
+
+for wrong in --tolerance=% --tolerance=0x10 --tolerance=-1 --tolerance=x --tolerance=1%% --tolerance=nan --runs=0 --nothing; do
 	check 125 $wrong -- ./work 1
 done
 "$PCL" check -- ./work 1 2>said && fail "no baseline: accepted"
