@@ -108,6 +108,8 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 		c->verdict = baseline_count(b, s->text, &c->before) ? judge(c, check->tolerance) : VERDICT_NEW;
 		check->regressions += c->verdict == VERDICT_REGRESSION;
 		check->better += c->verdict == VERDICT_BETTER;
+		check->fresh += c->verdict == VERDICT_NEW;
+		check->unjudged += c->verdict == VERDICT_NOT_JUDGED;
 	}
 	return 0;
 }
@@ -155,6 +157,26 @@ static int print(const struct check *c, const struct check_options *o)
 		return LAUNCH_FAILED;
 	}
 	return 0;
+}
+
+const char *check_nothing(const struct check *c)
+{
+	if (c->updated || c->fresh + c->unjudged < c->nr)
+		return NULL;
+	if (!c->unjudged)
+		return "the baseline has none of these events (--update writes them)";
+	return c->fresh ? "no event is both in the baseline and exact or modelled"
+			: "measured counts and estimates are not judged";
+}
+
+/* What the table says at its end, for those who do not see it. The exit status. */
+static int conclude(const struct check *check, const struct check_options *o)
+{
+	const char *nothing = check_nothing(check);
+
+	if (nothing && (o->json || o->output))
+		fprintf(stderr, "pcl check: %s: nothing was compared: %s\n", check->name, nothing);
+	return nothing ? LAUNCH_FAILED : check->regressions && !check->updated ? CHECK_REGRESSION : 0;
 }
 
 /* With --regions, of a program without any: its counts are 0, and no result. */
@@ -207,11 +229,13 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 		status = update(check, &counts);
 	if (!status)
 		status = print(check, o);
+	if (!status)
+		status = conclude(check, o);
 	check_functions_free(&functions);
 	count_free(&counts);
 	free(check->event);
 	free(events);
-	return status ? status : check->regressions && !o->update ? CHECK_REGRESSION : 0;
+	return status;
 }
 
 static int check_options_given(const struct check_options *o, bool no_program)

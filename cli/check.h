@@ -40,12 +40,15 @@ struct check {
 	bool updated;
 	const char *other_cpu; /* the baseline is of this processor; NULL: of this one, or not known */
 	struct comparison *event;
-	int nr, regressions, better;
-	const struct check_functions *functions; /* NULL: nobody asked */
+	int nr, regressions, better, fresh, unjudged; /* fresh: VERDICT_NEW */
+	const struct check_functions *functions;      /* NULL: nobody asked */
 };
 
 /* By how many per cent; INFINITY from 0 on. */
 double check_change(const struct comparison *c);
+
+/* Why not one count was compared. NULL: at least one was, or the baseline was updated. */
+const char *check_nothing(const struct check *c);
 
 /* cli/check_print.c */
 void check_print_table(const struct check *c, FILE *f);

@@ -26,6 +26,8 @@ static const char *text_of(const struct check *c, const struct comparison *e)
 
 static const char *conclude(const struct check *c)
 {
+	if (check_nothing(c))
+		return "nothing compared";
 	return c->updated ? "updated" : c->regressions ? "regression" : c->better ? "better" : "same";
 }
 
@@ -66,6 +68,8 @@ void check_print_table(const struct check *c, FILE *f)
 	else if (c->regressions)
 		fprintf(f, "\n regression: %d of %d counts above %s by more than %g %%\n%s\n", c->regressions, c->nr,
 			c->file, c->tolerance, c->functions ? "" : BY_FUNCTION);
+	else if (check_nothing(c))
+		fprintf(f, "\n nothing was compared: %s\n\n", check_nothing(c));
 	else if (c->better)
 		fprintf(f, "\n fewer by more than %g %% than %s says; --update writes the new counts there\n\n",
 			c->tolerance, c->file);
@@ -138,6 +142,8 @@ void check_print_github(const struct check *c, FILE *f)
 			 print_count(now, e->now, e->is_time), change, c->tolerance);
 		annotate(c, e->verdict == VERDICT_REGRESSION ? "error" : "notice", text, f);
 	}
+	if (check_nothing(c))
+		annotate(c, "error", "nothing was compared", f);
 	if (c->other_cpu) {
 		char text[160];
 
@@ -162,9 +168,10 @@ int check_append_summary(const struct check *c, const char *path)
 	fprintf(f, "### pcl check: ");
 	print_cell(c->name, f);
 	fprintf(f, "\n\n%s\n\n| event | baseline | now | change | |\n|---|---:|---:|---:|---|\n",
-		c->updated	 ? "Baseline updated."
-		: c->regressions ? "**Regression.**"
-				 : "No regression.");
+		c->updated	   ? "Baseline updated."
+		: c->regressions   ? "**Regression.**"
+		: check_nothing(c) ? "**Nothing was compared.**"
+				   : "No regression.");
 	for (int i = 0; i < c->nr; i++) {
 		const struct comparison *e = &c->event[i];
 		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];

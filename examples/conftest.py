@@ -1,7 +1,7 @@
 """A fixture for pytest: how many instructions a call executes, compared with pytest-counts.json.
 
     pcl --pin python3 -m pytest --update-counts     writes the counts
-    pcl --pin python3 -m pytest                     a test fails if there are more by over 1 %
+    pcl --pin python3 -m pytest                     a test fails if there are more by over 1 %, or none are written
 """
 import ctypes, fcntl, gc, json, os, pathlib, struct
 import pytest
@@ -31,10 +31,12 @@ def instructions(request):
         now = int.from_bytes(os.read(fd, 8), "little")
         counts = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
         name = request.node.nodeid
-        before = counts.setdefault(name, now)
         if request.config.getoption("--update-counts"):
             COUNTS.write_text(json.dumps({**counts, name: now}, indent=1))
+        elif name not in counts:
+            pytest.fail("%s has no count of %s: --update-counts writes it" % (COUNTS, name), pytrace=False)
         else:
+            before = counts[name]
             assert now <= before * (1 + TOLERANCE), "%d instructions, before %d" % (now, before)
         return now
 

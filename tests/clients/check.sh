@@ -84,6 +84,24 @@ check 120 --name guests --json -e instructions -- ./work 1000
 python3 -c 'import json; assert json.load(open("said"))["events"][0]["change_percent"] is None' ||
 	{ fail "JSON of a rise from 0"; cat said; }
 
+# A gate that compares nothing does not pass.
+check 125 --name w -e cycles -- ./work 1002000
+says '^ nothing was compared: the baseline has none of these events \(--update writes them\)$'
+check 0 --name measured -u -e task-clock -- ./work 1
+check 125 --name measured -- ./work 1
+says '^ nothing was compared: measured counts and estimates are not judged$'
+check 125 --name measured -e task-clock,branches -- ./work 1
+says '^ nothing was compared: no event is both in the baseline and exact or modelled$'
+check 125 --name w --json -o json -e cycles -- ./work 1002000
+says '^pcl check: w: nothing was compared: the baseline has none'
+grep -q '"result":"nothing compared"' json || { fail "JSON of nothing"; cat json; }
+check 125 --name w --github -e cycles -- ./work 1002000
+says '^::error title=pcl check w::nothing was compared$'
+check 0 --name one -u -e instructions -- ./work 1
+sed 's/"instructions":/"instructions,branches":/' base.json >list.json
+"$PCL" check -b list.json --name one -- ./work 1 2>said
+[ $? = 125 ] || fail "a key that is a list: passes"
+
 # A program that fails is not compared, and its status is the result; nor is the file changed.
 cp base.json before.json
 check 9 --name w --update -- ./work 1 x

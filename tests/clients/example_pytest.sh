@@ -1,11 +1,15 @@
 #!/bin/bash
-# examples/conftest.py: a test fails that executes more instructions than before; natively, without counters, it is
-# skipped.
+# examples/conftest.py: a test fails that executes more instructions than before, or has no count yet; natively, without
+# counters, it is skipped.
 . "$ROOT/tests/clients/example_functions.bash"
 python=/usr/bin/python3 # whose packages are Debian's
 needs $python -m pytest --version
 cp "$examples/conftest.py" "$examples/test_count.py" .
 run() { "$@" $python -m pytest -q -p no:cacheprovider ${update:+--update-counts} >out 2>&1; }
+run pcl --pin && fail "without counts: it passes"
+grep -q 'pytest-counts.json has no count of test_count.py::test_sort: --update-counts writes it' out ||
+	fail "without counts: $(cat out)"
+[ ! -e pytest-counts.json ] || fail "counts are written without --update-counts"
 update=yes run pcl --pin || fail "--update-counts: $(cat out)"
 grep -q 'test_count.py::test_sort": [0-9]' pytest-counts.json || fail "no pytest-counts.json"
 run pcl --pin || fail "$(cat out)"
