@@ -11,6 +11,7 @@
 #include "cli/count.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
+#include "cli/print.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
 
@@ -196,6 +197,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	const char *cpu = known ? baseline_cpu(b) : NULL;
 	struct check_functions functions = {0};
 	struct counts counts = {0};
+	char note[PRINT_NOTE];
 	int status;
 
 	if (!known && !o->update) {
@@ -219,6 +221,8 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	}
 	if (is_uncounted(check, &counts))
 		return LAUNCH_FAILED;
+	check->note = print_still_running(note, &counts);
+	check->still_running = count_still_running(&counts);
 	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
 	status = compare(check, b, &counts);
 	if (o->by_function) {

@@ -40,7 +40,9 @@ struct check {
 	bool updated;
 	const char *other_cpu; /* the baseline is of this processor; NULL: of this one, or not known */
 	struct comparison *event;
-	int nr, regressions, better, fresh, unjudged; /* fresh: VERDICT_NEW */
+	int nr, regressions, better, fresh, unjudged; /* fresh: new */
+	int still_running;			      /* tasks that went on after the program's end, most of a run */
+	const char *note;			      /* that they did; NULL: none */
 	const struct check_functions *functions;      /* NULL: nobody asked */
 };
 

@@ -103,6 +103,15 @@ int count_runs(const char *events, int runs, char **argv, const struct count_par
 	return summarize(out);
 }
 
+int count_still_running(const struct counts *c)
+{
+	int most = c->run[0].still_running;
+
+	for (int r = 1; r < c->runs; r++)
+		most = MAX(most, c->run[r].still_running);
+	return most;
+}
+
 void count_free(struct counts *c)
 {
 	for (int e = 0; e < c->specs.nr; e++) {
@@ -187,8 +196,7 @@ int count_main(int argc, char **argv)
 		return LAUNCH_FAILED;
 	if (!o.events)
 		o.events = o.by_function ? BY_FUNCTION_DEFAULT : COUNT_DEFAULT;
-	parts = (struct count_parts){o.per_process, o.per_thread, o.by_function,
-				     o.period == NO_PERIOD ? 0 : o.period};
+	parts = (struct count_parts){o.per_process, o.per_thread, o.by_function, o.period == NO_PERIOD ? 0 : o.period};
 	status = count_runs(o.events, o.runs, argv + first, &parts, &c);
 	if (!status && print(&c, &o, f))
 		status = LAUNCH_FAILED;

@@ -7,7 +7,7 @@
 #include "cli/counting.h"
 #include "cli/options.h"
 
-#define COUNT_DEFAULT "instructions,branches,cycles,task-clock,page-faults"
+#define COUNT_DEFAULT	    "instructions,branches,cycles,task-clock,page-faults"
 #define BY_FUNCTION_DEFAULT "instructions"
 
 struct count_options {
@@ -46,6 +46,8 @@ struct count_parts {
  * Returns 0 or an exit status after a message; what a run ended with is in its status.
  */
 int count_runs(const char *events, int runs, char **argv, const struct count_parts *parts, struct counts *out);
+/* Tasks that went on when the program had ended, of the run with most; -1: not known. */
+int count_still_running(const struct counts *c);
 void count_free(struct counts *c);
 
 /* argv[0] is "count". Returns an exit status. */

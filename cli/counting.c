@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "cli/counting.h"
 #include "cli/event_names.h"
+#include "cli/family.h"
 #include "cli/find.h"
 #include "cli/launch.h"
 #include "cli/pids.h"
@@ -17,6 +18,13 @@
 #include "cli/regions.h"
 #include "cli/stay.h"
 #include "os/session/arena.h"
+
+/* A program that is run, and who watches it. */
+struct watched {
+	const struct watcher *by;
+	void *arg;
+	struct family family;
+};
 
 /* The child waits at `go` and tells at `failed` with which status its execve failed. */
 struct start {
@@ -94,7 +102,16 @@ static int plain_read(void *arg, int event, u64 value[3])
 	return read(fd[event], value, 3 * sizeof(*value)) == 3 * sizeof(*value) ? 0 : -1;
 }
 
-static const struct watcher plain_watcher = {plain_open, NULL, plain_read, NULL};
+static const struct watcher plain_watcher = {plain_open, NULL, plain_read, NULL, NULL};
+
+static void drain(void *arg)
+{
+	struct watched *w = arg;
+
+	family_drain(&w->family);
+	if (w->by->drain)
+		w->by->drain(w->arg);
+}
 
 /* As perf does, where events take turns. */
 static void estimate(struct spec *s, struct reading *r)
@@ -133,15 +150,17 @@ static int read_all(struct specs *specs, const struct watcher *w, void *arg, str
 }
 
 /* The program has its events: it goes, and ends. Returns 0 or the status of one that could not be executed. */
-static int let_run(const struct start *s, pid_t pid, const struct watcher *w, void *arg, struct run *out)
+static int let_run(const struct start *s, pid_t pid, struct watched *w, struct run *out)
 {
 	u64 begin = monotonic();
 	int failed;
 
 	if (write(s->go[1], "", 1) != 1)
 		return LAUNCH_FAILED;
-	out->status = stay_wait(pid, w->drain, arg);
+	out->status = stay_wait(pid, drain, w);
 	out->elapsed = pin_chosen()->virtual ? 0 : monotonic() - begin;
+	drain(w);
+	out->still_running = family_alive(&w->family);
 	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
 
@@ -158,25 +177,23 @@ static int complain_refused(const struct spec *s, int err)
 	return LAUNCH_FAILED;
 }
 
-static int run_opened(struct specs *specs, const struct start *s, pid_t pid, const struct watcher *w, void *arg,
-		      struct run *out)
+static int run_opened(struct specs *specs, const struct start *s, pid_t pid, struct watched *w, struct run *out)
 {
-	int refused = 0, err = w->open(arg, specs, pid, &refused);
+	int refused = 0, err = w->by->open(w->arg, specs, pid, &refused);
 
 	if (err) {
 		end_unstarted(s, pid);
 		return complain_refused(&specs->spec[refused], err);
 	}
-	err = let_run(s, pid, w, arg, out);
+	err = let_run(s, pid, w, out);
 	close(s->go[1]);
 	close(s->failed[0]);
-	if (w->drain)
-		w->drain(arg);
-	return err ? err : read_all(specs, w, arg, out);
+	return err ? err : read_all(specs, w->by, w->arg, out);
 }
 
-int counting_watched(struct specs *specs, char **argv, const struct watcher *w, void *arg, struct run *out)
+int counting_watched(struct specs *specs, char **argv, const struct watcher *by, void *arg, struct run *out)
 {
+	struct watched w = {.by = by, .arg = arg};
 	struct program program;
 	struct start s;
 	pid_t pid;
@@ -186,9 +203,13 @@ int counting_watched(struct specs *specs, char **argv, const struct watcher *w, 
 	if (status || !out->reading)
 		return status ? status : LAUNCH_FAILED;
 	pid = start_program(&s, &program, argv);
-	status = pid < 0 ? LAUNCH_FAILED : run_opened(specs, &s, pid, w, arg, out);
-	if (w->close)
-		w->close(arg);
+	if (pid < 0)
+		return LAUNCH_FAILED;
+	family_open(&w.family, pid, by->see, arg);
+	status = run_opened(specs, &s, pid, &w, out);
+	family_close(&w.family);
+	if (by->close)
+		by->close(arg);
 	return status;
 }
 

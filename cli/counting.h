@@ -19,12 +19,13 @@ struct run {
 	struct reading *reading; /* one for each event */
 	int status;		 /* as wait(2) gives it */
 	u64 elapsed;		 /* ns; 0: not known, by a virtual clock */
+	int still_running;	 /* tasks that had not ended when the program had, -1: not known */
 	struct tasks tasks;	 /* with `shares` only */
 };
 
 /* Runs argv once with what a watcher opens; `arg` is the watcher's. Sets out's reading, status and elapsed, and returns
  * what counting_run() does. */
-int counting_watched(struct specs *specs, char **argv, const struct watcher *w, void *arg, struct run *out);
+int counting_watched(struct specs *specs, char **argv, const struct watcher *by, void *arg, struct run *out);
 
 /*
  * Runs argv once. Returns 0, or an exit status after a message: 125 if an event is refused (nothing was run then), 126

@@ -61,6 +61,37 @@ static bool shares(const struct counts *c)
 	return c->per_process || c->per_thread;
 }
 
+const char *print_still_running(char text[PRINT_NOTE], const struct counts *c)
+{
+	const char *where = shares(c) ? "; what came before stands with the first" : "";
+	int runs = 0, tasks = count_still_running(c);
+
+	for (int r = 0; r < c->runs; r++)
+		runs += c->run[r].still_running > 0;
+	if (!runs)
+		return NULL;
+	if (c->runs > 1)
+		snprintf(text, PRINT_NOTE,
+			 "tasks went on when the program had ended, in %d of %d runs: what they did "
+			 "then is not counted",
+			 runs, c->runs);
+	else
+		snprintf(text, PRINT_NOTE,
+			 "%d task%s went on when the program had ended: what %s did then is not "
+			 "counted%s",
+			 tasks, tasks > 1 ? "s" : "", tasks > 1 ? "they" : "it", where);
+	return text;
+}
+
+/* Of which tasks the counts are. */
+static const char *scope(const struct counts *c)
+{
+	char text[PRINT_NOTE];
+
+	return print_still_running(text, c) ? "threads and child processes counted until the program's end"
+					    : "all threads and child processes counted";
+}
+
 static void print_head(const struct counts *c, FILE *f)
 {
 	fprintf(f, "\n pcl count:");
@@ -106,10 +137,9 @@ static void print_one_run(const struct counts *c, FILE *f)
 		fprintf(f, "\n");
 	}
 	if (c->run[0].elapsed)
-		fprintf(f, "\n%17.3f ms  elapsed; all threads and child processes counted\n",
-			(double)c->run[0].elapsed / NS_PER_MS);
+		fprintf(f, "\n%17.3f ms  elapsed; %s\n", (double)c->run[0].elapsed / NS_PER_MS, scope(c));
 	else
-		fprintf(f, "\n%20s  all threads and child processes counted; time is virtual (--pin)\n", "");
+		fprintf(f, "\n%20s  %s; time is virtual (--pin)\n", "", scope(c));
 }
 
 static void print_runs(const struct counts *c, FILE *f)
@@ -134,7 +164,7 @@ static void print_runs(const struct counts *c, FILE *f)
 			fprintf(f, "differs by %.4f %%\n",
 				sum->median ? 100.0 * (double)(sum->max - sum->min) / (double)sum->median : 100.0);
 	}
-	fprintf(f, "\n all threads and child processes counted\n");
+	fprintf(f, "\n %s\n", scope(c));
 }
 
 static void print_shares(const struct counts *c, FILE *f)
@@ -154,9 +184,6 @@ static void print_shares(const struct counts *c, FILE *f)
 		}
 		fprintf(f, "  %s\n", t->task[i].comm);
 	}
-	if (t->running)
-		fprintf(f, "\n %d tasks went on when the program had ended: their counts stand with the first\n",
-			t->running);
 	if (t->lost)
 		fprintf(f, "\n %lu records found no room: the counts of their tasks stand with the first\n", t->lost);
 }
@@ -176,6 +203,9 @@ static void print_end(const struct counts *c, FILE *f)
 
 void print_table(const struct counts *c, FILE *f)
 {
+	char text[PRINT_NOTE];
+	const char *note = print_still_running(text, c);
+
 	print_head(c, f);
 	if (c->runs > 1)
 		print_runs(c, f);
@@ -185,5 +215,7 @@ void print_table(const struct counts *c, FILE *f)
 		print_shares(c, f);
 	if (c->functions)
 		print_functions_table(c, f);
+	if (note)
+		fprintf(f, "\n %s\n", note);
 	print_end(c, f);
 }

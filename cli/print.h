@@ -13,6 +13,10 @@ void print_json(const struct counts *c, FILE *f);
 /* A count with commas, a time in ms. */
 const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time);
 
+#define PRINT_NOTE 160
+/* That tasks went on when the program had ended, and what that means. NULL: none did. */
+const char *print_still_running(char text[PRINT_NOTE], const struct counts *c);
+
 /* A field of CSV: quoted if it has to be (RFC 4180). */
 void print_field(const char *text, FILE *f);
 

@@ -38,6 +38,9 @@ static void print_csv_shares(const struct counts *c, FILE *f)
 
 void print_csv(const struct counts *c, FILE *f)
 {
+	char text[PRINT_NOTE];
+	const char *note = print_still_running(text, c);
+
 	fprintf(f, "event,class,unit,runs,count,minimum,maximum,same\n");
 	for (int e = 0; e < c->specs.nr; e++) {
 		const struct spec *s = &c->specs.spec[e];
@@ -51,6 +54,8 @@ void print_csv(const struct counts *c, FILE *f)
 		print_csv_shares(c, f);
 	if (c->functions)
 		print_functions_csv(c, f);
+	if (note)
+		fprintf(stderr, "pcl count: %s\n", note);
 }
 
 static void put(struct json_object *o, const char *key, struct json_object *value)
@@ -115,6 +120,7 @@ void print_json(const struct counts *c, FILE *f)
 	for (int r = 0; r < c->runs; r++)
 		json_object_array_add(elapsed, c->run[r].elapsed ? number(c->run[r].elapsed) : NULL);
 	put(o, "elapsed_ns", elapsed);
+	put(o, "still_running", json_object_new_int(count_still_running(c)));
 	for (int e = 0; e < c->specs.nr; e++)
 		json_object_array_add(events, make_event(c, e));
 	put(o, "events", events);
@@ -125,7 +131,6 @@ void print_json(const struct counts *c, FILE *f)
 		for (int i = 0; i < t->nr; i++)
 			json_object_array_add(shares, make_share(c, &t->task[i]));
 		put(o, c->per_thread ? "threads" : "processes", shares);
-		put(o, "still_running", json_object_new_int(t->running));
 		put(o, "lost_records", number(t->lost));
 	}
 	if (c->functions)

@@ -187,7 +187,7 @@ static void samples_close(void *arg)
 	s->events = 0;
 }
 
-const struct watcher samples_watcher = {samples_open, samples_drain, samples_read, samples_close};
+const struct watcher samples_watcher = {samples_open, samples_drain, samples_read, samples_close, NULL};
 
 void samples_free(struct samples *s)
 {

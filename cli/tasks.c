@@ -15,13 +15,12 @@
 #define RING_DATA (64 * PAGE_SIZE)
 #define RING_SIZE (PAGE_SIZE + RING_DATA)
 
-static int open_one(struct spec *s, pid_t pid, int cpu, int group, bool first)
+static int open_one(struct spec *s, pid_t pid, int cpu, int group)
 {
 	regions_wait(&s->attr, group < 0);
 	if (group < 0)
 		s->attr.pinned = 1;
 	s->attr.inherit = s->attr.inherit_stat = 1;
-	s->attr.comm = s->attr.task = first;
 	s->attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
 	return (int)syscall(SYS_perf_event_open, &s->attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 }
@@ -35,7 +34,7 @@ static int open_cpu(struct tasks *t, struct specs *specs, pid_t pid, int cpu, in
 		int leader = specs->spec[i].leader;
 
 		*refused = i;
-		fd[i] = open_one(&specs->spec[i], pid, cpu, leader >= 0 && leader != i ? fd[leader] : -1, !i);
+		fd[i] = open_one(&specs->spec[i], pid, cpu, leader >= 0 && leader != i ? fd[leader] : -1);
 		if (fd[i] < 0)
 			return errno;
 		if (ioctl(fd[i], PERF_EVENT_IOC_ID, &t->id[cpu * t->events + i]))
@@ -115,7 +114,6 @@ static void take_read(struct tasks *t, const struct record_read *r, int cpu)
 	for (int i = 0; i < t->events; i++)
 		if (t->id[cpu * t->events + i] == r->id)
 			task->count[i] += r->value;
-	task->ended = true;
 }
 
 struct of_cpu {
@@ -129,20 +127,20 @@ static void take(void *arg, void *record)
 	const struct perf_event_header *h = record;
 	struct tasks *t = of->tasks;
 
-	switch (h->type) {
-	case PERF_RECORD_FORK:
-		take_fork(t, record);
-		break;
-	case PERF_RECORD_COMM:
-		take_comm(t, record);
-		break;
-	case PERF_RECORD_READ:
+	if (h->type == PERF_RECORD_READ)
 		take_read(t, record, of->cpu);
-		break;
-	case PERF_RECORD_LOST:
+	else if (h->type == PERF_RECORD_LOST)
 		t->lost += ((const struct record_lost *)record)->lost;
-		break;
-	}
+}
+
+static void tasks_see(void *arg, void *record)
+{
+	const struct perf_event_header *h = record;
+
+	if (h->type == PERF_RECORD_FORK)
+		take_fork(arg, record);
+	else if (h->type == PERF_RECORD_COMM)
+		take_comm(arg, record);
 }
 
 static void tasks_drain(void *arg)
@@ -221,8 +219,6 @@ static int by_number(const void *a, const void *b)
 void tasks_finish(struct tasks *t, const u64 *total, bool processes)
 {
 	name_tasks(t);
-	for (int i = 1; i < t->nr; i++)
-		t->running += !t->task[i].ended;
 	for (int e = 0; e < t->events; e++) {
 		u64 others = 0;
 
@@ -253,4 +249,4 @@ static void tasks_close(void *arg)
 	t->ring = NULL;
 }
 
-const struct watcher tasks_watcher = {tasks_open, tasks_drain, tasks_read, tasks_close};
+const struct watcher tasks_watcher = {tasks_open, tasks_drain, tasks_read, tasks_close, tasks_see};

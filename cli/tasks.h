@@ -1,6 +1,6 @@
 /*
  * Each task's share of what inherited events count. A task that ends leaves a READ record of each event
- * (attr.inherit_stat), and its name a COMM record; the first task's share is what is left of the whole. Records are in
+ * (attr.inherit_stat); names are those of family.h; the first task's share is what is left of the whole. Records are in
  * one ring for each CPU, so the events are bound to CPUs.
  * A task whose id another one had before it adds to that one's row.
  */
@@ -17,14 +17,12 @@ struct task_share {
 	char comm[16];
 	u64 *count;   /* one for each event */
 	pid_t parent; /* thread id, 0: the first */
-	bool ended;
 };
 
 struct tasks {
 	struct task_share *task; /* [0] is the program's first */
 	int nr;
 	u64 lost;    /* records that found no room: their tasks' shares stand with the first task */
-	int running; /* tasks that had not ended when the program had: theirs too */
 
 	/* private */
 	int events, cpus;

@@ -21,6 +21,8 @@ struct watcher {
 	int (*read)(void *arg, int event, u64 value[3]);
 	/* In the end, whether open() succeeded or not. May be NULL. */
 	void (*close)(void *arg);
+	/* FORK, EXIT and COMM records of all tasks, from the first instruction on. May be NULL. */
+	void (*see)(void *arg, void *record);
 };
 
 #endif

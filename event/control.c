@@ -243,7 +243,13 @@ int event_ioctl(task_id task, u64 fd, u32 cmd, u64 arg)
 	}
 }
 
-/* owned: those that the task has opened; else those of all others. */
+/* Counts nothing, and tells of tasks and maps: regions leave it on, as perf stat and record do with --delay. */
+static bool is_dummy(const struct event *e)
+{
+	return e->attr.type == PERF_TYPE_SOFTWARE && e->attr.config == PERF_COUNT_SW_DUMMY;
+}
+
+/* owned: those that the task has opened; else those of all others that count. */
 static void switch_all(task_id task, bool owned, bool enable)
 {
 	u32 generation = event_ctx(task)->generation;
@@ -254,6 +260,8 @@ static void switch_all(task_id task, bool owned, bool enable)
 	event_lock();
 	for_each_opened(e) {
 		if ((e->owner == task && e->owner_generation == generation) != owned || (owned && e->of_2009))
+			continue;
+		if (!owned && is_dummy(e))
 			continue;
 		if (enable)
 			event_enable_family(e);

@@ -106,6 +106,27 @@ awk -F, '/^instructions/ { i = $5 } /^branches/ { b = $5 } /^pid/ { on = 1; next
 awk -F, '/^instructions/ { i = $5 } /^pid/ { on = 1; next } on { n++; s += $4; pid[$1] = 1 } END { exit !(n > 2 && i == s && length(pid) == 1) }' csv ||
 	{ fail "threads"; cat csv; }
 
+# Tasks that go on when the program has ended are not counted to their end, which each form says.
+orphan='(sleep 2) >/dev/null 2>&1 & :'
+said='went on when the program had ended: what (it|they) did then is not counted'
+"$PCL" count -e instructions -o table -- sh -c "$orphan" && grep -qE "^ [12] tasks? $said\$" table &&
+	grep -q 'elapsed; threads and child processes counted until the program.s end$' table ||
+	{ fail "orphans, table:"; cat table; }
+"$PCL" count -e instructions --per-process -o table -- sh -c "$orphan" && grep -qE "^ [12] tasks? $said; what came" table ||
+	{ fail "orphans, --per-process:"; cat table; }
+"$PCL" count -e instructions --by-function -o table -- sh -c "$orphan" && grep -qE "$said" table ||
+	{ fail "orphans, --by-function:"; cat table; }
+"$PCL" count -e instructions -r 2 -o table -- sh -c "$orphan" &&
+	grep -q '^ tasks went on when the program had ended, in 2 of 2 runs' table || { fail "orphans, runs:"; cat table; }
+"$PCL" count -e instructions --json -o json -- sh -c "$orphan" && grep -qE '"still_running":[12],' json ||
+	{ fail "orphans, JSON:"; cat json; }
+"$PCL" count -e instructions --csv -o csv -- sh -c "$orphan" 2>err && grep -qE "^pcl count: .*$said" err ||
+	{ fail "orphans, CSV:"; cat err; }
+"$PCL" check -u -b orphans.json -- sh -c "$orphan" 2>err && grep -qE "^ [12] tasks? $said\$" err ||
+	{ fail "orphans, check:"; cat err; }
+"$PCL" count -e instructions --json -o json -- sh -c 'sleep 0.1 & sleep 0.1 | cat & wait' &&
+	grep -q '"still_running":0,' json || { fail "no orphans:"; cat json; }
+
 # The status is the program's, also of the run that fails; standard input is too.
 ends() { want=$1; shift; "$PCL" count -o table "$@" 2>err; got=$?; [ $got = "$want" ] ||
 	fail "$*: status $got, not $want: $(cat err)"; }

@@ -63,6 +63,14 @@ for command in 'count --by-function' 'flame -o x.svg' 'check -b base.json --by-f
 	"$PCL" --regions $command -- ./work 1000 >/dev/null 2>said
 	[ $? = 125 ] && grep -q 'not of --regions' said || fail "$command: $(cat said)"
 done
+# Tasks have their names, and those that are left are known, though nothing is counted when they begin.
+for form in --per-thread --per-process; do
+	"$PCL" --regions count $form --csv -o csv -e instructions -- ./work 1000 >/dev/null &&
+		awk -F, '/^pid/ { on = 1; next } on { names = names $3 " " } END { exit names != "work " }' csv ||
+		{ fail "names, $form:"; cat csv; }
+done
+"$PCL" --regions count -e instructions -- sh -c './work 1000; sleep 2 >/dev/null 2>&1 &' 2>said >/dev/null
+grep -q '^ 1 task went on' said || { fail "a task that went on:"; cat said; }
 if command -v perf >/dev/null; then
 	perf() { "$PCL" --regions perf stat -x, -o csv -D -1 -e instructions:u -- ./work "$1" >/dev/null 2>&1 &&
 		awk -F, '/instructions/ { print $1 }' csv; }
