@@ -120,7 +120,7 @@ void count_free(struct counts *c)
 		if (c->summary)
 			free(c->summary[e].value);
 	}
-	for (int r = 0; r < c->runs; r++) {
+	for (int r = 0; c->run && r < c->wanted; r++) { /* the last one may have failed */
 		for (int i = 0; i < c->run[r].tasks.nr; i++)
 			free(c->run[r].tasks.task[i].count);
 		free(c->run[r].tasks.task);

@@ -136,14 +136,14 @@ static int draw(struct samples *s, const struct flame_options *o, const struct s
 
 int flame_main(int argc, char **argv)
 {
-	struct flame_options o = {.event = DEFAULT_EVENT, .period = NO_PERIOD, .smallest = DEFAULT_SMALLEST};
+	struct flame_options o = {.period = NO_PERIOD, .smallest = DEFAULT_SMALLEST};
 	struct samples s = {.work = FLAME_WORK, .chains = true};
 	int first = options_read(&flame_table, argc, argv, &o), status;
 	struct specs specs = {0};
 	struct run run = {0};
 	FILE *f;
 
-	if (first < 0 || check_options(&o, first == argc) || parse_event(o.event, &specs) ||
+	if (first < 0 || check_options(&o, first == argc) || parse_event(o.event ? o.event : DEFAULT_EVENT, &specs) ||
 	    check_period(&specs.spec[0], o.period))
 		return LAUNCH_FAILED;
 	s.period = o.period == NO_PERIOD ? 0 : (u64)o.period;

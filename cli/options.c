@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "abi/types.h"
+#include "cli/memory.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 
@@ -99,6 +100,20 @@ static int parse_address(const char *text, int *out)
 	return 0;
 }
 
+/* No command has two options that are lists. */
+static int add_to_list(const char *value, const char **list)
+{
+	static char *joined; /* as long as the process lives */
+	const char *before = *list ? *list : "";
+	size_t size = strlen(before) + strlen(value) + sizeof(",");
+	char *text = memory_zeroed(size, 1);
+
+	snprintf(text, size, "%s%s%s", before, *before ? "," : "", value);
+	free(joined);
+	*list = joined = text;
+	return *value ? 0 : -1;
+}
+
 /* value: NULL if there is none. Returns 0 or -1. */
 static int apply(const struct option_row *o, const char *value, void *out)
 {
@@ -124,6 +139,8 @@ static int apply(const struct option_row *o, const char *value, void *out)
 	case TEXT:
 		*(const char **)field = value;
 		return value && *value ? 0 : -1;
+	case LIST:
+		return value ? add_to_list(value, field) : -1;
 	case MAYBE:
 		*(const char **)field = value ? value : "";
 		return value && !*value ? -1 : 0;

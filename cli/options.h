@@ -17,9 +17,10 @@
  * ADDRESS a number as C writes it, that an int can hold
  * WHY     none, or "=why": stores 1 or 2
  * TEXT    any text, stores a pointer to it
+ * LIST    any text; of an option that is given again, all texts with commas between them
  * MAYBE   none, or any text: stores "" or a pointer to it
  */
-enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, MAYBE };
+enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, LIST, MAYBE };
 
 #define OPTION_TYPE_FLAG int
 #define OPTION_TYPE_NUMBER int
@@ -29,6 +30,7 @@ enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, MAYBE
 #define OPTION_TYPE_ADDRESS int
 #define OPTION_TYPE_WHY int
 #define OPTION_TYPE_TEXT const char *
+#define OPTION_TYPE_LIST const char *
 #define OPTION_TYPE_MAYBE const char *
 
 struct option_row {

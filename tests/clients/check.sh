@@ -69,6 +69,11 @@ w = d["benchmarks"]["w"]
 assert w["command"] == ["./work", "1002000"] and w["counts"]["instructions"] > 3000000 and w["cpu"] and w["pcl"]
 END
 
+check 0 -u --name several -e instructions -e cpu/calls/ -- ./work 1
+check 0 --name several -- ./work 1
+says '  instructions +the same$'
+says '  cpu/calls/ +the same$'
+
 # A modifier that changes the count is part of what is compared: nothing is counted of guests of a virtual machine.
 check 0 -u --name guests -e instructions:G,cpu/calls/G,branches:u -- ./work 1000
 check 0 --name guests -- ./work 1000

@@ -56,6 +56,9 @@ counted '{instructions,branches}:u,r12,cpu/calls/u,cpu/event=0x12,name=mine/,cal
 [ "$(rows)" = "instructions branches r12 cpu/calls/ mine calls " ] || fail "names: $(rows)"
 [ "$(sed -n 3,6p values | sort -u | wc -l)" = 1 ] && [ "$(sed -n 1,2p values)" = "$alone" ] ||
 	fail "four names of one event: $(cat values)"
+"$PCL" count -e instructions,branches -e '{cpu/calls/,r12}' --events=page-faults --csv -o csv \
+	-- "$programs/hello_static" >/dev/null || fail "several -e: $?"
+[ "$(rows)" = "instructions branches cpu/calls/ r12 page-faults " ] || fail "several -e: $(rows)"
 if [ "$(id -u)" = 0 ]; then # raw_syscalls:sys_enter happens in kernel mode
 	counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
 	[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] ||

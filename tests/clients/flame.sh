@@ -144,6 +144,7 @@ ends 7 '' -o a.svg -- sh -c 'exit 7'
 ends 125 '--output=FILE must be given' -- true
 ends 125 'no program given' -o a.svg
 ends 125 'a picture is of one' -o a.svg -e instructions,branches -- true
+ends 125 'a picture is of one' -o a.svg -e instructions -e branches -- true
 ends 125 '--period takes a number above 0' -o a.svg -c 0 -- true
 ends 125 'is in ns, 50000 at least' -o a.svg -e task-clock -c 1009 -- true
 ends 125 '--smallest takes a percentage' -o a.svg --smallest=x -- true
