@@ -8,6 +8,7 @@
 #include "cli/baseline_file.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "cli/utf8.h"
 
 #define VERSION_KEY "pcl-baseline"
 #define VERSION	    1
@@ -21,14 +22,24 @@ struct baseline {
 	int lock; /* -1: only read */
 };
 
+/* Keys are as the file has them: UTF-8. */
 static struct json_object *member(struct json_object *o, const char *key, enum json_type type)
 {
-	struct json_object *value;
+	struct json_object *value = NULL;
+	char *repaired = utf8_repaired(key);
 
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &value) &&
-			       json_object_is_type(value, type)
-		       ? value
-		       : NULL;
+	if (json_object_is_type(o, json_type_object))
+		json_object_object_get_ex(o, repaired, &value);
+	free(repaired);
+	return json_object_is_type(value, type) ? value : NULL;
+}
+
+static void add(struct json_object *o, const char *key, struct json_object *value)
+{
+	char *repaired = utf8_repaired(key);
+
+	json_object_object_add(o, repaired, value);
+	free(repaired);
 }
 
 static struct json_object *make_empty(void)
@@ -204,7 +215,7 @@ void baseline_begin(struct baseline *b, const char *name, char **argv, const cha
 
 	if (!baseline_choose(b, name)) {
 		b->chosen = json_object_new_object();
-		json_object_object_add(benchmarks(b), name, b->chosen);
+		add(benchmarks(b), name, b->chosen);
 	}
 	for (; *argv; argv++)
 		json_object_array_add(command, json_object_new_string(*argv));
@@ -217,7 +228,7 @@ void baseline_begin(struct baseline *b, const char *name, char **argv, const cha
 
 void baseline_put(struct baseline *b, const char *event, u64 count)
 {
-	json_object_object_add(member(b->chosen, COUNTS, json_type_object), event, json_object_new_uint64(count));
+	add(member(b->chosen, COUNTS, json_type_object), event, json_object_new_uint64(count));
 }
 
 bool baseline_functions(const struct baseline *b, const char *event,
@@ -243,21 +254,16 @@ void baseline_put_function(struct baseline *b, const char *event, const char *fu
 	}
 	if (!of) {
 		of = json_object_new_object();
-		json_object_object_add(all, event, of);
+		add(all, event, of);
 	}
-	json_object_object_add(of, function, json_object_new_uint64(count));
+	add(of, function, json_object_new_uint64(count));
 }
 
 int baseline_write(const struct baseline *b)
 {
-	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
-	const char *json = json_object_to_json_string_ext(b->root, flags);
-	size_t size = strlen(json) + sizeof("\n");
-	char *text = memory_zeroed(size, 1);
-	int err;
+	char *text = utf8_json(b->root);
+	int err = baseline_file_write(b->path, text);
 
-	snprintf(text, size, "%s\n", json);
-	err = baseline_file_write(b->path, text);
 	free(text);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include "cli/print.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
+#include "cli/utf8.h"
 
 #define DEFAULT_EVENTS	  "instructions,branches"
 #define DEFAULT_TOLERANCE "0.1%"
@@ -176,7 +177,7 @@ static int conclude(const struct check *check, const struct check_options *o)
 	const char *nothing = check_nothing(check);
 
 	if (nothing && (o->json || o->output))
-		fprintf(stderr, "pcl check: %s: nothing was compared: %s\n", check->name, nothing);
+		fprintf(stderr, "pcl check: %s: nothing was compared: %s\n", check->label, nothing);
 	return nothing ? LAUNCH_FAILED : check->regressions && !check->updated ? CHECK_REGRESSION : 0;
 }
 
@@ -185,7 +186,7 @@ static bool is_uncounted(const struct check *check, const struct counts *c)
 {
 	if (c->run[0].reading[0].enabled)
 		return false;
-	fprintf(stderr, "pcl check: %s was never counted: no region began\n", check->name);
+	fprintf(stderr, "pcl check: %s was never counted: no region began\n", check->label);
 	return true;
 }
 
@@ -204,7 +205,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 		const char *nearest = baseline_nearest(b, check->name);
 
 		fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s%s%s (--update adds it)\n", o->baseline,
-			check->name, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+			check->label, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
 		return LAUNCH_FAILED;
 	}
 	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function},
@@ -216,7 +217,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	}
 	status = counts.run[counts.runs - 1].status;
 	if (status) {
-		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->name);
+		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->label);
 		stay_end_as(status);
 	}
 	if (is_uncounted(check, &counts))
@@ -269,7 +270,7 @@ int check_main(int argc, char **argv)
 	int first = options_read(&check_table, argc, argv, &o), status;
 	struct check check = {0};
 	struct baseline *b;
-	char *command;
+	char *command, *label;
 
 	if (first < 0 || check_options_given(&o, first == argc))
 		return LAUNCH_FAILED;
@@ -278,10 +279,13 @@ int check_main(int argc, char **argv)
 	if (!b || !command)
 		return LAUNCH_FAILED;
 	check.name = o.name ? o.name : command;
+	label = utf8_printable(check.name);
+	check.label = label;
 	check.file = o.baseline;
 	check.tolerance = parse_tolerance(o.tolerance);
 	status = check_benchmark(&o, &check, b, argv + first);
 	baseline_free(b);
 	free(command);
+	free(label);
 	return status;
 }

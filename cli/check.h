@@ -35,8 +35,8 @@ struct comparison {
 };
 
 struct check {
-	const char *name, *file;
-	double tolerance; /* per cent */
+	const char *name, *label, *file; /* label: the name in one line */
+	double tolerance;		 /* per cent */
 	bool updated;
 	const char *other_cpu; /* the baseline is of this processor; NULL: of this one, or not known */
 	struct comparison *event;

@@ -4,6 +4,7 @@
 #include "cli/check_functions.h"
 #include "cli/memory.h"
 #include "cli/print.h"
+#include "cli/utf8.h"
 
 #define SHOWN	    10	  /* functions */
 #define LEAST	    0.001 /* of the whole: smaller changes are not shown */
@@ -13,10 +14,12 @@ static char *make_key(const struct function *f)
 {
 	const char *slash = strrchr(f->file, '/'), *file = slash ? slash + 1 : f->file;
 	size_t size = strlen(f->name) + strlen(file) + sizeof(" ()");
-	char *key = memory_zeroed(1, size);
+	char *key = memory_zeroed(1, size), *repaired;
 
 	snprintf(key, size, "%s (%s)", f->name, file);
-	return key;
+	repaired = utf8_repaired(key);
+	free(key);
+	return repaired;
 }
 
 /* The same functions of another build's file, and overloads: one name. */
@@ -105,7 +108,9 @@ void check_functions_print(const struct check_functions *c, FILE *f)
 		print_count(now, g->now, c->is_time);
 		snprintf(text, sizeof(text), "%c%s", g->now < g->before ? '-' : '+',
 			 print_count(change, change_of(g), c->is_time));
-		fprintf(f, "%s%18s %18s %12s  %s\n", i ? "" : "\n", before, now, text, g->key);
+		fprintf(f, "%s%18s %18s %12s  ", i ? "" : "\n", before, now, text);
+		print_text(g->key, f);
+		fputc('\n', f);
 	}
 }
 

@@ -48,7 +48,7 @@ static void print_before(const struct comparison *e, char *before, char *change,
 
 void check_print_table(const struct check *c, FILE *f)
 {
-	fprintf(f, "\n pcl check: %s\n\n%18s %18s %12s\n", c->name, "baseline", "now", "change");
+	fprintf(f, "\n pcl check: %s\n\n%18s %18s %12s\n", c->label, "baseline", "now", "change");
 	for (int i = 0; i < c->nr; i++) {
 		const struct comparison *e = &c->event[i];
 		char before[PRINT_COUNT], now[PRINT_COUNT], change[32];
@@ -108,8 +108,7 @@ void check_print_json(const struct check *c, FILE *f)
 	json_object_object_add(o, "events", events);
 	if (c->functions && c->functions->known)
 		json_object_object_add(o, "functions", check_functions_json(c->functions));
-	fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	print_json_value(o, f);
 }
 
 /* A workflow command's text; in a property, commas and colons are written otherwise too. */

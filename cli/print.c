@@ -1,8 +1,10 @@
 /* See print.h: the table. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include "cli/print.h"
 #include "cli/print_functions.h"
+#include "cli/utf8.h"
 
 #define NS_PER_MS 1e6
 
@@ -56,6 +58,14 @@ static void make_share(const struct counts *c, int e, char *text, size_t size)
 	}
 }
 
+void print_text(const char *text, FILE *f)
+{
+	char *printable = utf8_printable(text);
+
+	fputs(printable, f);
+	free(printable);
+}
+
 static bool shares(const struct counts *c)
 {
 	return c->per_process || c->per_thread;
@@ -95,8 +105,10 @@ static const char *scope(const struct counts *c)
 static void print_head(const struct counts *c, FILE *f)
 {
 	fprintf(f, "\n pcl count:");
-	for (char **word = c->argv; *word; word++)
-		fprintf(f, " %s", *word);
+	for (char **word = c->argv; *word; word++) {
+		fputc(' ', f);
+		print_text(*word, f);
+	}
 	fprintf(f, "\n\n");
 }
 
@@ -182,7 +194,9 @@ static void print_shares(const struct counts *c, FILE *f)
 
 			fprintf(f, " %18s", print_count(text, t->task[i].count[e], c->specs.spec[e].is_time));
 		}
-		fprintf(f, "  %s\n", t->task[i].comm);
+		fputs("  ", f);
+		print_text(t->task[i].comm, f);
+		fputc('\n', f);
 	}
 	if (t->lost)
 		fprintf(f, "\n %lu records found no room: the counts of their tasks stand with the first\n", t->lost);

@@ -2,6 +2,7 @@
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include "cli/count.h"
 
@@ -16,6 +17,12 @@ const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time);
 #define PRINT_NOTE 160
 /* That tasks went on when the program had ended, and what that means. NULL: none did. */
 const char *print_still_running(char text[PRINT_NOTE], const struct counts *c);
+
+/* In one line: see utf8_printable(). */
+void print_text(const char *text, FILE *f);
+
+/* Puts the value, too. */
+void print_json_value(struct json_object *o, FILE *f);
 
 /* A field of CSV: quoted if it has to be (RFC 4180). */
 void print_field(const char *text, FILE *f);

@@ -1,13 +1,24 @@
 /* See print.h: CSV and JSON. */
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include "cli/print.h"
 #include "cli/print_functions.h"
+#include "cli/utf8.h"
+
+void print_json_value(struct json_object *o, FILE *f)
+{
+	char *text = utf8_json(o);
+
+	fputs(text, f);
+	free(text);
+	json_object_put(o);
+}
 
 void print_field(const char *text, FILE *f)
 {
-	if (!text[strcspn(text, ",\"\n")]) {
+	if (!text[strcspn(text, ",\"\r\n")]) {
 		fputs(text, f);
 		return;
 	}
@@ -135,6 +146,5 @@ void print_json(const struct counts *c, FILE *f)
 	}
 	if (c->functions)
 		print_functions_json(c, o);
-	fprintf(f, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	print_json_value(o, f);
 }

@@ -30,7 +30,11 @@ static void print_row(const struct counts *c, const u64 *count, const char *name
 		fprintf(f, "%18s %5.1f %%", print_count(text, count[e], c->specs.spec[e].is_time),
 			100 * share_of(c, e, count[e]));
 	}
-	fprintf(f, "  %s%s%s\n", name, *file ? "  " : "", file);
+	fputs("  ", f);
+	print_text(name, f);
+	fputs(*file ? "  " : "", f);
+	print_text(file, f);
+	fputc('\n', f);
 }
 
 /* In words, what is not exact and by how much. */

@@ -89,6 +89,19 @@ check 120 --name guests --json -e instructions -- ./work 1000
 python3 -c 'import json; assert json.load(open("said"))["events"][0]["change_percent"] is None' ||
 	{ fail "JSON of a rise from 0"; cat said; }
 
+# Names of any bytes: the file stays UTF-8, and the benchmark is found again.
+odd=$(printf 'caf\xe9\n\x1b[31m')
+check 0 -u --name "$odd" -- ./work 1
+check 0 --name "$odd" -t 0 -- ./work 1
+says '^ pcl check: caf\\xe9\\n\\x1b\[31m$'
+check 0 --name "$odd" --json -- ./work 1
+python3 -c 'import json
+assert json.loads(open("said", "rb").read().decode())["name"] == "caf\ufffd\n\x1b[31m"
+assert "caf\ufffd\n\x1b[31m" in json.loads(open("base.json", "rb").read().decode())["benchmarks"]' ||
+	{ fail "names of any bytes"; cat -v said base.json; }
+check 9 --name "$odd" -- ./work 1 x
+[ "$(wc -l <said)" = 1 ] || fail "a message of several lines: $(cat -v said)"
+
 # A gate that compares nothing does not pass.
 check 125 --name w -e cycles -- ./work 1002000
 says '^ nothing was compared: the baseline has none of these events \(--update writes them\)$'

@@ -109,6 +109,15 @@ awk -F, '/^instructions/ { i = $5 } /^branches/ { b = $5 } /^pid/ { on = 1; next
 awk -F, '/^instructions/ { i = $5 } /^pid/ { on = 1; next } on { n++; s += $4; pid[$1] = 1 } END { exit !(n > 2 && i == s && length(pid) == 1) }' csv ||
 	{ fail "threads"; cat csv; }
 
+# Arguments may be any bytes: JSON stays UTF-8, and the table's heading one line without control characters.
+bytes=$(printf 'caf\xe9\xff \xc3\xa9 \n\x1b[31m')
+"$PCL" count -e instructions --json -o json -- true "$bytes" && python3 - json <<-'END' || { fail "JSON, bytes"; cat json; }
+	import json, sys
+	assert json.loads(open(sys.argv[1], "rb").read().decode())["command"][1] == "caf\ufffd\ufffd \xe9 \n\x1b[31m"
+END
+"$PCL" count -e instructions -o table -- true "$bytes" &&
+	grep -qxF ' pcl count: true caf\xe9\xff é \n\x1b[31m' table || { fail "the heading"; cat -v table; }
+
 # Tasks that go on when the program has ended are not counted to their end, which each form says.
 orphan='(sleep 2) >/dev/null 2>&1 & :'
 said='went on when the program had ended: what (it|they) did then is not counted'
