@@ -17,6 +17,15 @@ static const struct event_row tracepoints[] = {
 	{"syscalls:sys_exit_NAME", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done, with its result", false},
 	{"raw_syscalls:sys_enter", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "any system call begins", false},
 	{"raw_syscalls:sys_exit", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "it is done", false},
+	{"sched:sched_process_fork", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a thread or process begins", false},
+	{"sched:sched_process_exec", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a process executes a program", false},
+	{"sched:sched_process_exit", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a thread or process ends", false},
+	{"task:task_newtask", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "as sched_process_fork, with the flags of clone",
+	 false},
+	{"task:task_rename", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a thread gets another name", false},
+	{"signal:signal_deliver", NULL, PERF_TYPE_TRACEPOINT, 0, EXACT, "a signal is delivered", false},
+	{"exceptions:page_fault_user", NULL, PERF_TYPE_TRACEPOINT, 0, MEASURED, "a page fault, with its address",
+	 false},
 };
 
 /* Events that have no generic name are those of the cpu PMU. */

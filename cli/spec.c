@@ -1,9 +1,7 @@
 /* See spec.h. Numbers and names come from pmu/events.def and from tracefs; a parser with one position and no look back.
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <linux/hw_breakpoint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +12,8 @@
 #include "cli/nearest.h"
 #include "cli/processor.h"
 #include "cli/spec.h"
+#include "cli/tracepoints.h"
 
-#define TRACEFS	    "/sys/kernel/tracing/events"
 #define MODIFIERS   "ukhpPGHDeS"
 #define END_OF_NAME ",:/{}"
 #define NAME_LEN    256 /* NAME_MAX + 1, as dirent has it */
@@ -285,60 +283,26 @@ static int parse_breakpoint(struct parser *p)
 	return parse_modifiers(p, p->out->nr - 1, true);
 }
 
-static int read_id(const char *system, const char *name, u64 *id)
-{
-	char path[2 * NAME_LEN + sizeof(TRACEFS) + 8];
-	FILE *f;
-	int n;
+struct matched {
+	struct parser *parser;
+	const char *group; /* of tracepoints */
+};
 
-	snprintf(path, sizeof(path), TRACEFS "/%s/%s/id", system, name);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	n = fscanf(f, "%lu", id);
-	fclose(f);
-	return n == 1 ? 0 : -1;
-}
-
-static int add_tracepoint(struct parser *p, const char *system, const char *name)
+static int add_tracepoint(void *arg, const char *name, u64 id)
 {
+	const struct matched *m = arg;
 	char full[2 * NAME_LEN + 1];
 	struct spec *s;
-	u64 id;
 
-	if (read_id(system, name, &id))
-		return 0;
-	snprintf(full, sizeof(full), "%s:%s", system, name);
-	s = add(p, full, strlen(full));
+	snprintf(full, sizeof(full), "%s:%s", m->group, name);
+	s = add(m->parser, full, strlen(full));
 	if (!s)
 		return -1;
 	s->attr.type = PERF_TYPE_TRACEPOINT;
 	s->attr.config = id;
+	if (!strcmp(m->group, "exceptions"))
+		s->class = MEASURED; /* as page-faults */
 	return 0;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* All that match, or the nearest one. */
-static int add_tracepoints(struct parser *p, const char *system, const char *name, struct nearest *nearest)
-{
-	char path[NAME_LEN + sizeof(TRACEFS) + 1];
-	struct dirent **entry;
-	int n, err = 0;
-
-	snprintf(path, sizeof(path), TRACEFS "/%s", system);
-	n = scandir(path, &entry, NULL, by_name);
-	for (int i = 0; i < n && !err; i++) {
-		if (entry[i]->d_name[0] == '.')
-			continue;
-		if (!fnmatch(name, entry[i]->d_name, 0))
-			err = add_tracepoint(p, system, entry[i]->d_name);
-		nearest_try(nearest, entry[i]->d_name);
-	}
-	return n < 0 ? -1 : err; /* the names stay, for `nearest` */
 }
 
 static int parse_tracepoint(struct parser *p)
@@ -352,17 +316,14 @@ static int parse_tracepoint(struct parser *p)
 		return complain_at(p, "the name is too long");
 	snprintf(system, sizeof(system), "%.*s", (int)system_len, p->at);
 	snprintf(name, sizeof(name), "%.*s", (int)len, p->at + system_len + 1);
-	err = strcmp(system, "syscalls") && strcmp(system, "raw_syscalls") ? -1
-									   : add_tracepoints(p, system, name, &nearest);
+	err = tracepoints_each(system, name, &nearest, add_tracepoint, &(struct matched){p, system});
 	if (err)
-		fprintf(stderr,
-			"pcl: %s:%s is not supported: pcl has the tracepoints of system calls only, syscalls:* and "
-			"raw_syscalls:*\n",
-			system, name);
+		fprintf(stderr, "pcl: %s:%s is not supported: pcl has no tracepoints of %s (see pcl list)\n", system,
+			name, system);
 	else if (p->out->nr == first && nearest.best)
 		fprintf(stderr, "pcl: %s has no tracepoint %s; is %s:%s meant?\n", system, name, system, nearest.best);
 	else if (p->out->nr == first)
-		fprintf(stderr, "pcl: %s has no tracepoint %s\n", system, name);
+		fprintf(stderr, "pcl: %s has no tracepoint %s (see pcl list)\n", system, name);
 	if (err || p->out->nr == first)
 		return -1;
 	p->at += system_len + 1 + len;
@@ -426,7 +387,7 @@ static int parse_list(struct parser *p)
 static bool is_of_kernel(const struct spec *s)
 {
 	if (s->attr.type == PERF_TYPE_TRACEPOINT)
-		return !strncmp(s->name, "raw_syscalls:", strlen("raw_syscalls:"));
+		return tracepoints_is_of_kernel(s->text);
 	return s->attr.type == PERF_TYPE_SOFTWARE &&
 	       (s->attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES || s->attr.config == PERF_COUNT_SW_CPU_MIGRATIONS);
 }

@@ -63,6 +63,17 @@ if [ "$(id -u)" = 0 ]; then # raw_syscalls:sys_enter happens in kernel mode
 	counted 'raw_syscalls:*,syscalls:sys_enter_w*' "$programs/hello_static" >values
 	[ "$(awk -F, '/sys_enter_write,/ { print $5 }' csv)" = 1 ] && [ "$(rows | wc -w)" -ge 5 ] ||
 		fail "tracepoints: $(cat csv)"
+	counted 'sched:*,task:task_newtask,signal:signal_deliver,exceptions:page_fault_user' \
+		sh -c 'trap : USR1; kill -USR1 $$; /bin/true; :' >values
+	[ "$(rows)" = "sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork task:task_newtask \
+signal:signal_deliver exceptions:page_fault_user " ] || fail "tracepoints of tasks: $(rows)"
+	awk -F, '{ n[$1] = $5 } END { exit !(n["sched:sched_process_fork"] == 1 && n["task:task_newtask"] == 1 &&
+		n["sched:sched_process_exec"] == 2 && n["sched:sched_process_exit"] == 2 &&
+		n["signal:signal_deliver"] == 2 && n["exceptions:page_fault_user"] > 5) }' csv ||
+		fail "tracepoints of tasks: $(cat csv)"
+	for name in $("$PCL" list | awk '$1 ~ /^(sched|task|signal|exceptions):/ { print $1 }'); do
+		"$PCL" count --csv -o csv -e "$name" -- true || fail "$name is listed: $?"
+	done
 fi
 main=0x$(nm "$programs/hello_static" | awk '$3 == "main" { print $1 }')
 [ "$(counted "mem:$main:x" "$programs/hello_static")" = 1 ] || fail "main was not executed once: $(cat csv)"
@@ -204,7 +215,9 @@ refused 'no event is called qwertyuiop (see' -e qwertyuiop
 refused 'kernel mode is invisible' -e instructions:k
 refused 'no model of TLBs' -e dTLB-loads
 refused 'is syscalls:sys_enter_openat meant?' -e syscalls:sys_enter_opneat
-refused 'tracepoints of system calls only' -e sched:sched_switch
+refused 'sched has no tracepoint sched_switch (see pcl list)' -e sched:sched_switch
+refused 'no tracepoints of block' -e block:block_rq_issue
+refused 'is sched:sched_process_fork meant?' -e sched:sched_process_frok
 refused 'there is no PMU uncore' -e uncore/clockticks/
 refused 'not a term' -e cpu/depth=3/
 refused 'pcl does not count it' -e cpu/event=0xfe/
