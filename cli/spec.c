@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "abi/types.h"
 #include "cli/event_names.h"
 #include "cli/memory.h"
@@ -435,6 +437,20 @@ int specs_parse(const char *text, struct specs *out)
 	return 0;
 }
 
+/* Whether it is counted alone, for this process. */
+static bool opens_alone(const struct spec *s)
+{
+	struct perf_event_attr attr = s->attr;
+	int fd;
+
+	attr.disabled = 1;
+	attr.enable_on_exec = attr.inherit = attr.inherit_stat = 0;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 const char *spec_refusal(const struct spec *s, int err)
 {
 	if (s->attr.exclude_user || (err == EACCES && s->has_mode && !s->attr.exclude_kernel))
@@ -448,6 +464,8 @@ const char *spec_refusal(const struct spec *s, int err)
 					 "--paranoid=1"
 				       : "perf_event_paranoid of the session refuses it";
 	case EINVAL:
+		if (s->leader >= 0 && opens_alone(s))
+			return "its group has more events than there are counters (--counters)";
 		return s->attr.type == PERF_TYPE_BREAKPOINT
 			       ? "not a breakpoint: lengths are 1, 2, 4 and 8, x takes 8 or none and stands alone, and "
 				 "the address must be one of user mode"

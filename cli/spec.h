@@ -34,7 +34,7 @@ struct specs {
 /* Returns 0, or -1 after a message in words. */
 int specs_parse(const char *text, struct specs *out);
 
-/* Why perf_event_open gives this errno for the event, in words. */
+/* Why perf_event_open gives this errno for the event, in words. May open it once more to find out. */
 const char *spec_refusal(const struct spec *s, int err);
 
 #endif

@@ -235,6 +235,10 @@ refused 'two forms' --json --csv
 refused 'of one run' --per-thread -r 2
 refused 'No such file' -o /no/such/place
 
+got=$("$PCL" --counters=1 count -e '{instructions,branches}' -- echo was run 2>&1)
+[ $? = 125 ] && [ "$got" = "pcl: branches: its group has more events than there are counters (--counters)" ] ||
+	fail "a group that is too large: $got"
+
 # An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where
 # that is allowed.
 ordinary() { "$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" "$@"; }
