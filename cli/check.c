@@ -186,7 +186,7 @@ static bool is_uncounted(const struct check *check, const struct counts *c)
 {
 	if (c->run[0].reading[0].enabled)
 		return false;
-	fprintf(stderr, "pcl check: %s was never counted: no region began\n", check->label);
+	fprintf(stderr, "pcl check: %s was never counted: %s\n", check->label, counting_why_never(&c->run[0], 0));
 	return true;
 }
 

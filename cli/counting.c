@@ -124,11 +124,22 @@ static void estimate(struct spec *s, struct reading *r)
 	}
 }
 
-static int complain_uncounted(const struct spec *s)
+static int complain_no_counter(const struct spec *s)
 {
 	fprintf(stderr, "pcl: %s found no counter (--counters, or an exclusive event): shares are not estimated\n",
 		s->name);
 	return LAUNCH_FAILED;
+}
+
+/* Then all counts are 0 for a reason of the program's, whoever watches it. */
+static bool never_enabled(const struct specs *specs, const struct run *run)
+{
+	if (!run->began)
+		return true;
+	for (int i = 0; i < specs->nr; i++)
+		if (run->reading[i].enabled)
+			return false;
+	return regions_are_wanted();
 }
 
 static int read_all(struct specs *specs, const struct watcher *w, void *arg, struct run *out)
@@ -141,11 +152,12 @@ static int read_all(struct specs *specs, const struct watcher *w, void *arg, str
 			return LAUNCH_FAILED;
 		}
 		out->reading[i] = (struct reading){value[0], value[1], value[2]};
-		if (w == &plain_watcher)
-			estimate(&specs->spec[i], &out->reading[i]);
-		else if (!value[2])
-			return complain_uncounted(&specs->spec[i]);
 	}
+	for (int i = 0; i < specs->nr; i++)
+		if (w == &plain_watcher || never_enabled(specs, out))
+			estimate(&specs->spec[i], &out->reading[i]);
+		else if (!out->reading[i].running)
+			return complain_no_counter(&specs->spec[i]);
 	return 0;
 }
 
@@ -160,6 +172,7 @@ static int let_run(const struct start *s, pid_t pid, struct watched *w, struct r
 	out->status = stay_wait(pid, drain, w);
 	out->elapsed = pin_chosen()->virtual ? 0 : monotonic() - begin;
 	drain(w);
+	out->began = family_began(&w->family);
 	out->still_running = family_alive(&w->family);
 	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
@@ -189,6 +202,17 @@ static int run_opened(struct specs *specs, const struct start *s, pid_t pid, str
 	close(s->go[1]);
 	close(s->failed[0]);
 	return err ? err : read_all(specs, w->by, w->arg, out);
+}
+
+const char *counting_why_never(const struct run *run, int event)
+{
+	const struct reading *r = &run->reading[event];
+
+	if (r->running)
+		return NULL;
+	if (!run->began)
+		return "the program ended before its first instruction";
+	return !r->enabled && regions_are_wanted() ? "no region began" : "other events were pinned";
 }
 
 int counting_watched(struct specs *specs, char **argv, const struct watcher *by, void *arg, struct run *out)

@@ -20,6 +20,7 @@ static int open_dummy(pid_t pid, bool inherit)
 				       .enable_on_exec = inherit,
 				       .inherit = inherit,
 				       .comm = inherit,
+				       .comm_exec = inherit,
 				       .task = inherit,
 				       .exclude_kernel = 1};
 
@@ -50,6 +51,7 @@ static void take(void *arg, void *record)
 
 	f->alive += h->type == PERF_RECORD_FORK;
 	f->alive -= h->type == PERF_RECORD_EXIT;
+	f->began |= h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC;
 	if (f->see)
 		f->see(f->arg, record);
 }
@@ -70,6 +72,11 @@ int family_alive(const struct family *f)
 	if (poll(&p, 1, 0) == 1 && p.revents & POLLHUP)
 		return 0;
 	return MAX(f->alive, 1);
+}
+
+bool family_began(const struct family *f)
+{
+	return !f->ring || f->began;
 }
 
 void family_close(struct family *f)

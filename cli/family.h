@@ -5,6 +5,7 @@
 #ifndef CLI_FAMILY_H
 #define CLI_FAMILY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include "abi/types.h"
 
@@ -19,6 +20,7 @@ struct family {
 	int dummy, fd; /* whose ring it is; what is inherited, and writes to it */
 	void *ring;    /* NULL: there is none, and nothing is known */
 	int alive;
+	bool began;
 };
 
 /* The program has not begun. Without room for the ring nothing will be known. */
@@ -27,6 +29,8 @@ void family_open(struct family *f, pid_t pid, void (*see)(void *arg, void *recor
 void family_drain(struct family *f);
 /* How many tasks have not ended, or FAMILY_UNKNOWN. */
 int family_alive(const struct family *f);
+/* Whether a program was executed; true if that is not known. */
+bool family_began(const struct family *f);
 void family_close(struct family *f);
 
 #endif

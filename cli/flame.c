@@ -102,7 +102,7 @@ static void make_note(char note[NOTE], const struct samples *s, const struct spe
 	if (s->lost)
 		fprintf(stderr, "pcl flame: %lu records found no room and are missing; a greater --period helps\n",
 			s->lost);
-	if (!s->taken[0])
+	if (!s->taken[0] && total)
 		fprintf(stderr, "pcl flame: no sample: %s of %s is less than a period of %s (--period)\n", count,
 			spec->name, period);
 }
@@ -153,6 +153,8 @@ int flame_main(int argc, char **argv)
 		return LAUNCH_FAILED;
 	}
 	status = counting_watched(&specs, argv + first, &samples_watcher, &s, &run);
+	if (!status && !run.reading[0].running)
+		fprintf(stderr, "pcl flame: nothing was counted: %s\n", counting_why_never(&run, 0));
 	if (!status)
 		status = draw(&s, &o, &specs.spec[0], run.reading[0].count, argv + first, f);
 	if (status)

@@ -113,12 +113,13 @@ static void print_head(const struct counts *c, FILE *f)
 }
 
 /* Multiplexed or not counted at all, which both take asking for. */
-static void print_scaled(const struct reading *r, FILE *f)
+static void print_scaled(const struct run *run, int event, FILE *f)
 {
-	if (!r->enabled)
-		fprintf(f, "  never counted: no region began");
-	else if (!r->running)
-		fprintf(f, "  never counted: other events were pinned");
+	const struct reading *r = &run->reading[event];
+	const char *never = counting_why_never(run, event);
+
+	if (never)
+		fprintf(f, "  never counted: %s", never);
 	else if (r->running < r->enabled)
 		fprintf(f, "  counted %.1f %% of the time", 100.0 * (double)r->running / (double)r->enabled);
 }
@@ -144,8 +145,8 @@ static void print_one_run(const struct counts *c, FILE *f)
 		fprintf(f, "%20s  %-*s  %-*s", print_count(text, c->summary[e].median, s->is_time), width, s->name,
 			*share ? 10 : 0, s->class);
 		fputs(share, f);
-		if (!shares(c)) /* each CPU's events run only while the program is there */
-			print_scaled(&c->run[0].reading[e], f);
+		if (!shares(c) || !c->run[0].reading[e].enabled) /* each CPU's run only while the program is there */
+			print_scaled(&c->run[0], e, f);
 		fprintf(f, "\n");
 	}
 	if (c->run[0].elapsed)

@@ -235,6 +235,19 @@ refused 'two forms' --json --csv
 refused 'of one run' --per-thread -r 2
 refused 'No such file' -o /no/such/place
 
+# A program that the kernel kills before its first instruction: the reason is said, and the status is the program's.
+head -c 3000 "$(command -v true)" >cut && chmod +x cut
+if bash -c ./cut >/dev/null 2>&1; [ $? = 139 ]; then
+	for form in -r1 --by-function --per-process --per-thread; do
+		"$PCL" count $form -e instructions -o table -- ./cut 2>err
+		[ $? = 139 ] && grep -q 'uncounted  never counted: the program ended before its first instruction' table ||
+			{ fail "no instruction, $form:"; cat table err; }
+	done
+	"$PCL" flame -o cut.svg -- ./cut 2>err
+	[ $? = 139 ] && grep -qx 'pcl flame: nothing was counted: the program ended before its first instruction' err ||
+		{ fail "no instruction, pcl flame:"; cat err; }
+fi
+
 got=$("$PCL" --counters=1 count -e '{instructions,branches}' -- echo was run 2>&1)
 [ $? = 125 ] && [ "$got" = "pcl: branches: its group has more events than there are counters (--counters)" ] ||
 	fail "a group that is too large: $got"

@@ -50,6 +50,8 @@ a=$(count 100000 t) b=$(count 200000 t) # to join a thread takes some instructio
 	fail "without --regions: $(cat csv)"
 "$PCL" --regions count -e instructions -- ./work 2>said >/dev/null
 grep -q 'never counted: no region began' said || { fail "without a region:"; cat said; }
+"$PCL" --regions count --per-thread -e instructions -- ./work 2>said >/dev/null && grep -q 'no region began' said ||
+	{ fail "--per-thread without a region:"; cat said; }
 "$PCL" --regions check -b base.json -u -- ./work >/dev/null 2>said
 [ $? = 125 ] && grep -q 'was never counted: no region began' said && [ ! -e base.json ] ||
 	{ fail "check without a region:"; cat said; }
