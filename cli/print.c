@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "cli/event_names.h"
 #include "cli/print.h"
 #include "cli/print_functions.h"
 #include "cli/utf8.h"
 
 #define NS_PER_MS 1e6
+#define CLASS	  9 /* the longest one's width */
 
 const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time)
 {
@@ -45,6 +47,8 @@ static void make_share(const struct counts *c, int e, char *text, size_t size)
 	double elapsed = (double)c->run[(c->runs - 1) / 2].elapsed;
 
 	*text = 0;
+	if (!strcmp(c->specs.spec[e].class, UNCOUNTED))
+		return;
 	if (c->specs.spec[e].is_time) {
 		if (c->runs == 1 && elapsed > 0)
 			snprintf(text, size, "%.2f CPUs used", v / elapsed);
@@ -143,7 +147,7 @@ static void print_one_run(const struct counts *c, FILE *f)
 
 		make_share(c, e, share, sizeof(share));
 		fprintf(f, "%20s  %-*s  %-*s", print_count(text, c->summary[e].median, s->is_time), width, s->name,
-			*share ? 10 : 0, s->class);
+			*share ? CLASS + 2 : 0, s->class);
 		fputs(share, f);
 		if (!shares(c) || !c->run[0].reading[e].enabled) /* each CPU's run only while the program is there */
 			print_scaled(&c->run[0], e, f);
@@ -169,8 +173,8 @@ static void print_runs(const struct counts *c, FILE *f)
 		print_count(text[0], sum->min, s->is_time);
 		print_count(text[1], sum->median, s->is_time);
 		print_count(text[2], sum->max, s->is_time);
-		fprintf(f, "%20s %18s %18s  %-*s  %-9s ", same ? "" : text[0], text[1], same ? "" : text[2], width,
-			s->name, s->class);
+		fprintf(f, "%20s %18s %18s  %-*s  %-*s  ", same ? "" : text[0], text[1], same ? "" : text[2], width,
+			s->name, CLASS, s->class);
 		if (same)
 			fprintf(f, "the same in all runs\n");
 		else

@@ -252,6 +252,13 @@ got=$("$PCL" --counters=1 count -e '{instructions,branches}' -- echo was run 2>&
 [ $? = 125 ] && [ "$got" = "pcl: branches: its group has more events than there are counters (--counters)" ] ||
 	fail "a group that is too large: $got"
 
+# The longest class has its column, too.
+"$PCL" --counters=1 count -e instructions,branches,cycles -o table -- "$BUILD/tests/clients/runner" 3 \
+	"$programs/hello_static" >/dev/null
+grep -E '(estimated|uncounted) ' table | grep -vE '(estimated|uncounted)  [^ ]' &&
+	{ fail "no room behind a class"; cat table; }
+grep -qE '(estimated|uncounted)  ' table || { fail "three events share one counter"; cat table; }
+
 # An ordinary user in a container: the same counts; what happens in kernel mode is refused in words, or counted where
 # that is allowed.
 ordinary() { "$BUILD/tests/restricted/restrict" "$(readlink -f "$PCL")" "$@"; }
