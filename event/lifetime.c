@@ -100,7 +100,7 @@ static void leave_ctx(struct event *e)
 		sideband_sync_locked(e->task);
 }
 
-/* The kernel's perf_group_detach: siblings of a leader that goes become leaders of groups of one. */
+/* The kernel's perf_group_detach(): siblings of a leader that goes become leaders of groups of one. */
 static void leave_group(struct event *e, u64 now)
 {
 	struct event *s;
@@ -169,24 +169,43 @@ static void remove_child(struct event *e, bool counts)
 	free_slot(e);
 }
 
-void event_exit(struct event *e)
+static void exit_child(struct event *e)
 {
-	u64 now;
+	struct event *root = event_slot(e->parent);
 
-	check_slow(event_is_locked());
-	if (e->parent) {
-		struct event *root = event_slot(e->parent);
+	sideband_read_locked(e);
+	remove_child(e, true);
+	event_ready_at_exit(root);
+}
 
-		sideband_read_locked(e);
-		remove_child(e, true);
-		event_ready_at_exit(root);
-		return;
-	}
-	now = event_clock(e);
+static void exit_root(struct event *e, bool ungroup)
+{
+	u64 now = event_clock(e);
+
 	event_leader_changes(e, now);
 	event_set_state(e, PERF_STATE_EXIT, now);
+	if (ungroup)
+		leave_group(e, now);
 	leave_ctx(e);
 	event_ready_at_exit(e);
+}
+
+void event_exit(struct event *e)
+{
+	check_slow(event_is_locked());
+	if (e->parent)
+		exit_child(e);
+	else
+		exit_root(e, false);
+}
+
+void event_exit_alone(struct event *e)
+{
+	check_slow(event_is_locked());
+	if (e->parent)
+		exit_child(e);
+	else
+		exit_root(e, true);
 }
 
 void event_release(struct event *e)

@@ -129,7 +129,7 @@ void event_task_exec(task_id task)
 	}
 	for_each_in_ctx(e, ctx)
 		if (e->attr.remove_on_exec && !event_follows_cpu(e))
-			event_exit(e);
+			event_exit_alone(e);
 	event_unlock();
 }
 
