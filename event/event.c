@@ -440,3 +440,15 @@ void event_read_total(struct event *e, bool with_times, struct event_total *out)
 		out->running = counters_time_running(e, out->running);
 	out->count >>= e->source.shift;
 }
+
+u64 event_read_member(struct event *e)
+{
+	u64 count = own_count(e) + event_tally(e)->child_count;
+	struct event *c;
+
+	check_slow(event_is_locked());
+	for_each_child(c, e)
+		if (!event_counts_alone(e) && (!e->task || event_leader(c)->parent == e->leader))
+			count += own_count(c);
+	return count >> e->source.shift;
+}

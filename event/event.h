@@ -98,6 +98,8 @@ struct event_total {
 void event_read_total(struct event *e, bool with_times, struct event_total *out);
 /* The same of one event alone. */
 void event_read_own(struct event *e, bool with_times, struct event_total *out);
+/* A member's count where its group is read: of its children, those whose leader is a child of its leader. */
+u64 event_read_member(struct event *e);
 
 /* The task's units as its ACTIVE events need them; tells the drivers if that changed. */
 void event_sync_units(task_id task);

@@ -63,6 +63,7 @@ static int inherit_group(struct event *leader, task_id child)
 		e->leader_id = new_leader->id;
 		event_attach(e);
 	}
+	new_leader->group_generation = leader->group_generation;
 	event_sched_group(new_leader, 0);
 	return 0;
 }

@@ -49,6 +49,7 @@ static void join_group(struct event *e, struct event *leader)
 {
 	elist_add(&leader->siblings, event_nr(e), LINK_GROUP);
 	leader->nr_siblings++;
+	leader->group_generation++;
 }
 
 static void join_ctx(struct event *e)
@@ -109,6 +110,7 @@ static void leave_group(struct event *e, u64 now)
 	if (!event_is_leader(e)) {
 		elist_del(&event_leader(e)->siblings, event_nr(e), LINK_GROUP);
 		event_leader(e)->nr_siblings--;
+		event_leader(e)->group_generation++;
 		e->leader = event_nr(e);
 		e->leader_id = e->id;
 		return;

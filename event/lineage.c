@@ -69,8 +69,10 @@ static bool make_group(struct event *root, task_id task)
 	for_each_sibling(s, root)
 		if (all && has_inherited(event_ctx(task), s))
 			all = make(s, leader, task, clock);
-	if (leader)
+	if (leader) {
+		leader->group_generation = root->group_generation;
 		event_sched_group(leader, clock);
+	}
 	return all;
 }
 
@@ -262,7 +264,7 @@ static bool group_matches(const struct event *e, const struct event_ctx *child)
 {
 	const struct event *s;
 
-	if (!matches(e, child))
+	if (!matches(e, child) || e->group_generation != event_root(e)->group_generation)
 		return false;
 	for_each_sibling(s, e)
 		if (!matches(s, child))

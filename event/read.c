@@ -34,11 +34,25 @@ static u64 *read_group(struct event *leader, u64 format, u64 *at, u32 siblings)
 	for_each_sibling(s, leader) {
 		if (!siblings--)
 			break; /* the number was another one: somebody has written into the session's tables */
-		event_read_total(s, false, &total);
-		*at++ = total.count;
+		*at++ = event_read_member(s);
 		at = read_put_ids(at, format, s->id, s->lost);
 	}
 	return at;
+}
+
+/*
+ * The kernel's __perf_read_group_add(): there is no sum while a child's group is not made of what the parent's is. A
+ * per-CPU event's children have no groups.
+ */
+static bool groups_match(const struct event *leader)
+{
+	const struct event *c;
+
+	if (leader->task)
+		for_each_child(c, leader)
+			if (c->group_generation != leader->group_generation || c->nr_siblings != leader->nr_siblings)
+				return false;
+	return true;
 }
 
 static long read_locked(struct event *e, u64 *buf, u64 size)
@@ -51,6 +65,8 @@ static long read_locked(struct event *e, u64 *buf, u64 size)
 		return 0;
 	if (siblings > size || size < attr_read_size(format, siblings))
 		return refuse(ENOSPC, "the buffer is smaller than what attr.read_format asks for");
+	if (format & PERF_FORMAT_GROUP && !groups_match(event_leader(e)))
+		return refuse(ECHILD, "a child's group is another one: the group has changed since it was inherited");
 	end = format & PERF_FORMAT_GROUP ? read_group(event_leader(e), format, buf, siblings)
 					 : read_one(e, format, buf);
 	check((u64)(end - buf) * sizeof(u64) <= size);

@@ -84,6 +84,8 @@ struct event {
 	u64 parent_id;
 	u32 leader;		     /* itself if it leads; changes when the leader is closed */
 	u64 leader_id;
+	/* leaders only: rises with each change of the group; an inherited group begins with that of its parent's */
+	u32 group_generation;
 	s32 cpu;		     /* -1: any */
 	u32 pmu;
 	struct event_source source;
