@@ -65,15 +65,28 @@ static UNNOTED inline void lock_for(struct round *r, const struct event *e)
 static bool is_last(struct event *root)
 {
 	if (root->limit == 1)
-		return true;
-	root->limit--;
-	return false;
+		root->pending_disable = 1;
+	else
+		root->limit--;
+	return root->pending_disable;
 }
 
-static void end_limit(struct round *r, struct event *root)
+/*
+ * The kernel's perf_event_disable_inatomic(): the event itself stops at once, its group when the interrupt is over. So
+ * members count, and sample, what the last overflow was of.
+ */
+static void end_limits(struct round *r)
 {
-	event_disable_family(root);
-	root->limit = 0;
+	struct event *e, *root;
+
+	for_each_in_ctx(e, r->ctx) {
+		root = event_root(e);
+		if (!root->pending_disable)
+			continue;
+		root->pending_disable = 0;
+		root->limit = 0;
+		event_disable_family(root);
+	}
 	r->changed = true;
 }
 
@@ -94,6 +107,8 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 		r->waking = host_task_clock(r->task);
 	if (!e->source.hits && sample_excluded(&e->attr, r->snap)) /* a hit is none if it is excluded */
 		return;
+	if (unlikely(root->pending_disable))
+		return;
 	if (unlikely(root->limit)) {
 		last = is_last(root);
 		kill = last ? POLL_HUP : POLL_IN;
@@ -108,8 +123,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 	}
 	if (woke && !throttle_is_rated(e))
 		count_overflow(r, e, root, throttles);
-	if (last)
-		end_limit(r, root);
+	r->ended |= last;
 }
 
 /*
@@ -236,7 +250,7 @@ static UNNOTED void round_begin(struct round *r)
 {
 	round_lock(r);
 	r->time = r->waking = 0;
-	r->any = false;
+	r->any = r->ended = false;
 	r->pmus = r->nr_sources = 0;
 	if (r->out)
 		r->out->sigtrap = false;
@@ -306,6 +320,8 @@ static UNNOTED void overflow_all(void *arg)
 		if (likely(!r->changed))
 			see(r, e, s);
 	}
+	if (unlikely(r->ended))
+		end_limits(r);
 	if (unlikely(r->waking)) {
 		round_unlock(r); /* the wakeups were put off up to here */
 		round_lock(r);
@@ -334,34 +350,54 @@ static void hit(struct round *r, struct event *e)
 		reach(r, e, e->hits);
 }
 
-struct hit {
+struct hits {
 	struct round round;
-	u32 event;
-	u64 id;
+	struct snapshot *snap;
+	const struct event_hit *hit;
+	u32 n;
 };
 
-static void hit_one(void *arg)
+static UNNOTED void set_address(struct snapshot *snap, const struct event_hit *h)
 {
-	const struct hit *h = arg;
-	struct event *e = event_slot(h->event);
+	snap->addr = h->addr;
+	snap->data_page_size = h->page_size;
+}
+
+static bool is_hit(const struct round *r, const struct event *e, u64 id)
+{
+	return e->slot == SLOT_LIVE && e->id == id && e->task == r->task &&
+	       event_tally(e)->state == PERF_STATE_ACTIVE;
+}
+
+static void hit_all(void *arg)
+{
+	const struct hits *h = arg;
 	struct round *r = arg;
+	bool ticks = false;
 
 	round_begin(r);
-	if (e->slot == SLOT_LIVE && e->id == h->id && e->task == r->task &&
-	    event_tally(e)->state == PERF_STATE_ACTIVE) {
+	for (u32 i = 0; i < h->n; i++) {
+		struct event *e = event_slot(h->hit[i].event);
+
+		if (!is_hit(r, e, h->hit[i].id))
+			continue;
+		set_address(h->snap, &h->hit[i]);
 		hit(r, e);
-		if (r->any && needs_ticks(e))
-			arm_all(r, false);
+		ticks |= needs_ticks(e);
 	}
+	if (r->ended)
+		end_limits(r);
+	if (r->any && ticks)
+		arm_all(r, false);
 	round_unlock(r);
 }
 
-void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out)
+void event_hit(task_id task, const struct event_hit *hit, u32 n, struct snapshot *snap, struct overflow_result *out)
 {
-	struct hit h = {round_of(task, snap, out), event, event_id};
+	struct hits h = {round_of(task, snap, out), snap, hit, n};
 
 	check_slow(snap && out && !section_is_open());
-	section_run(hit_one, &h);
+	section_run(hit_all, &h);
 }
 
 struct trace {
@@ -389,6 +425,8 @@ static void hit_traced(void *arg)
 		hit(r, e);
 		ticks |= needs_ticks(e);
 	}
+	if (r->ended)
+		end_limits(r);
 	if (r->any && ticks && r->task == host_current())
 		arm_all(r, false);
 	round_unlock(r);
@@ -407,6 +445,8 @@ static void poll_all(void *arg)
 
 	round_begin(r);
 	reach_polled(r);
+	if (r->ended)
+		end_limits(r);
 	round_unlock(r);
 }
 

@@ -44,8 +44,17 @@ static inline void event_sample_took(task_id task, u64 ns)
 	ctx->freq_sampled = 0;
 }
 
-/* The event (with source.hits) has happened once more: counts it, and overflows if it is time. For breakpoints. */
-void event_hit(task_id task, u32 event, u64 event_id, const struct snapshot *snap, struct overflow_result *out);
+struct event_hit {
+	u32 event; /* has source.hits */
+	u64 id;
+	u64 addr, page_size; /* what its snapshot has as addr and data_page_size */
+};
+
+/*
+ * Events that have happened once more, by one instruction: counts them, and those overflow whose time it is. The
+ * snapshot gets the address of each. For breakpoints.
+ */
+void event_hit(task_id task, const struct event_hit *hit, u32 n, struct snapshot *snap, struct overflow_result *out);
 
 /*
  * The same for all of the task's events of that source whose filters the snapshot's record (snapshot->raw) passes. For

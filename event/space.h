@@ -115,6 +115,7 @@ struct event {
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
 	/* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
 	s32 limit;
+	u32 pending_disable;	     /* the limit is reached: disabled before the section ends. Roots */
 	u32 ring, ring_check;	     /* where records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */

@@ -12,6 +12,7 @@
 #include "perf/uprobes.h"
 #include "rt/string.h"
 
+#define TOGETHER 16u /* hits of one instruction that are told at once; processors have 4 breakpoints */
 #define WIDEST 64u /* bytes of an access that the check in translated code looks at; see struct cpu */
 
 struct breakpoint {
@@ -163,16 +164,33 @@ void breakpoints_forked(struct thread *t)
 
 /* ---- hits ---- */
 
+/* Those that one instruction has hit, in the order in which they were opened. */
+struct hits {
+	u32 n;
+	struct event_hit hit[TOGETHER];
+};
+
 /* Linux gives the breakpoint's own address, not that of the access, and calls nothing exact. */
-static void hit(struct thread *t, const struct breakpoint *b, const struct snapshot_regs *regs)
+static void report(struct thread *t, struct hits *h, const struct snapshot_regs *regs)
 {
 	struct overflow_result result = {0};
 	struct snapshot snap;
 
 	snapshot_take(t, regs, &snap);
-	snapshot_set_address(t, b->addr, &snap);
-	event_hit(t->cpu->slot, b->event, b->id, &snap, &result);
+	for (u32 i = 0; i < h->n; i++) {
+		snapshot_set_address(t, h->hit[i].addr, &snap);
+		h->hit[i].page_size = snap.data_page_size;
+	}
+	event_hit(t->cpu->slot, h->hit, h->n, &snap, &result);
 	sampling_result(t, &result, false);
+	h->n = 0;
+}
+
+static void add(struct thread *t, struct hits *h, const struct breakpoint *b, const struct snapshot_regs *regs)
+{
+	if (h->n == TOGETHER)
+		report(t, h, regs);
+	h->hit[h->n++] = (struct event_hit){.event = b->event, .id = b->id, .addr = b->addr};
 }
 
 bool perf_must_step(const struct thread *t)
@@ -183,17 +201,16 @@ bool perf_must_step(const struct thread *t)
 static bool hit_execution(struct thread *t, const struct snapshot_regs *regs)
 {
 	const struct breakpoints *list = t->breakpoints;
-	bool any = false;
+	struct hits h;
 
-	for (u32 i = 0; list && i < list->n; i++) {
-		const struct breakpoint *b = &list->bp[i];
-
-		if (b->type != HW_BREAKPOINT_X || b->addr != regs->rip)
-			continue;
-		hit(t, b, regs);
-		any = true;
-	}
-	return any;
+	h.n = 0;
+	for (u32 i = 0; list && i < list->n; i++)
+		if (list->bp[i].type == HW_BREAKPOINT_X && list->bp[i].addr == regs->rip)
+			add(t, &h, &list->bp[i], regs);
+	if (!h.n)
+		return false;
+	report(t, &h, regs);
+	return true;
 }
 
 static void find_accesses(const struct thread *t, struct breakpoint_step *s)
@@ -266,7 +283,9 @@ static void hit_data(struct thread *t, const struct breakpoint_step *s, const st
 	const struct breakpoints *list = t->breakpoints;
 	u64 done = rounds_done(s->access, &s->before, after), at = 0, next;
 	struct snapshot_regs regs;
+	struct hits h;
 
+	h.n = 0;
 	for (; at < done; at++) {
 		next = done;
 		for (u32 i = 0; i < list->n; i++)
@@ -277,7 +296,8 @@ static void hit_data(struct thread *t, const struct breakpoint_step *s, const st
 		breakpoints_regs_between(s, after, at, done, &regs);
 		for (u32 i = 0; i < list->n; i++)
 			if (next_hit(s, &list->bp[i], at, at + 1) == at)
-				hit(t, &list->bp[i], &regs);
+				add(t, &h, &list->bp[i], &regs);
+		report(t, &h, &regs);
 	}
 }
 

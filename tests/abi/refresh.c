@@ -1,8 +1,10 @@
 /*
- * PERF_EVENT_IOC_REFRESH: so many overflows and then off, with the last signal's POLL_HUP.
+ * PERF_EVENT_IOC_REFRESH: so many overflows and then off, with the last signal's POLL_HUP. The group counts what the
+ * last one was of.
  * covers: PERF_EVENT_IOC_REFRESH, POLL_IN, POLL_HUP, F_SETSIG, F_SETOWN
  */
 #include <time.h>
+#include "tests/abi/breakpoint.h"
 #include "tests/abi/sampling.h"
 
 static volatile int signals, hups, others;
@@ -87,11 +89,55 @@ static void test_signals(void)
 	sampler_close(&s);
 }
 
+/* The leader's limit ends its group after the occurrence, whether the member samples or not. */
+static void expect_group_limited(struct perf_attr a, u64 period, void (*happen)(u64))
+{
+	struct sampler s;
+	long leader, member;
+
+	a.sample_period = a.disabled = 1;
+	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+	leader = perf_open(&a, 0, -1, -1, 0);
+	a.disabled = 0;
+	a.sample_period = period;
+	s = sampler_open(&a, (int)leader);
+	expect(perf_ioctl(leader, PERF_EVENT_IOC_REFRESH, 3), 0);
+	happen(6);
+	member = perf_value(s.fd);
+	expect(perf_value(leader), 3);
+	expect(member, 3);
+	if (period)
+		expect(sampler_take(&s), member);
+	sampler_close(&s);
+	close((int)leader);
+}
+
+static volatile long watched;
+
+static NOINLINE void store(u64 n)
+{
+	while (n--)
+		watched = 1;
+}
+
+static void test_groups(void)
+{
+	struct perf_attr a = bp_attr(HW_BREAKPOINT_W, &watched, 8);
+	int have = perf_try(a, 0, -1, -1, 0) == 0;
+
+	for (u64 period = 0; period < 2; period++) {
+		expect_group_limited(faults_attr(1), period, fault);
+		if (have)
+			expect_group_limited(a, period, store);
+	}
+}
+
 int main(void)
 {
 	fault(10);
 	test_refused();
 	test_limit();
+	test_groups();
 	test_signals();
 	return perf_result();
 }

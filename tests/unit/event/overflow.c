@@ -407,10 +407,10 @@ static void hit(long fd, u32 n)
 
 	while (n--) {
 		struct snapshot snap = snapshot_at(1);
+		struct event_hit h = {event_nr(e), e->id, 0x1000, 0};
 
-		snap.addr = 0x1000;
 		executed[1]++;
-		event_hit(1, event_nr(e), e->id, &snap, &result);
+		event_hit(1, &h, 1, &snap, &result);
 	}
 }
 
@@ -435,7 +435,7 @@ static void test_hits(void)
 	take_samples(fd);
 	expect_grid(2, 2, 3);
 	/* of an event that was there before */
-	event_hit(1, event_nr(event_of(fd)), event_of(fd)->id + 1, &snap, &result);
+	event_hit(1, &(struct event_hit){event_nr(event_of(fd)), event_of(fd)->id + 1, 0, 0}, 1, &snap, &result);
 	control(fd, PERF_EVENT_IOC_DISABLE, 0);
 	hit(fd, 3);
 	expect_long(value_of(fd), 8);
