@@ -24,11 +24,15 @@ static void unthrottle(struct event *e)
 
 /* ---- one overflow ---- */
 
+/*
+ * SIGTRAP does not queue: of several the first one that is sent stays. Linux quirk: they are sent in the reverse order
+ * of overflows, which among breakpoints is the order in which they were opened, among others the reverse of that.
+ */
 static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 {
 	struct overflow_result *out = r->out;
 
-	if (!e->attr.sigtrap || !out || out->sigtrap) /* SIGTRAP does not queue: the first one stays */
+	if (!e->attr.sigtrap || !out || (out->sigtrap && e->attr.type != PERF_TYPE_BREAKPOINT))
 		return;
 	*out = (struct overflow_result){
 		.sigtrap = true,

@@ -94,6 +94,42 @@ static void blocked(void)
 	close((int)fd);
 }
 
+/* Of several at one instruction there is one signal: of breakpoints the last one's, of page faults the first one's. */
+static void several(struct perf_attr a, u64 want)
+{
+	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long fd[3];
+
+	for (u64 i = 0; i < 3; i++) {
+		a.sig_data = i;
+		a.disabled = i < 2;
+		fd[i] = perf_open(&a, 0, -1, i ? (int)fd[0] : -1, 0);
+		expect(fd[i] >= 0, 1);
+	}
+	perf_ioctl(fd[1], PERF_EVENT_IOC_ENABLE, 0);
+	traps = 0;
+	perf_ioctl(fd[0], PERF_EVENT_IOC_ENABLE, 0); /* of the whole group */
+	if (a.type == PERF_TYPE_BREAKPOINT)
+		watched = 1;
+	else
+		*(volatile char *)p = 1;
+	expect(traps, 1);
+	expect(seen.data, (long)want);
+	for (int i = 2; i >= 0; i--)
+		close((int)fd[i]);
+	munmap(p, 4096);
+}
+
+static void several_of_each(void)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_PAGE_FAULTS);
+
+	a.sample_period = 1;
+	a.sigtrap = a.remove_on_exec = 1;
+	several(a, 0);
+	several(watch_attr(), 2);
+}
+
 static void *store(void *unused)
 {
 	watched = 7;
@@ -186,6 +222,7 @@ int main(void)
 	bp_skip_without();
 	synchronous();
 	blocked();
+	several_of_each();
 	inherited();
 	by_clock();
 	by_faults();
