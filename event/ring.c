@@ -271,7 +271,9 @@ static bool is_wakeup(struct ring *r, const struct event *root, bool sample)
 		r->wakeup += r->watermark;
 		wake = true;
 	}
-	if (!sample || root->attr.watermark || !root->attr.wakeup_events || ++r->events < root->attr.wakeup_events)
+	/* Linux quirk: the numbers are compared with their signs, so 1 << 31 and above wake each time */
+	if (!sample || root->attr.watermark || !root->attr.wakeup_events ||
+	    (s32)++r->events < (s32)root->attr.wakeup_events)
 		return wake;
 	r->events -= root->attr.wakeup_events;
 	r->wakeup += !r->of_2009; /* Linux quirk: that is how it remembers; the next watermark is a byte later */

@@ -1,7 +1,7 @@
 /*
  * attr.watermark makes wakeup_watermark of wakeup_events, in bytes of all records; without it half of the ring is one,
  * the whole ring the most. Told by poll(2), with records of the test's own renaming.
- * covers: attr.watermark, attr.wakeup_watermark
+ * covers: attr.watermark, attr.wakeup_watermark, attr.wakeup_events
  */
 #include <poll.h>
 #include <sys/mman.h>
@@ -15,21 +15,27 @@ struct ring {
 	struct perf_event_mmap_page *page;
 };
 
-static struct ring open_ring(unsigned watermark, unsigned n)
+static struct ring map_ring(struct perf_attr *a)
 {
-	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_DUMMY);
 	struct ring r;
 
-	a.comm = 1;
-	a.watermark = watermark;
-	a.wakeup_watermark = n;
-	r.fd = perf_open(&a, 0, -1, -1, 0);
+	r.fd = perf_open(a, 0, -1, -1, 0);
 	expect(r.fd >= 0, 1);
 	r.page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)r.fd, 0);
 	expect(r.page != MAP_FAILED, 1);
 	if (r.page == MAP_FAILED)
 		exit(1);
 	return r;
+}
+
+static struct ring open_ring(unsigned watermark, unsigned n)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_DUMMY);
+
+	a.comm = 1;
+	a.watermark = watermark;
+	a.wakeup_watermark = n;
+	return map_ring(&a);
 }
 
 static void close_ring(struct ring *r)
@@ -75,6 +81,28 @@ static void test_bytes(unsigned n, unsigned long least, unsigned long most)
 	close_ring(&r);
 }
 
+/* Samples of page faults, each looked for by itself: how many of them wake. */
+static int wakeups_by_number(unsigned n, int samples)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_PAGE_FAULTS);
+	char *p = mmap(NULL, (unsigned)samples * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ring r;
+	int woke = 0;
+
+	madvise(p, (unsigned)samples * PAGE, MADV_NOHUGEPAGE);
+	a.sample_period = 1;
+	a.wakeup_events = n;
+	r = map_ring(&a);
+	woken(&r);
+	for (int i = 0; i < samples; i++) {
+		*(volatile char *)(p + (unsigned)i * PAGE) = 1;
+		woke += woken(&r);
+	}
+	close_ring(&r);
+	munmap(p, (unsigned)samples * PAGE);
+	return woke;
+}
+
 int main(void)
 {
 	struct ring r;
@@ -89,5 +117,10 @@ int main(void)
 	r = open_ring(0, 3); /* of samples, of which there are none: by half of the ring all the same */
 	expect(labs((long)bytes_at_wakeup(&r) - (long)PAGE / 2) <= 64, 1);
 	close_ring(&r);
+	expect(wakeups_by_number(1, 6), 6);
+	expect(wakeups_by_number(0x7fffffff, 6), 0);
+	/* Linux quirk: 1 << 31 and above are below 0. */
+	expect(wakeups_by_number(0x80000000, 6), 6);
+	expect(wakeups_by_number(0xffffffff, 6), 6);
 	return perf_result();
 }
