@@ -57,6 +57,8 @@ void overflow_sched_in(struct event *e, u64 now)
 {
 	e->next = now + e->period_left;
 	e->freq_count = now;
+	if (!e->attr.freq)
+		e->last_period = e->period;
 	if (!e->throttled)
 		return;
 	e->throttled = 0;
@@ -67,7 +69,7 @@ void overflow_sched_in(struct event *e, u64 now)
 
 void overflow_sched_out(struct event *e, u64 now)
 {
-	e->period_left = e->next > now ? e->next - now : 0; /* 0: reached, and the task has not come to tell */
+	e->period_left = period_left(e, now);
 }
 
 static void change_period(struct event *e, u64 value)

@@ -26,6 +26,12 @@ u64 period_shown(const struct event *e);
 /* event.next was reached at now: moves it on behind now, and returns how many overflows were passed unseen. */
 u64 period_advance(struct event *e, u64 now);
 
+/*
+ * How far the next overflow is when the event is scheduled out, its source at now. 0: reached, and the task has not
+ * come to tell.
+ */
+u64 period_left(const struct event *e, u64 now);
+
 /* Adjusts the frequency at an overflow, before period_advance(); time: perf clock. */
 void period_overflowed(struct event *e, u64 time);
 

@@ -108,7 +108,7 @@ struct event {
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
 	u64 freq_stamp;		     /* perf clock at the last overflow */
 	u64 freq_spent;		     /* event_ctx.spent at that time */
-	/* source at the last tick; with a fixed period: the overflow after next is not before this */
+	/* source at the last tick; with a fixed period: where the overflow after next is, if that is above next */
 	u64 freq_count;
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;

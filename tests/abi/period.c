@@ -3,6 +3,7 @@
  * covers: attr.sample_period, PERF_EVENT_IOC_PERIOD
  */
 #include <time.h>
+#include "tests/abi/breakpoint.h"
 #include "tests/abi/sampling.h"
 
 static long set_period(long fd, u64 value)
@@ -57,7 +58,47 @@ static void test_faults(void)
 	sampler_close(&s);
 }
 
-/* Linux quirk: a software event that counts overflows at once, and then as if it had not. */
+static volatile long watched;
+
+/* At which of its counts it overflows. */
+static void expect_overflows(struct sampler *s, const int *want, int n)
+{
+	int stores = 0;
+
+	for (int i = 0; i < n; i++) {
+		do {
+			watched = ++stores;
+		} while (!sampler_take(s) && stores < 200);
+		expect(stores, want[i]);
+	}
+}
+
+/* Linux quirk: after the overflow that comes at once there is an interval of the old period, from the change. */
+static void test_old_period_once(void)
+{
+	static const int first[] = {1, 40, 50, 60}, second[] = {1, 10, 35, 60}, third[] = {7, 14};
+	struct perf_attr a = bp_attr(HW_BREAKPOINT_W, &watched, sizeof(watched));
+	struct sampler s;
+
+	if (perf_try(a, 0, -1, -1, 0))
+		return;
+	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+	a.sample_period = 40;
+	s = sampler_open(&a, -1);
+	watched = 1;
+	expect(set_period(s.fd, 10), 0);
+	expect_overflows(&s, first, 4);
+	expect(set_period(s.fd, 25), 0);
+	expect_overflows(&s, second, 4);
+	/* It is not so if the event is scheduled in before it counts. */
+	expect(set_period(s.fd, 7), 0);
+	perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
+	perf_ioctl(s.fd, PERF_EVENT_IOC_ENABLE, 0);
+	expect_overflows(&s, third, 2);
+	sampler_close(&s);
+}
+
+/* Linux quirk: a software event that counts overflows at once. */
 static void test_new_period_at_once(void)
 {
 	struct perf_attr a = faults_attr(1000);
@@ -140,6 +181,7 @@ int main(void)
 	test_refused();
 	test_faults();
 	test_new_period_at_once();
+	test_old_period_once();
 	test_told_period();
 	test_clock();
 	test_insns();
