@@ -4,6 +4,7 @@
 #include "cli/check_functions.h"
 #include "cli/memory.h"
 #include "cli/print.h"
+#include "cli/print_functions.h"
 #include "cli/utf8.h"
 
 #define SHOWN	    10	  /* functions */
@@ -71,6 +72,8 @@ void check_functions_compare(struct check_functions *c, const struct baseline *b
 	u64 least = (u64)((double)counts->run[0].reading[0].count * LEAST);
 
 	*c = (struct check_functions){.event = counts->specs.spec[0].name, .is_time = counts->specs.spec[0].is_time};
+	c->lost = counts->functions->samples.lost;
+	print_lost(c->note, counts);
 	c->known = baseline_functions(b, counts->specs.spec[0].text, take_before, c);
 	if (!c->known)
 		return;

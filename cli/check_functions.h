@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include "cli/baseline.h"
 #include "cli/count.h"
+#include "cli/print.h"
 
 struct changed_function {
 	char *key;
@@ -21,6 +22,8 @@ struct check_functions {
 	bool known;	   /* the baseline has functions of this event */
 	const char *event; /* its name */
 	bool is_time;
+	u64 lost;	       /* records of samples */
+	char note[PRINT_NOTE]; /* that some were; empty: none */
 };
 
 /* Before the baseline is updated. */

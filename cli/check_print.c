@@ -59,6 +59,8 @@ void check_print_table(const struct check *c, FILE *f)
 	}
 	if (c->functions && !c->updated)
 		check_functions_print(c->functions, f);
+	if (c->functions && *c->functions->note)
+		fprintf(f, "\n %s\n", c->functions->note);
 	if (c->other_cpu)
 		fprintf(f,
 			"\n the baseline was made on another processor (%s): libraries may choose other code there\n",
@@ -108,6 +110,8 @@ void check_print_json(const struct check *c, FILE *f)
 	json_object_object_add(o, "events", events);
 	if (c->functions && c->functions->known)
 		json_object_object_add(o, "functions", check_functions_json(c->functions));
+	if (c->functions)
+		json_object_object_add(o, "lost_records", json_object_new_uint64(c->functions->lost));
 	print_json_value(o, f);
 }
 
@@ -148,6 +152,8 @@ void check_print_github(const struct check *c, FILE *f)
 		annotate(c, "error", "nothing was compared", f);
 	if (c->note)
 		annotate(c, "warning", c->note, f);
+	if (c->functions && *c->functions->note)
+		annotate(c, "warning", c->functions->note, f);
 	if (c->other_cpu) {
 		char text[160];
 

@@ -97,11 +97,15 @@ static void make_note(char note[NOTE], const struct samples *s, const struct spe
 	if (cut)
 		n += snprintf(note + n, NOTE - (size_t)n, "; %lu have callers beyond the %d that a sample has room for",
 			      cut, LONGEST_CHAIN);
-	if (s->lost)
-		snprintf(note + n, NOTE - (size_t)n, "; %lu records lost", s->lost);
-	if (s->lost)
+	if (samples_period(s, spec) == 1 && total > s->taken[0]) /* the number of lost records may be too small */
+		fprintf(stderr,
+			"pcl flame: records found no room, and %lu of %s are missing; a greater --period helps\n",
+			total - s->taken[0], spec->name);
+	else if (s->lost)
 		fprintf(stderr, "pcl flame: %lu records found no room and are missing; a greater --period helps\n",
 			s->lost);
+	if (s->lost)
+		snprintf(note + n, NOTE - (size_t)n, "; %lu records lost", s->lost);
 	if (!s->taken[0] && total)
 		fprintf(stderr, "pcl flame: no sample: %s of %s is less than a period of %s (--period)\n", count,
 			spec->name, period);

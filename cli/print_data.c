@@ -49,8 +49,7 @@ static void print_csv_shares(const struct counts *c, FILE *f)
 
 void print_csv(const struct counts *c, FILE *f)
 {
-	char text[PRINT_NOTE];
-	const char *note = print_still_running(text, c);
+	char note[PRINT_NOTE];
 
 	fprintf(f, "event,class,unit,runs,count,minimum,maximum,same\n");
 	for (int e = 0; e < c->specs.nr; e++) {
@@ -65,7 +64,9 @@ void print_csv(const struct counts *c, FILE *f)
 		print_csv_shares(c, f);
 	if (c->functions)
 		print_functions_csv(c, f);
-	if (note)
+	if (print_still_running(note, c))
+		fprintf(stderr, "pcl count: %s\n", note);
+	if (print_lost(note, c))
 		fprintf(stderr, "pcl count: %s\n", note);
 }
 

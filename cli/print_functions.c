@@ -37,10 +37,37 @@ static void print_row(const struct counts *c, const u64 *count, const char *name
 	fputc('\n', f);
 }
 
+/* Of a period of 1 each one has a sample, unless it was lost. The number of lost records comes with the next one that
+ * finds room, so it may be too small. */
+static u64 without_sample(const struct counts *c, int e)
+{
+	return c->functions->period[e] == 1 ? c->functions->rest[e] : 0;
+}
+
+const char *print_lost(char text[PRINT_NOTE], const struct counts *c)
+{
+	u64 lost = c->functions ? c->functions->samples.lost : 0, without = 0;
+
+	for (int e = 0; c->functions && e < c->specs.nr; e++)
+		without += without_sample(c, e);
+	if (without)
+		snprintf(text, PRINT_NOTE,
+			 "records of samples found no room: %lu counts are not in any function (a "
+			 "greater --period helps)",
+			 without);
+	else if (lost)
+		snprintf(text, PRINT_NOTE,
+			 "%lu records found no room: what they stood for is not in any function (a "
+			 "greater --period helps)",
+			 lost);
+	return lost || without ? text : NULL;
+}
+
 /* In words, what is not exact and by how much. */
 static void print_errors(const struct counts *c, FILE *f)
 {
 	const struct by_function *b = c->functions;
+	char note[PRINT_NOTE];
 
 	for (int e = 0; e < c->specs.nr; e++) {
 		const char *name = c->specs.spec[e].name;
@@ -48,7 +75,8 @@ static void print_errors(const struct counts *c, FILE *f)
 		u64 taken = b->samples.taken[e];
 
 		if (b->period[e] == 1) {
-			fprintf(f, " %s: each one is in the function that it is shown with\n", name);
+			fprintf(f, " %s: each one%s is in the function that it is shown with\n", name,
+				without_sample(c, e) ? " that has a sample" : "");
 			continue;
 		}
 		print_count(text, b->period[e], c->specs.spec[e].is_time);
@@ -59,8 +87,8 @@ static void print_errors(const struct counts *c, FILE *f)
 				100 * by_function_error(b, e, 1, 100));
 		fprintf(f, "\n");
 	}
-	if (b->samples.lost)
-		fprintf(f, " %lu records found no room: what they stood for is not in any function\n", b->samples.lost);
+	if (print_lost(note, c))
+		fprintf(f, " %s\n", note);
 }
 
 /* Whether a line of the table is code of a file that has no symbol for it. */

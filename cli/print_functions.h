@@ -5,6 +5,10 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include "cli/count.h"
+#include "cli/print.h"
+
+/* That records were lost, so that functions lack what they stood for. NULL: none were. */
+const char *print_lost(char text[PRINT_NOTE], const struct counts *c);
 
 void print_functions_table(const struct counts *c, FILE *f);
 void print_functions_csv(const struct counts *c, FILE *f);

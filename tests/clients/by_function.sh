@@ -143,6 +143,18 @@ END
 grep -qE '^ [0-9]+ records found no room' table && grep -qE ' 40,[0-9,]+  instructions +exact' table ||
 	{ fail "lost records are not said"; cat table; }
 
+"$PCL" count --by-function -c 1 -e instructions --csv -o csv -- \
+	sh -c 'kill -STOP $PPID; ./known 300; kill -CONT $PPID; sleep 0.5; ./known 1' 2>err || fail "stopped, -c 1: $?"
+without=$(of '(in no sample)' '')
+[ "$without" -gt 0 ] && [ "$(cat err)" = "pcl count: records of samples found no room: $without counts are not in any \
+function (a greater --period helps)" ] || fail "lost records of -c 1 are not said with CSV: $without, $(cat err)"
+"$PCL" count --by-function -c 1 -e instructions -o table -- \
+	sh -c 'kill -STOP $PPID; ./known 300; kill -CONT $PPID; sleep 0.5; ./known 1' || fail "stopped, -c 1: $?"
+grep -q 'each one that has a sample is in the function' table && grep -q '^ records of samples found no room' table ||
+	{ fail "lost records of -c 1 are not said"; cat table; }
+"$PCL" count --by-function -c 1 -e instructions --csv -o csv -- ./known 1 2>err && [ ! -s err ] ||
+	fail "nothing is lost: $(cat err)"
+
 # A function's count is right to a period or two at each end. The gate: which function it is, more and fewer, in all
 # forms; nothing where nothing changed.
 checked() { "$PCL" check --baseline=counts.json --name=known --by-function "$@" 2>err; }
@@ -161,6 +173,11 @@ assert f["function"] == "known (known)" and -204000 < f["count"] - f["baseline"]
 "$PCL" check --baseline=counts.json --name=known --update -o /dev/null -- ./known 1000 &&
 	checked -o table -- ./known 1000
 grep -q 'the baseline has no functions' table || { fail "a baseline without functions"; cat table; }
+checked -o table -- sh -c 'kill -STOP $PPID; ./known 300000; kill -CONT $PPID; sleep 0.5; ./known 1'
+grep -qE '^ [0-9]+ records found no room' table || { fail "check: lost records are not said"; cat table; }
+"$PCL" flame -c 1 -o lost.svg -- sh -c 'kill -STOP $PPID; ./known 300; kill -CONT $PPID; sleep 0.5; ./known 1' 2>err
+grep -qE '^pcl flame: records found no room, and [0-9]+ of instructions are missing' err ||
+	fail "flame -c 1: lost records are not said: $(cat err)"
 checked -r 2 -- ./known 1
 [ $? = 125 ] && grep -q -- '--by-function is of one run' err || fail "-r 2: $(cat err)"
 
