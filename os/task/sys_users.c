@@ -137,8 +137,10 @@ static long pass_or_split(struct thread *t, const u64 *a, struct ids after)
 		the_process.config.split_later = 1;
 		return syscall_pass(t, a);
 	}
-	if (split_begin(&split))
-		return refuse(EAGAIN, "no memory for a session of its own, see --users");
+	ret = split_begin(&split);
+	if (ret)
+		return refuse(EAGAIN, ret == -EFBIG ? "RLIMIT_FSIZE has no room for a session of its own, see --users"
+						    : "no memory for a session of its own, see --users");
 	ret = syscall_pass(t, a);
 	if (!ret && split_is_due())
 		split_session(t, &split);
