@@ -17,10 +17,11 @@ struct family {
 	void *arg;
 
 	/* private */
-	int dummy, fd; /* whose ring it is; what is inherited, and writes to it */
-	void *ring;    /* NULL: there is none, and nothing is known */
-	int alive;
-	bool began;
+	int dummy, fd;		  /* whose ring it is; what is inherited, and writes to it */
+	void *ring;		  /* NULL: there is none, and nothing is known */
+	struct family_task *task; /* whose end is not recorded */
+	int nr;
+	bool began, lost; /* lost: records, so the tasks may be others */
 };
 
 /* The program has not begun. Without room for the ring nothing will be known. */

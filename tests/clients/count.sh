@@ -147,6 +147,13 @@ said='went on when the program had ended: what (it|they) did then is not counted
 	{ fail "orphans, CSV:"; cat err; }
 "$PCL" check -u -b orphans.json -- sh -c "$orphan" 2>err && grep -qE "^ [12] tasks? $said\$" err ||
 	{ fail "orphans, check:"; cat err; }
+"$PCL" count -e instructions --json -o json -- python3 -c 'import os, signal, time
+child = os.fork()
+if not child:
+    signal.pause()
+os.kill(child, signal.SIGKILL)
+time.sleep(0.3)' && grep -q '"still_running":0,' json ||
+	{ fail "a child that was killed, and not waited for:"; cat json; }
 "$PCL" count -e instructions --json -o json -- sh -c 'sleep 0.1 & sleep 0.1 | cat & wait' &&
 	grep -q '"still_running":0,' json || { fail "no orphans:"; cat json; }
 
