@@ -484,6 +484,13 @@ static inline struct event_sysctl *event_sysctl(void)
 	     nr && nr##left_-- && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true);        \
 	     nr = next_)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
+/* The same from its end, which is how the kernel's list of a context's events goes. */
+#define LINKED_BEFORE(next_, nr) ((nr) != (next_) && event_slot(nr)->in_ctx.next == (next_) ? (nr) : 0)
+#define for_each_in_ctx_newest(e, c)                                                                                   \
+	for (u32 nr_c_ = LINKED_BEFORE(0, (c)->events.last), prev_c_, nr_c_left_ = EVENT_SLOTS;                        \
+	     nr_c_ && nr_c_left_-- &&                                                                                  \
+	     ((e) = event_slot(nr_c_), prev_c_ = LINKED_BEFORE(nr_c_, (e)->in_ctx.prev), true);                        \
+	     nr_c_ = prev_c_)
 #define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
 #define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
 #define for_each_opened(e) for_each_linked(e, nr_o_, next_o_, event_space->roots, in_family)

@@ -40,7 +40,7 @@ static void task_gone(task_id task)
 		sideband_exit_locked(task);
 	lineage_exit(task);
 	quiet_begin(task);
-	for_each_in_ctx(e, ctx)
+	for_each_in_ctx_newest(e, ctx) /* a READ record of a member tells of the whole group (inherit_stat) */
 		event_exit(e);
 	quiet_end(task);
 	event_files_exit_locked(task);
@@ -127,7 +127,7 @@ void event_task_exec(task_id task)
 		event_enable(e);
 		e->attr.enable_on_exec = 0;
 	}
-	for_each_in_ctx(e, ctx)
+	for_each_in_ctx_newest(e, ctx)
 		if (e->attr.remove_on_exec && !event_follows_cpu(e))
 			event_exit_alone(e);
 	event_unlock();

@@ -1,7 +1,7 @@
 /*
  * A group that is read with PERF_FORMAT_GROUP is added up over its children as long as each of these has the same
  * group: ECHILD while one has not, since an event was added meanwhile, or removed by an exec.
- * covers: PERF_FORMAT_GROUP, attr.inherit, attr.remove_on_exec
+ * covers: PERF_FORMAT_GROUP, attr.inherit, attr.inherit_stat, attr.remove_on_exec
  */
 #include <sched.h>
 #include "tests/abi/breakpoint.h"
@@ -158,6 +158,56 @@ static void removed(int cpu, int remove_leader, int remove_member, long want)
 	close((int)member);
 }
 
+static struct perf_event_mmap_page *map_ring(long fd)
+{
+	void *p = mmap(NULL, BP_RING, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+
+	expect(p != MAP_FAILED, 1);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* What the only record, of type READ, says behind pid and tid: digits as sums(). */
+static long recorded(const struct perf_event_mmap_page *page)
+{
+	const struct perf_event_header *h = (const void *)((const char *)page + 4096);
+	const u64 *v = (const u64 *)(h + 1);
+	long digits = 0;
+
+	expect(h->type, PERF_RECORD_READ);
+	expect(page->data_head, h->size);
+	for (int i = 1; i < (h->size - 8) / 8; i++)
+		digits = digits * 10 + (long)v[i];
+	return digits;
+}
+
+/* Of what a task has, the newest ends first: the leader's record has no member any more. */
+static void read_records(int cpu)
+{
+	struct perf_attr a = bp_attr(HW_BREAKPOINT_W, &watched[0], 8);
+	struct perf_event_mmap_page *page[2];
+	long leader, member;
+
+	a.inherit = a.inherit_stat = 1;
+	a.read_format = PERF_FORMAT_GROUP;
+	leader = perf_open(&a, 0, cpu, -1, 0);
+	a.bp_addr = (u64)&watched[1];
+	member = perf_open(&a, 0, cpu, (int)leader, 0);
+	page[0] = map_ring(leader);
+	page[1] = map_ring(member);
+	if (!fork()) {
+		hit_all();
+		watched[1] = 2;
+		_exit(0);
+	}
+	wait(NULL);
+	expect(recorded(page[1]), 212);
+	expect(recorded(page[0]), 11);
+	munmap(page[0], BP_RING);
+	munmap(page[1], BP_RING);
+	close((int)leader);
+	close((int)member);
+}
+
 static void test_all(int cpu)
 {
 	added(cpu);
@@ -198,5 +248,6 @@ int main(int argc, char **argv)
 	CPU_SET(cpu, &one);
 	expect(sched_setaffinity(0, sizeof(one), &one), 0);
 	test_all(cpu);
+	read_records(cpu); /* a ring of inherited events must be a CPU's */
 	return perf_result();
 }
