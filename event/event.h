@@ -16,10 +16,11 @@ struct event *event_alloc(void);
 void event_attach(struct event *e);
 /* Takes an event out of everything and frees it, children first. A leader's siblings become singletons. */
 void event_release(struct event *e);
-/* The task is gone: a child is added to its parent and freed, a root stays readable as EXIT, in its group. */
-void event_exit(struct event *e);
-/* remove_on_exec: the same, but the task and others of the group go on. So a root leaves its group (seen on 6.18). */
-void event_exit_alone(struct event *e);
+/*
+ * The task is gone: a child is added to its parent and freed, a root stays readable as EXIT, in its group. alone: the
+ * task and others of the group go on (remove_on_exec), so a root leaves its group (seen on 6.18).
+ */
+void event_exit(struct event *e, bool alone);
 
 READS const struct event_tally *event_tally(const struct event *e)
 {

@@ -180,34 +180,25 @@ static void exit_child(struct event *e)
 	event_ready_at_exit(root);
 }
 
-static void exit_root(struct event *e, bool ungroup)
+static void exit_root(struct event *e, bool alone)
 {
 	u64 now = event_clock(e);
 
 	event_leader_changes(e, now);
 	event_set_state(e, PERF_STATE_EXIT, now);
-	if (ungroup)
+	if (alone)
 		leave_group(e, now);
 	leave_ctx(e);
 	event_ready_at_exit(e);
 }
 
-void event_exit(struct event *e)
+void event_exit(struct event *e, bool alone)
 {
 	check_slow(event_is_locked());
 	if (e->parent)
 		exit_child(e);
 	else
-		exit_root(e, false);
-}
-
-void event_exit_alone(struct event *e)
-{
-	check_slow(event_is_locked());
-	if (e->parent)
-		exit_child(e);
-	else
-		exit_root(e, true);
+		exit_root(e, alone);
 }
 
 void event_release(struct event *e)

@@ -41,7 +41,7 @@ static void task_gone(task_id task)
 	lineage_exit(task);
 	quiet_begin(task);
 	for_each_in_ctx_newest(e, ctx) /* a READ record of a member tells of the whole group (inherit_stat) */
-		event_exit(e);
+		event_exit(e, false);
 	quiet_end(task);
 	event_files_exit_locked(task);
 	__atomic_store_n(&ctx->live, 0, __ATOMIC_RELEASE);
@@ -129,7 +129,7 @@ void event_task_exec(task_id task)
 	}
 	for_each_in_ctx_newest(e, ctx)
 		if (e->attr.remove_on_exec && !event_follows_cpu(e))
-			event_exit_alone(e);
+			event_exit(e, true);
 	event_unlock();
 }
 

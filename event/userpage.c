@@ -116,7 +116,7 @@ void userpage_update_at(struct event *e, u64 now)
 	if (likely(!r))
 		return;
 	p = ring_page(r);
-	seq = p->lock | 1; /* odd already: whoever wrote it died */
+	seq = p->lock | 1; /* odd already: the guest has written there */
 	__atomic_store_n(&p->lock, seq, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	p->cap_user_rdpmc = has_counter(r, e);
