@@ -30,7 +30,6 @@
 /*
  * The tables are sparse: what was never used costs addresses only. Sizes are such that memory is short before they are.
  */
-#define EVENT_SLOTS (8u << 20)
 #define EVENT_TASKS 16384 /* task slots; os/ checks that it is ARENA_TASKS */
 #define EVENT_FILES 65536 /* descriptor tables */
 #define EVENT_FDS (1u << 20) /* highest descriptor number of an event + 1 */
@@ -471,29 +470,5 @@ static inline struct event_sysctl *event_sysctl(void)
 #define LINK_FAMILY offsetof(struct event, in_family)
 #define LINK_RING offsetof(struct event, in_ring)
 #define LINK_LINEAGE offsetof(struct event, in_lineage)
-
-/*
- * Iteration in which the present event may leave the list. It goes on only to an event that names the present one as
- * that before it, and begins with one that names none: so it ends, whatever others have written there. While they
- * write, it may come to a place that names itself before and behind, or be in a part that becomes a ring. So there are
- * at most EVENT_SLOTS rounds.
- */
-#define LINKED_AFTER(prev_, nr, link) ((nr) != (prev_) && event_slot(nr)->link.prev == (prev_) ? (nr) : 0)
-#define for_each_linked(e, nr, next_, list, link)                                                                      \
-	for (u32 nr = LINKED_AFTER(0, (list).first, link), next_, nr##left_ = EVENT_SLOTS;                             \
-	     nr && nr##left_-- && ((e) = event_slot(nr), next_ = LINKED_AFTER(nr, (e)->link.next, link), true);        \
-	     nr = next_)
-#define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
-/* The same from its end, which is how the kernel's list of a context's events goes. */
-#define LINKED_BEFORE(next_, nr) ((nr) != (next_) && event_slot(nr)->in_ctx.next == (next_) ? (nr) : 0)
-#define for_each_in_ctx_newest(e, c)                                                                                   \
-	for (u32 nr_c_ = LINKED_BEFORE(0, (c)->events.last), prev_c_, nr_c_left_ = EVENT_SLOTS;                        \
-	     nr_c_ && nr_c_left_-- &&                                                                                  \
-	     ((e) = event_slot(nr_c_), prev_c_ = LINKED_BEFORE(nr_c_, (e)->in_ctx.prev), true);                        \
-	     nr_c_ = prev_c_)
-#define for_each_sibling(e, leader) for_each_linked(e, nr_s_, next_s_, (leader)->siblings, in_group)
-#define for_each_feeder(e, ring_) for_each_linked(e, nr_r_, next_r_, (ring_)->feeders, in_ring)
-#define for_each_opened(e) for_each_linked(e, nr_o_, next_o_, event_space->roots, in_family)
-#define for_each_child(e, parent) for_each_linked(e, nr_f_, next_f_, (parent)->children, in_family)
 
 #endif

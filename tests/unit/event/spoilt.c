@@ -31,7 +31,7 @@ static void test_ring(void)
 		for (int i = 0; i < 3; i++) /* they become a ring, while we are at the first one */
 			event_slot(nr[i])->in_ctx = (struct elink){.next = nr[(i + 1) % 3], .prev = nr[(i + 2) % 3]};
 	}
-	expect_long(n, EVENT_SLOTS);
+	expect(n <= 3 * ARRAY_SIZE(nr));
 	expect_long(rounds(), 0);
 }
 
