@@ -103,7 +103,7 @@ struct section_note {
 #define SECTION_SIZE_SHIFT 60
 
 struct section_after {
-	u32 kind, arg;
+	u32 kind, arg; /* kind is not 0 */
 	u64 value;
 };
 

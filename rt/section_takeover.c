@@ -25,11 +25,33 @@ static u64 now_ns(void)
 	return (u64)time.tv_sec * 1000000000ul + (u64)time.tv_nsec;
 }
 
+/*
+ * How many a journal has. The counts are where others may write: what ends beyond anything that was ever written there
+ * is no journal's, and its 2 GiB are not looked through.
+ */
+static u64 nr_notes(const struct journal *j)
+{
+	u64 n = __atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), last = n - 1 - SECTION_NOTES;
+	const struct section_long *more = section_host.longer;
+
+	if (n <= SECTION_NOTES || (more && last < SECTION_LONG_NOTES && more->note[last].where))
+		return n;
+	return SECTION_NOTES;
+}
+
+static u32 nr_afters(const struct journal *j)
+{
+	u32 n = __atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), last = n - 1 - SECTION_AFTERS;
+	const struct section_long *more = section_host.longer;
+
+	if (n <= SECTION_AFTERS || (more && last < SECTION_LONG_AFTERS && more->after[last].kind))
+		return n;
+	return SECTION_AFTERS;
+}
+
 void section_put_back(const struct journal *j)
 {
-	u64 most = SECTION_NOTES + (section_host.longer ? SECTION_LONG_NOTES : 0);
-
-	for (u64 n = MIN(__atomic_load_n(&j->notes, __ATOMIC_ACQUIRE), most); n--;) {
+	for (u64 n = nr_notes(j); n--;) {
 		const struct section_note note = n < SECTION_NOTES ? j->note[n]
 								   : section_host.longer->note[n - SECTION_NOTES];
 		u64 at = note.where & ((1ul << SECTION_SIZE_SHIFT) - 1);
@@ -47,7 +69,7 @@ void section_put_back(const struct journal *j)
 		case 4:
 			__atomic_store_n((u32 *)p, (u32)note.old, __ATOMIC_RELAXED);
 			break;
-		default:
+		case 8:
 			__atomic_store_n((u64 *)p, note.old, __ATOMIC_RELAXED);
 		}
 	}
@@ -59,7 +81,7 @@ void section_put_back(const struct journal *j)
 static void finish(struct section *s, struct journal *j, u64 state)
 {
 	bool done = state & SECTION_DONE;
-	u32 afters = (u32)MIN(__atomic_load_n(&j->afters, __ATOMIC_ACQUIRE), section_most_afters());
+	u32 afters = nr_afters(j);
 	u32 noting = s->noting;
 
 	s->noting = 0;

@@ -35,6 +35,7 @@ static struct shared {
 } *shared;
 
 static __thread struct section self;
+static u64 afters_done; /* by this process, in sections that were put back, too */
 
 struct section *section_self(void)
 {
@@ -52,6 +53,7 @@ static void after(u32 kind, u32 arg, u64 value, bool committed)
 {
 	if (kind == TAKER_DIES && !committed && shared->taker_dies)
 		raise(SIGKILL);
+	afters_done++;
 	if (committed && value > shared->shown)
 		shared->shown = value;
 }

@@ -303,7 +303,7 @@ static __attribute__((noinline)) void change_much(bool dies)
 	for (u64 i = 0; i < stores; i++)
 		store(&shared->word[i % WORDS], i + 1);
 	for (u64 i = 0; i < afters; i++)
-		section_after(0, (u32)i, i + 1);
+		section_after(TAKER_DIES + 1, (u32)i, i + 1);
 	if (dies)
 		raise(SIGKILL);
 	slock_release(&shared->second);
@@ -329,6 +329,23 @@ static void test_long(void)
 	change_much(false);
 	expect_long(shared->word[(SECTION_NOTES + 999) % WORDS], SECTION_NOTES + 1000);
 	expect_long(shared->shown, SECTION_AFTERS + 1000);
+}
+
+/* Who had no business there wrote that a journal has as much as there is room for: nobody looks through all of that. */
+static void test_spoilt_counts(void)
+{
+	struct journal *j = section_journal(1);
+	pid_t child;
+
+	reset();
+	child = start(1, die_inside);
+	waitpid(child, NULL, 0);
+	j->notes = SECTION_NOTES + SECTION_LONG_NOTES;
+	j->afters = SECTION_AFTERS + SECTION_LONG_AFTERS;
+	afters_done = 0;
+	section_settle(1);
+	expect(afters_done <= SECTION_AFTERS);
+	expect_long(shared->word[0], 0);
 }
 
 /* A section is left with two locks and stores in it: it happens once, afterwards, and the locks were free meanwhile. */
@@ -460,6 +477,7 @@ int main(void)
 	test_stopped();
 	test_dead_taker();
 	test_dead();
+	test_spoilt_counts();
 	test_long();
 	test_storm(false);
 	test_storm(true);
