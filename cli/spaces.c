@@ -89,7 +89,8 @@ void spaces_comm(struct spaces *s, u32 pid, u32 tid, const char *comm, bool exec
 
 void spaces_map(struct spaces *s, u32 pid, u32 tid, const struct mapping *m)
 {
-	struct space *space = &s->space[get_task(s, pid, tid)->space];
+	u32 nr = get_task(s, pid, tid)->space; /* which may move them */
+	struct space *space = &s->space[nr];
 
 	for (int i = 0; i < space->nr; i++)
 		if (space->map[i].start < m->end && m->start < space->map[i].end) {
