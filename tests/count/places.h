@@ -14,15 +14,17 @@ enum column { INSTRUCTIONS, BRANCHES, COND, TAKEN, CALLS, RETURNS, INDIRECT, LOA
 
 #define SAMPLERS 32
 
-static struct {
-	enum column column;
-	uint64_t period; /* 0: at each place */
-} samplers[SAMPLERS];
-static struct place {
+struct place {
 	int task;
 	uint64_t count;
-} *places; /* in their order */
-static size_t place_count;
+};
+
+static struct sampler {
+	enum column column;
+	uint64_t period;      /* 0: at each place */
+	struct place *places; /* in their order */
+	size_t place_count;
+} samplers[SAMPLERS];
 static int sampler_count;
 
 static void die(const char *what)
@@ -42,15 +44,16 @@ static int compare_places(const void *a, const void *b)
 /* Sampler `which` takes a sample at that count of the task. */
 static bool is_place(int task, int which, uint64_t count)
 {
+	const struct sampler *s = &samplers[which];
 	struct place p = {task, count};
 
-	if (samplers[which].period)
-		return count % samplers[which].period == 0;
-	return bsearch(&p, places, place_count, sizeof(p), compare_places);
+	if (s->period)
+		return count % s->period == 0;
+	return s->places && bsearch(&p, s->places, s->place_count, sizeof(p), compare_places);
 }
 
 /* Each line is the number of a task and one of its counts. */
-static void read_places(const char *path)
+static void read_places(struct sampler *s, const char *path)
 {
 	FILE *in = fopen(path, "re");
 	struct place p;
@@ -58,30 +61,32 @@ static void read_places(const char *path)
 	if (!in)
 		die(path);
 	while (fscanf(in, "%d %" SCNu64, &p.task, &p.count) == 2) {
-		places = realloc(places, (place_count + 1) * sizeof(p));
-		if (!places)
+		s->places = realloc(s->places, (s->place_count + 1) * sizeof(p));
+		if (!s->places)
 			die("realloc");
-		places[place_count++] = p;
+		s->places[s->place_count++] = p;
 	}
 	fclose(in);
-	qsort(places, place_count, sizeof(p), compare_places);
+	if (s->place_count)
+		qsort(s->places, s->place_count, sizeof(p), compare_places);
 }
 
 /* COLUMN:PERIOD or COLUMN:@FILE */
 static bool add_sampler(const char *text)
 {
 	const char *period = strchr(text, ':');
+	struct sampler *s;
 
 	if (!period || sampler_count == SAMPLERS)
 		return false;
-	samplers[sampler_count].column = atoi(text) % COLUMNS;
+	s = &samplers[sampler_count++];
+	s->column = atoi(text) % COLUMNS;
 	if (period[1] == '@') {
-		read_places(period + 2);
-		sampler_count++;
+		read_places(s, period + 2);
 		return true;
 	}
-	samplers[sampler_count].period = strtoull(period + 1, NULL, 0);
-	return samplers[sampler_count++].period;
+	s->period = strtoull(period + 1, NULL, 0);
+	return s->period;
 }
 
 #endif
