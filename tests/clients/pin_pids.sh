@@ -68,8 +68,9 @@ ways()
 	"$@" sh -c 'kill -KILL $$'; echo "status $?"
 	"$@" sh -c 'trap "" TERM; kill -TERM $$; trap "exit 9" TERM; kill -TERM $$; sleep 5'; echo "status $?"
 	"$@" sleep 100 & sleep 0.3; kill -TERM $!; wait $!; echo "status $?"
-	"$@" sh -c 'trap "echo came; exit 5" USR1; while :; do sleep 0.1; done' &
-	sleep 0.5; kill -USR1 $!; wait $!; echo "status $?"
+	"$@" sh -c 'trap "echo came; exit 5" USR1; : > begun; while :; do sleep 0.1; done' &
+	for i in $(seq 100); do [ -e begun ] && break; sleep 0.1; done
+	kill -USR1 $!; wait $!; echo "status $?"; rm begun
 	"$@" sh -c 'sleep 1; echo slept' &
 	sleep 0.3; kill -TSTP $!; sleep 0.3; cut -d' ' -f3 /proc/$!/stat; kill -CONT $!; wait $!; echo "status $?"
 	bash -c 'set -m; "$@"; echo "status of a job that stopped itself $?"; fg > /dev/null; echo "status $?"' x \
