@@ -9,12 +9,15 @@ def tree(n): return 1 if n < 2 else tree(n - 1) + tree(n - 2)
 for i in range(20): json.loads(json.dumps([{"a": k, "b": [str(k)] * 3, "c": k / 7} for k in range(200)]))
 tree(20)
 '
+# perf reads the ring, half of which has room for all samples, at the end: a record that is new while it reads may be
+# written twice, natively too, since its perf_mmap__push() looks twice where the records end and goes on from the first.
 samples() { # a period, options of pcl, --, the program
 	local period=$1 options=()
 	shift
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
-	"$PCL" --stats "${options[@]}" perf record --per-thread -q -o data -e cycles:u -c "$period" "$@" > /dev/null 2> err ||
+	"$PCL" --stats "${options[@]}" perf record --per-thread -m 256 -q -o data -e cycles:u -c "$period" "$@" \
+		> /dev/null 2> err ||
 		{ echo "${options[*]} $*: $?" >&2; tail -3 err >&2; status=1; }
 	! grep 'limits passed' err >&2 || { echo "${options[*]} $*" >&2; status=1; }
 	perf script -i data -F comm,ip 2> /dev/null
