@@ -70,14 +70,19 @@ void stack_relocate_kernel(struct stack_kernel *k, const u64 *from, u64 *to)
 	stack_parse_kernel(to, k);
 }
 
+/* --pin=stack: strings and vectors begin where they do, as long as none of them is longer than that. */
+#define PIN_STEP  0x10000ul
+#define PIN_STEPS 3 /* the second string, the vectors and sp are at one */
+
 u64 stack_reserve(void)
 {
 	struct rlimit lim = {.rlim_cur = 8 << 20};
+	u64 steps = held_still(PIN_STACK) ? PIN_STEPS * PIN_STEP : 0;
 
 	sys2(__NR_getrlimit, RLIMIT_STACK, &lim);
 	if (lim.rlim_cur == RLIM_INFINITY)
 		return RESERVE_UNLIMITED;
-	return ALIGN_UP(MIN(MAX(lim.rlim_cur, RESERVE_MIN), RESERVE_MAX), PAGE_SIZE);
+	return ALIGN_UP(MIN(MAX(lim.rlim_cur, RESERVE_MIN) + steps, RESERVE_MAX), PAGE_SIZE);
 }
 
 /* Positions of everything, from the top down. */
@@ -85,9 +90,6 @@ struct plan {
 	gva execfn, strings, platform, random, auxv, envp, argv, sp;
 	u64 platform_len, auxc;
 };
-
-/* --pin=stack: strings and vectors begin where they do, as long as none of them is longer than that. */
-#define PIN_STEP 0x10000ul
 
 static gva down(gva at)
 {

@@ -70,6 +70,12 @@ near 1 bash -c 'for i in 1 2 3; do (echo $SECONDS); done; mktemp -u'
 near 1 node -e 'console.log(new Map([["a", Math.random()]]), Date.now())'
 near 5 go version
 
+# A small limit of the stack is that of what the program uses: the steps at its top, 192 KiB, are not part of it.
+counted() { "$PCL" --pin count --csv -e instructions -- ls / 2>&1 | awk -F, '/^instructions/ { print $5 }'; }
+usual=$(counted)
+small=$(ulimit -S -s 100; counted)
+[ -n "$usual" ] && [ "$small" = "$usual" ] || fail "ulimit -s 100: $small instructions, else $usual"
+
 # Runs of one session begin alike, too.
 hashes='%h = map { $_ => 1 } 1 .. 50; print keys %h, time'
 "$PCL" --pin count -r 3 --csv -o csv -e instructions -- perl -e "$hashes" > /dev/null
