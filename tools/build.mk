@@ -13,7 +13,7 @@ OPT_asan := -O1 -g -DPCL_DEBUG
 OPT_ubsan := -O1 -g -DPCL_DEBUG
 OPT_tsan := -O1 -g -DPCL_DEBUG
 OPT_cov := -O0 -g -DPCL_DEBUG
-SAN_asan := -fsanitize=address -fno-omit-frame-pointer
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_ubsan := -fsanitize=undefined -fno-sanitize-recover=undefined
 SAN_tsan := -fsanitize=thread
 SAN_cov := --coverage

@@ -26,10 +26,9 @@ BENCH_PROGRAMS := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 test-deps:
 	@tools/install-deps
 
-# Builds whose tests run with those of MODE=rel (OTHERS in tests/run), where all are asked for or they are named:
-# TESTS='dbg:count/*'.
-OTHERS := $(if $(filter rel,$(MODE)),$(foreach m,dbg asan ubsan,\
-	$(if $(TESTS),$(if $(findstring $(m):,$(TESTS)),$(m)),$(m))))
+# Builds whose tests run with those of MODE=rel (OTHERS in tests/run), or those that are named: TESTS='dbg:count/*'.
+OTHERS := $(if $(filter rel,$(MODE)),$(if $(TESTS),$(foreach m,dbg asan ubsan,$(if $(findstring $(m):,$(TESTS)),$(m))),\
+	dbg asan))
 
 # All processors build, unless make was asked for another number of jobs, which MAKEFLAGS says only in recipes.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
