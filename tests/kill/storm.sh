@@ -1,5 +1,6 @@
-# 500 SIGKILLs at random moments; afterwards nothing of the session is left.
-"$PCL" "$BUILD/tests/kill/storm" 500
+# 500 SIGKILLs at random moments, 200 of the debug build; afterwards nothing of the session is left.
+case $PCL in */dbg/pcl) victims=200 ;; *) victims=500 ;; esac
+"$PCL" "$BUILD/tests/kill/storm" $victims
 status=$?
 [ $status = 0 ] || exit $status
 # Forked processes whose code cache is not a copy.

@@ -19,7 +19,7 @@
 
 #define STEPS_MAX 2000000
 #ifdef PCL_DEBUG
-#define STRIDE 31 /* the lock's own validation makes many more steps */
+#define STRIDE 61 /* the lock's own validation makes many more steps */
 #else
 #define STRIDE 1
 #endif
