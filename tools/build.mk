@@ -93,7 +93,7 @@ $(O)/plain/%.o: % | $(GEN)
 # Linked at LAYOUT_BASE (rt/layout.h). Sorted by alignment, which keeps small variables apart from large tables, so that
 # a process touches few pages of them.
 $(O)/pclrt: $(RT_OBJ)
-	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x520000000000 -Wl,--build-id=sha1 \
+	$(CC) $(RTFLAGS) $(LTO) -nostdlib -static -no-pie -Wl,-Ttext-segment=0x5b0000000000 -Wl,--build-id=sha1 \
 		-Wl,-z,noexecstack -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,--no-relax -Wl,-e,rt_start \
 		-o $@ $(RT_OBJ)
 

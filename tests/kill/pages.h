@@ -9,10 +9,10 @@
 #ifndef PAGE
 #define PAGE 4096ul
 #endif
-#define LOOK_FROM 0x521000000000ul /* where pcl has its memory: rt/layout.h */
-#define LOOK_TO 0x527000000000ul
-#define OWN_FROM 0x522000000000ul  /* there it is the process's own, which need not be spoilt */
-#define OWN_TO 0x525000000000ul
+#define LOOK_FROM 0x5b1000000000ul /* where pcl has its memory: rt/layout.h */
+#define LOOK_TO 0x5b7000000000ul
+#define OWN_FROM 0x5b2000000000ul  /* there it is the process's own, which need not be spoilt */
+#define OWN_TO 0x5b5000000000ul
 #define LOOK_STEP 0x40000000ul
 #define EMPTY_MAX 8 /* steps; nothing comes behind so many */
 
