@@ -2,8 +2,9 @@
 # counts stay right, and what writers have
 # left goes. $SEED repeats the times.
 source "$ROOT/tests/warm/warm_functions.bash"
-RANDOM=${SEED:-$$}
-echo "SEED=$RANDOM"
+seed=${SEED:-$$}
+RANDOM=$seed
+echo "SEED=$seed"
 command -v perl > /dev/null || { echo "no perl"; exit 77; }
 program=(perl -e 'print length join ",", map { $_ * 3 } 1..3000')
 export PERL_HASH_SEED=0
