@@ -1,6 +1,6 @@
 /*
- * The start of the runtime in a fresh image, after execveat of the runtime by descriptor: finds its session by the
- * descriptor's number, its task by what was handed over, and runs the guest's program.
+ * The start of the runtime in a fresh image, after execveat of the runtime by descriptor: finds its session and its
+ * task by what was handed over, and runs the guest's program.
  *
  * Runs in two parts: main_prepare() on the stack that the kernel made, until there is a runtime stack, and main_run()
  * there. What fails here is pcl's or the host's fault, so it is said and ends the process.
@@ -43,7 +43,6 @@
 #include "show/syscall.h"
 
 #define HWCAP2_FSGSBASE_ 2 /* asm/hwcap2.h */
-#define FD_PREFIX	 "/dev/fd/"
 
 u64 main_prepare(const u64 *kernel_sp);
 void main_run(const u64 *kernel_sp) __attribute__((noreturn));
@@ -55,32 +54,19 @@ static void __attribute__((noreturn)) fail(const char *what, long err)
 		sys1(__NR_exit_group, PCL_FAILED);
 }
 
-/* The kernel names a program that is executed by descriptor after it. */
-static s32 runtime_descriptor(const u64 *kernel_sp)
-{
-	struct stack_kernel k;
-	const char *name;
-	u64 fd;
-
-	stack_parse_kernel(kernel_sp, &k);
-	name = (const char *)stack_kernel_auxv(&k, AT_EXECFN);
-	if (!name || strncmp(name, FD_PREFIX, strlen(FD_PREFIX)) || rt_parse_u64(name + strlen(FD_PREFIX), &fd))
-		fail("this program is started by pcl only", -EINVAL);
-	return (s32)fd;
-}
-
 /*
  * Messages go to what descriptor 2 was when the session began, under a number beside our own, so that guests that
  * close or replace their descriptor 2 neither silence pcl nor get its text into their files. Without --strace and --log
  * only a failed check has anything to say, and a guest that closes a pipe is to have closed it: no number is taken.
  */
-static void set_up_log(s32 runtime_fd)
+static void set_up_log(void)
 {
 	struct session_config *c = &the_process.config;
 	s32 fd;
 
 	log_level = (int)c->log_level;
-	for (fd = runtime_fd - 1; (c->strace || c->log_level || c->dump) && c->log_fd == 2 && fd > 2; fd--) {
+	fd = the_process.runtime_fd - 1;
+	for (; (c->strace || c->log_level || c->dump) && c->log_fd == 2 && fd > 2; fd--) {
 		if (sys2(__NR_fcntl, fd, F_GETFD) != -EBADF)
 			continue;
 		if (sys2(__NR_dup2, 2, fd) == fd)
@@ -115,20 +101,19 @@ static void take_handover(const u64 *kernel_sp)
 
 u64 main_prepare(const u64 *kernel_sp)
 {
-	s32 fd = runtime_descriptor(kernel_sp);
 	struct thread *t;
 	int ret;
 
 	take_handover(kernel_sp);
 	the_process.config = handover.config;
-	ret = map_arena(fd + ARENA_FD);
+	the_process.runtime_fd = handover.config.runtime_fd;
+	ret = map_arena(the_process.runtime_fd + ARENA_FD);
 	if (ret)
 		fail("cannot map the session's memory", ret);
-	set_up_log(fd);
+	set_up_log();
 	reserve_in_steps = the_process.config.strict_overcommit;
 	stats_place = &arena()->stats;
 	stat_inc(execs);
-	the_process.runtime_fd = fd;
 	stress_ways = the_process.config.stress;
 	lock_host = (struct lock_host){thread_holds_locks, thread_name_is_gone, mend};
 	dump_init();

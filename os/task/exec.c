@@ -274,6 +274,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
+	h.config.runtime_fd = the_process.runtime_fd;
 	h.nkept = processor_hand_over(h.kept);
 	handover_make(x->handover, &h, x->name);
 	session_exec_begin(t->task);

@@ -14,6 +14,7 @@
 #include "os/task/stack.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
+#include "rt/log.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -151,8 +152,10 @@ static int map_stack(gva sp, bool exec)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_STACK | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_is_error(ret))
 		return ret;
-	if ((gva)ret != top - size)
-		return -EEXIST;
+	if ((gva)ret != top - size) {
+		log_printf(0, "the host has no memory below %#lx, where programs have their stack", top);
+		return -ENOMEM;
+	}
 	vma.start = top - MAX(size, reserve);
 	vma_lock();
 	vma_insert_locked(&vma);
