@@ -85,8 +85,9 @@ void dbt_break_clear(void);
 
 /*
  * Critical sections of restartable sequences (dbt/rseq_cs.h): whether the instruction at pc is in one that is known;
- * and the guest's descriptor of one that begins there, 0: none does. dbt_step() executes such an instruction only if
- * *cpu->guard.word + cpu->guard.minus is 0 and stays so, and sets cpu->guard.aborted and returns DBT_INTERRUPT if not.
+ * and the guest's descriptor of one that begins there, 0: none does, with the place of the instruction that has stored
+ * its address, 0: that is not known. dbt_step() executes such an instruction only if *cpu->guard.word +
+ * cpu->guard.minus is 0 and stays so, and sets cpu->guard.aborted and returns DBT_INTERRUPT if not.
  * dbt_guard() sets these: the word's address, what it is to hold, and the kernel's descriptor that it names, which is
  * the caller's but for start_ip and post_commit_offset; NULL: the instruction is executed in any case.
  */
@@ -96,7 +97,7 @@ static inline bool dbt_in_rseq_cs(gva pc)
 {
 	return unlikely(__atomic_load_n(&dbt_rseq_cs_known, __ATOMIC_RELAXED)) && dbt_find_rseq_cs(pc);
 }
-gva dbt_rseq_cs_begins(gva pc);
+gva dbt_rseq_cs_begins(gva pc, gva *set_at);
 
 /*
  * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns

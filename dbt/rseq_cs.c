@@ -17,11 +17,14 @@
 #define TASK_END 0x7ffffffff000ul
 #define SIG_SIZE 4u /* in front of an abort handler */
 #define SIG_PAGES 16u
+#define INSN_MAX 15u  /* bytes */
+#define SETTER_MAX 4u /* instructions from the one that loads a descriptor's address to the section */
 
 /* Append-only. Read without the lock up to dbt_rseq_cs_known, which is published last. */
 static struct rseq_cs_range {
 	u64 start, end;
-	u64 desc; /* guest address of a struct rseq_cs of it */
+	u64 desc;   /* guest address of a struct rseq_cs of it */
+	u64 set_at; /* of the instruction in front of it, if that stores something: desc to a struct rseq */
 } sections[SECTIONS];
 u32 dbt_rseq_cs_known;
 static u32 nforgotten;
@@ -53,11 +56,14 @@ bool dbt_find_rseq_cs(gva pc)
 	return find(pc);
 }
 
-gva dbt_rseq_cs_begins(gva pc)
+gva dbt_rseq_cs_begins(gva pc, gva *set_at)
 {
 	const struct rseq_cs_range *s = find(pc);
 
-	return s && s->start == pc ? s->desc : 0;
+	if (!s || s->start != pc)
+		return 0;
+	*set_at = s->set_at;
+	return s->desc;
 }
 
 /*
@@ -136,6 +142,25 @@ static bool is_descriptor(u64 addr, struct rseq_cs *cs)
 	return !guest_read(&sig, cs->abort_ip - SIG_SIZE, SIG_SIZE) && is_signature(sig);
 }
 
+/* By the code from the one on that loads the descriptor's address. */
+static u64 setter(u64 pc, u64 start)
+{
+	u8 bytes[INSN_MAX];
+	struct insn in;
+	int len;
+
+	for (u32 i = 0; i < SETTER_MAX && pc < start; i++, pc += (u64)len) {
+		u64 n = MIN(start - pc, sizeof(bytes));
+
+		len = guest_read(bytes, pc, n) ? 0 : isa_decode(bytes, n, &in);
+		if (len <= 0)
+			return 0;
+		if (pc + (u64)len == start)
+			return in.attr & ISA_STORE ? pc : 0;
+	}
+	return 0;
+}
+
 bool rseq_cs_learn(const struct insn *in, u64 pc)
 {
 	u64 addr = rseq_cs_address(in, pc);
@@ -151,7 +176,12 @@ bool rseq_cs_learn(const struct insn *in, u64 pc)
 			   (u64)cs.start_ip);
 		return false;
 	}
-	sections[dbt_rseq_cs_known] = (struct rseq_cs_range){cs.start_ip, cs.start_ip + cs.post_commit_offset, addr};
+	sections[dbt_rseq_cs_known] = (struct rseq_cs_range){
+		.start = cs.start_ip,
+		.end = cs.start_ip + cs.post_commit_offset,
+		.desc = addr,
+		.set_at = setter(pc + in->len, cs.start_ip),
+	};
 	__atomic_store_n(&dbt_rseq_cs_known, dbt_rseq_cs_known + 1, __ATOMIC_RELEASE);
 	for (u64 at = ALIGN_DOWN(cs.start_ip, 64); at < cs.start_ip + cs.post_commit_offset; at += 64)
 		__atomic_fetch_or(&filter[filter_bit(at) / 64], 1ul << filter_bit(at) % 64, __ATOMIC_RELEASE);

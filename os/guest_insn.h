@@ -11,4 +11,7 @@ int guest_insn_decode(gva pc, struct insn *in);
 /* What isa_accesses() needs for this instruction of the calling thread. */
 void guest_insn_regs(const struct snapshot_regs *regs, const struct insn *in, struct isa_regs *out);
 
+/* It is a mov of this value, of 64 bits, to memory; *regs as they are in front of it, and so behind it. */
+bool guest_insn_stores(const struct insn *in, const struct isa_regs *regs, u64 value);
+
 #endif

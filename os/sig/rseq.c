@@ -1,6 +1,7 @@
 /* See rseq.h. */
 #include "os/sig/rseq.h"
 #include <asm/errno.h>
+#include "os/guest_insn.h"
 #include "os/session/process.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
@@ -68,6 +69,33 @@ static void disarm(struct thread *t)
 	guest_exchange(word_of(&t->rseq), (u64)&t->rseq.host, t->rseq.desc);
 }
 
+/*
+ * The thread has come to a section's first instruction, behind the one at set_at: that has stored the descriptor's
+ * address, but to another struct rseq than the kernel knows, so the section is in force for nobody.
+ */
+static bool is_set_elsewhere(const struct thread *t, gva set_at, gva desc)
+{
+	struct isa_access access[ISA_ACCESSES];
+	struct snapshot_regs regs;
+	struct isa_regs operands;
+	struct insn in;
+
+	if (!set_at || !guest_insn_decode(set_at, &in))
+		return false;
+	perf_regs(t->cpu, &regs);
+	guest_insn_regs(&regs, &in, &operands);
+	return guest_insn_stores(&in, &operands, desc) && isa_accesses(&in, set_at, &operands, access) == 1 &&
+	       access[0].addr != word_of(&t->rseq);
+}
+
+/* The descriptor of the section that begins here, if the thread has stored that; 0: it has not. */
+static gva stored(const struct thread *t)
+{
+	gva set_at, desc = dbt_rseq_cs_begins(t->cpu->rip, &set_at);
+
+	return desc && !is_set_elsewhere(t, set_at, desc) ? desc : 0;
+}
+
 enum whereabouts { IN_NONE, IN_SECTION, IN_GIVEN_UP };
 
 /* The thread enters the section of a descriptor, which the kernel is not to know of. */
@@ -92,7 +120,7 @@ static enum whereabouts look_alone(struct thread *t, struct rseq_cs *cs)
 	if (!r->area || guest_read(&desc, word_of(r), sizeof(desc)))
 		return IN_NONE;
 	if (!r->armed)
-		where = enter_alone(r, desc ? desc : dbt_rseq_cs_begins(pc), pc);
+		where = enter_alone(r, desc ? desc : stored(t), pc);
 	*cs = r->guest;
 	return where;
 }
@@ -118,7 +146,7 @@ static enum whereabouts look(struct thread *t, struct rseq_cs *cs)
 	}
 	r->armed = 0;
 	if (!desc) {
-		desc = dbt_rseq_cs_begins(pc);
+		desc = stored(t);
 		return desc && !guest_read(cs, desc, sizeof(*cs)) && is_inside(cs, pc) && is_signed(t, cs) ? IN_GIVEN_UP
 													   : IN_NONE;
 	}

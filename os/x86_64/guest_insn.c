@@ -5,6 +5,8 @@
 
 #define SEG_FS 0x64 /* struct insn.seg */
 #define SEG_GS 0x65
+#define MOV_REG 0x89 /* opcodes: a register to memory, */
+#define MOV_IMM 0xc7 /* a constant */
 
 static u64 segment_base(u32 code)
 {
@@ -36,4 +38,13 @@ void guest_insn_regs(const struct snapshot_regs *regs, const struct insn *in, st
 	out->fs = in->seg == SEG_FS ? segment_base(ARCH_GET_FS) : 0;
 	out->gs = in->seg == SEG_GS ? segment_base(ARCH_GET_GS) : 0;
 	out->xsave_size = xsave_size();
+}
+
+bool guest_insn_stores(const struct insn *in, const struct isa_regs *regs, u64 value)
+{
+	if (in->map || in->enc != ISA_LEGACY || in->opsize != 8 || !(in->attr & ISA_STORE))
+		return false;
+	if (in->opcode == MOV_IMM)
+		return (u64)in->imm == value;
+	return in->opcode == MOV_REG && regs->gpr[(in->modrm >> 3 & 7) | (in->rex & 4) << 1] == value;
 }
