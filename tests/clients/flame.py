@@ -89,8 +89,10 @@ def compare(path, data, samples, tolerance):
     assert frames[0][1] >= samples, f"only {frames[0][1]} samples"
     # Without a symbol perf has rows of addresses.
     names = [n for n in want if not re.match("0x[0-9a-f]+$", n[0])]
+    # perf record may have a record or two twice where it reads while others are written (doc/linux-quirks.md).
+    twice = 200 / frames[0][1]
     wrong = [f"{n}: perf {want[n]}, pcl flame {got.get(n, 0):.3f}"
-             for n in names if abs(got.get(n, 0) - want[n]) > tolerance + 0.0051 * rounded[n]]
+             for n in names if abs(got.get(n, 0) - want[n]) > tolerance + twice + 0.0051 * rounded[n]]
     print(f"{len(names)} functions, {frames[0][1]} samples, {len(wrong)} differ")
     assert not wrong and len(names) >= 5, "\n".join(wrong[:10])
 
