@@ -3,7 +3,7 @@
  *
  * The region is away from where Linux places programs without randomisation, stacks and libraries, from Go's and V8's
  * heaps, and from what sanitizers have fixed addresses for. ASan: its shadow (0x7fff8000 to 0x10007fff8000) and its
- * allocator, 4 TiB and some pages from 0x600000000000 on, since LLVM 16 and gcc 13 from 0x500000000000 on. TSan: its
+ * allocator, 4 TiB and some pages from 0x600000000000 on, of newer ones (gcc 13) from 0x500000000000 on. TSan: its
  * shadows (up to 0x340000000000), programs (0x550000000000 to 0x5a0000000000) and heap (from 0x720000000000). MSan: its
  * shadows (up to 0x510000000000, and from 0x600000000000). TySan: all up to 0x550000000000.
  *
