@@ -18,7 +18,7 @@
 #include "dbt/cache.h"
 
 #define WARM_MAGIC 0x31306d7261776370ul /* "pcwarm01" */
-#define WARM_REGIONS 64u
+#define WARM_REGIONS 255u /* ffmpeg has 200; frag.region is a byte */
 
 /* A file's content, as far as that can be told without reading it. */
 struct warm_file {
@@ -72,7 +72,7 @@ struct warm_header {
 	struct warm_region region[WARM_REGIONS];
 };
 
-#define WARM_HEADER_SIZE 8192u
+#define WARM_HEADER_SIZE 24576u
 _Static_assert(sizeof(struct warm_header) <= WARM_HEADER_SIZE, "it has its place");
 #define WARM_CHECKED_FROM 16u /* what comes before is magic and checksum */
 #define WARM_FILE_MAX 0x10000000ul  /* bytes of an image */

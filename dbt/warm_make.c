@@ -36,11 +36,18 @@ static void forget_page(struct code_page *p, u32 n)
 		p->frags = 0;
 }
 
-/* 1 + index of the region with the page, or 0. */
-static u32 region_of(u64 page, const struct warm_region *region, u32 n)
+static bool is_in(u64 page, const struct warm_region *r)
 {
+	return page >= r->start && page < r->end;
+}
+
+/* 1 + index of the region with the page, or 0. The page before it was in `last`. */
+static u32 region_of(u64 page, const struct warm_region *region, u32 n, u32 last)
+{
+	if (last && is_in(page, &region[last - 1]))
+		return last;
 	for (u32 i = 0; i < n; i++)
-		if (page >= region[i].start && page < region[i].end)
+		if (is_in(page, &region[i]))
 			return 1 + i;
 	return 0;
 }
@@ -95,6 +102,8 @@ static u32 keep_unmapped(struct warm_region *region, u32 n, u8 *now)
 /* Those of the first n regions, which are mapped, and of `now`. */
 static void forget_others(const struct warm_region *region, u32 n, const u8 *now, warm_clean *clean, void *arg)
 {
+	u32 r = 0;
+
 	for (u32 i = 1; i < cache.nfrag; i++) {
 		struct frag *f = &cache.frag[i];
 		bool unmapped = i < warm_frags && !warm_is_active(f->region);
@@ -105,8 +114,8 @@ static void forget_others(const struct warm_region *region, u32 n, const u8 *now
 	}
 	for (u32 i = 1; i < cache.npage; i++) {
 		struct code_page *p = &cache.page[i];
-		u32 r = region_of(p->page, region, n);
 
+		r = region_of(p->page, region, n, r);
 		if (r && p->frags && !p->checked && !p->protected_ && !p->writes && clean(p->page, r - 1, arg))
 			take_page(p, taken_as(region, r));
 		else
@@ -390,8 +399,8 @@ static bool can_make(u32 n)
 
 struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_clean *clean, void *arg)
 {
+	static struct warm_region region[WARM_REGIONS]; /* under dbt_lock */
 	u8 *place = cache.warm + WARM_FILE_MAX;
-	struct warm_region region[WARM_REGIONS];
 	struct warm_header *h = NULL;
 	u8 now[1 + WARM_REGIONS] = {0};
 	u32 all;

@@ -199,22 +199,29 @@ void warm_opened_for_writing(long fd)
 
 /* ---- saving ---- */
 
-/* What the kernel says of each page of the regions that are still as they were mapped. */
+/* The regions that are still as they were mapped, up to an end, and what the kernel says of each of their pages. */
 struct saving {
 	struct warm_region region[WARM_REGIONS];
+	gva end[WARM_REGIONS];
 	u64 *pages[WARM_REGIONS];
 	u32 n;
 };
 
-static bool still_mapped(const struct mapped *m)
+/*
+ * Up to where it is, 0: nowhere. A library whose code is its first segment is mapped whole, as code, and then its data
+ * over the end of that.
+ */
+static gva still_mapped(const struct mapped *m)
 {
 	const struct warm_region *r = &m->region;
 	struct vma vma;
 
-	if (vma_lookup(r->start, &vma) || vma.id != m->id || vma.start > r->start || vma.end < r->end)
-		return false;
-	return (vma.prot & (PROT_EXEC | PROT_WRITE)) == PROT_EXEC && !(vma.flags & VMA_SHARED) &&
-	       (!r->file.ino || vma.offset + (r->start - vma.start) == r->offset);
+	if (vma_lookup(r->start, &vma) || vma.id != m->id || vma.start > r->start)
+		return 0;
+	if ((vma.prot & (PROT_EXEC | PROT_WRITE)) != PROT_EXEC || (vma.flags & VMA_SHARED) ||
+	    (r->file.ino && vma.offset + (r->start - vma.start) != r->offset))
+		return 0;
+	return MIN(vma.end, r->end);
 }
 
 static u64 pages_size(const struct warm_region *r)
@@ -244,6 +251,8 @@ static bool is_clean(u64 page, u32 region, void *arg)
 	const struct warm_region *r = &s->region[region];
 	u64 entry;
 
+	if (page >= s->end[region])
+		return false;
 	if (!r->file.ino)
 		return true; /* the vDSO, whose content is known */
 	entry = s->pages[region][(page - r->start) / PAGE_SIZE];
@@ -253,9 +262,11 @@ static bool is_clean(u64 page, u32 region, void *arg)
 static void find_regions(struct saving *s)
 {
 	vma_lock();
-	for (u32 i = 0; i < nmapped; i++)
-		if (still_mapped(&mapped[i]))
+	for (u32 i = 0; i < nmapped; i++) {
+		s->end[s->n] = still_mapped(&mapped[i]);
+		if (s->end[s->n])
 			s->region[s->n++] = mapped[i].region;
+	}
 	vma_unlock();
 }
 
