@@ -29,13 +29,35 @@ bool cache_variant_ready(struct variant *v)
 	return v->ready;
 }
 
+static void touch(const void *at, size_t size)
+{
+	dbt_host_own_work(true);
+	if (sys3(__NR_madvise, (long)at, (long)size, MADV_POPULATE_WRITE))
+		cache.touches_ahead = false;
+	dbt_host_own_work(false);
+}
+
+static void touch_table(const struct variant *v, u32 level)
+{
+	touch(v->table[level].slot, (v->table[level].mask + 1ul) * sizeof(u64));
+}
+
+static void touch_variant(const struct variant *v)
+{
+	touch(v->ibl, IBL_BYTES);
+	for (u32 level = 0; level <= v->level; level++)
+		touch_table(v, level);
+}
+
 #define FEW_LOOKUPS (CPU_WANT_ONE | CPU_WANT_FINE | CPU_WANT_NEAR)
 
 /* Targets differ in these bits as if by chance: nearly all pages would be touched, one after the other. */
 void cache_variant_begin(struct variant *v)
 {
 	v->begun = true;
-	if (!reserve_in_steps && !(v->want & FEW_LOOKUPS))
+	if (cache.touches_ahead)
+		touch_variant(v);
+	else if (!reserve_in_steps && !(v->want & FEW_LOOKUPS))
 		sys3(__NR_madvise, (long)v->ibl, (long)IBL_BYTES, MADV_POPULATE_WRITE); /* or not */
 	if (warm_frags)
 		warm_begin_variant((u32)(v - cache.variant));
@@ -46,6 +68,8 @@ bool cache_level_ready(struct variant *v, u32 level)
 	check(level < TABLE_SIZES);
 	if (level >= v->levels && make_writable(v->table[level].slot, (v->table[level].mask + 1ul) * sizeof(u64)))
 		v->levels = level + 1;
+	if (cache.touches_ahead && level < v->levels)
+		touch_table(v, level);
 	return level < v->levels;
 }
 
@@ -286,23 +310,60 @@ int cache_memory_renew(void)
 
 #define UP_TO(table, n) ((u64)(uintptr_t)&cache.table[(n)])
 
-bool cache_has_room(void)
+/* For all that one more fragment of the largest size takes. */
+static bool for_each_need(bool (*fn)(struct reserve *r, u64 until))
 {
 	struct reserve *of = cache.of[cache.half];
 	u32 exits = cache.nexit - cache.half * MAX_EXITS;
 
+	return fn(&of[OF_HOT], (u64)(uintptr_t)cache.hot + FRAG_MAX_BYTES + MORE_BYTES) &&
+	       fn(&of[OF_COLD],
+		  (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
+	       fn(&of[OF_FRAGS], UP_TO(frag, cache.nfrag + 1 + MORE)) &&
+	       fn(&of[OF_ENTRIES], UP_TO(entry, cache.nentry + 64 + MORE)) &&
+	       fn(&of[OF_EXITS], UP_TO(exit, cache.nexit + FRAG_MAX_EXITS + MORE)) &&
+	       fn(&of[OF_RECS], UP_TO(rec, cache.nrec + FRAG_MAX_RECS + MORE)) &&
+	       fn(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
+	       fn(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) &&
+	       fn(&cache.pages, UP_TO(page, cache.npage + PAGES_MAX));
+}
+
+bool cache_has_room(void)
+{
 	if (stress(STRESS_FULL) && cache.nfrag - cache.first_frag >= STRESS_FRAGS)
 		return false;
-	return !cache.full && reserve_ready(&of[OF_HOT], (u64)(uintptr_t)cache.hot + FRAG_MAX_BYTES + MORE_BYTES) &&
-	       reserve_ready(&of[OF_COLD],
-			     (u64)(uintptr_t)cache.cold + STUB_MAX * FRAG_MAX_EXITS + STUB_LATE * exits + MORE_BYTES) &&
-	       reserve_ready(&of[OF_FRAGS], UP_TO(frag, cache.nfrag + 1 + MORE)) &&
-	       reserve_ready(&of[OF_ENTRIES], UP_TO(entry, cache.nentry + 64 + MORE)) &&
-	       reserve_ready(&of[OF_EXITS], UP_TO(exit, cache.nexit + FRAG_MAX_EXITS + MORE)) &&
-	       reserve_ready(&of[OF_RECS], UP_TO(rec, cache.nrec + FRAG_MAX_RECS + MORE)) &&
-	       reserve_ready(&of[OF_KINDS], UP_TO(kinds, cache.nrec + FRAG_MAX_RECS + MORE)) &&
-	       reserve_ready(&of[OF_NODES], UP_TO(node, cache.nnode + 256)) &&
-	       reserve_ready(&cache.pages, UP_TO(page, cache.npage + PAGES_MAX));
+	return !cache.full && for_each_need(reserve_ready);
+}
+
+/* ---- touching ahead ---- */
+
+static bool touch_reserve(struct reserve *r, u64 until)
+{
+	bool ok = true;
+
+	if (unlikely(until > r->touched)) {
+		dbt_host_own_work(true);
+		ok = reserve_touch(r, until);
+		dbt_host_own_work(false);
+	}
+	return ok;
+}
+
+void cache_touch_ahead(void)
+{
+	if (cache.touches_ahead && !for_each_need(touch_reserve))
+		cache.touches_ahead = false;
+}
+
+void cache_touch_from_now_on(void)
+{
+	cache.touches_ahead = !reserve_in_steps && !code_distance && !warm_frags;
+	if (!cache.touches_ahead)
+		return;
+	touch(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32));
+	for (u32 i = 0; i < ARRAY_SIZE(cache.variant); i++)
+		if (cache.variant[i].begun)
+			touch_variant(&cache.variant[i]);
 }
 
 /* Records, of which there is room for by far the most. */

@@ -132,6 +132,13 @@ size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
  * the child) lets them go on. The child has its own copy of the cache from then on, or an empty one
  * (dbt/code_memory.h).
  */
+/*
+ * From now on, until a fork, what translating touches has been touched before, so only that is own work
+ * (dbt_host_own_work()), and not each look for a block. Not where an image is used, nor where memory is promised with
+ * care. Before the first dbt_run().
+ */
+void dbt_touch_ahead(void);
+
 void dbt_before_fork(void);
 void dbt_after_fork(bool child);
 

@@ -2,6 +2,7 @@
 #include "dbt/find.h"
 #include "dbt/breaks.h"
 #include "dbt/cache.h"
+#include "dbt/cache_memory.h"
 #include "dbt/dbt.h"
 #include "dbt/flush.h"
 #include "dbt/ibl.h"
@@ -82,6 +83,7 @@ static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fau
 	u32 entry;
 
 	lock_acquire(&dbt_lock);
+	cache_touch_ahead();
 	if (run_hold_cache_locked(cpu))
 		exit = 0;
 	entry = find_locked(cpu, cpu->rip, exit, indirect, fault);
@@ -92,8 +94,10 @@ static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fau
 u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 variant = cache_variant(cpu->variant), entry = 0;
+	bool own = !__atomic_load_n(&cache.touches_ahead, __ATOMIC_RELAXED);
 
-	dbt_host_own_work(true);
+	if (own)
+		dbt_host_own_work(true);
 	if (variant != NO_VARIANT && !exit && !indirect) {
 		entry = ibl_find(&cache.variant[variant], cpu->rip);
 		if (!entry)
@@ -101,6 +105,7 @@ u32 run_find(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 	}
 	if (!entry)
 		entry = find_or_make(cpu, exit, indirect, fault);
-	dbt_host_own_work(false);
+	if (own)
+		dbt_host_own_work(false);
 	return entry;
 }

@@ -43,7 +43,7 @@ static bool protect_aliases(struct code_page *p)
 	return true;
 }
 
-/* The guest would have touched its code first: that is no work of ours. */
+/* The guest would have touched its code first: that is no work of ours. (Nor is it where the cache touches ahead.) */
 static void touch(u64 page)
 {
 	u8 byte;

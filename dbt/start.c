@@ -1,5 +1,6 @@
 /* The translator and a thread's part of it begin, and are forked. See dbt/dbt.h. */
 #include "dbt/cache.h"
+#include "dbt/cache_memory.h"
 #include "dbt/cpu_offsets.h"
 #include "dbt/dbt.h"
 #include "dbt/enter.h"
@@ -37,9 +38,17 @@ void dbt_cpu_init(struct cpu *cpu)
 	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
 }
 
+void dbt_touch_ahead(void)
+{
+	lock_acquire(&dbt_lock);
+	cache_touch_from_now_on();
+	cache_unlock();
+}
+
 void dbt_before_fork(void)
 {
 	lock_acquire(&dbt_lock);
+	cache.touches_ahead = false; /* both will share these pages, and copy them when they write */
 }
 
 void dbt_after_fork(bool child)

@@ -262,6 +262,6 @@ void main_run(const u64 *kernel_sp)
 	if (handover.nr)
 		perf_call_made(t, handover.nr);
 	split_now(t);
-	own_faults_settle(t);
+	own_faults_image_settle(t);
 	loop_run(t);
 }

@@ -8,6 +8,7 @@
 #include "rt/sys.h"
 
 #define STEP 0x40000ul
+#define TOUCH 0x10000ul /* bytes at a time, but with an eighth of what there is */
 
 bool reserve_in_steps;
 
@@ -19,7 +20,7 @@ int reserve_prot(int prot)
 struct reserve reserve_of(u64 start, u64 size, int prot)
 {
 	check(!((start | size) % PAGE_SIZE));
-	return (struct reserve){start, start + size, reserve_in_steps ? start : start + size, (u32)prot};
+	return (struct reserve){start, start + size, reserve_in_steps ? start : start + size, start, (u32)prot};
 }
 
 /*
@@ -57,6 +58,16 @@ bool reserve_grow(struct reserve *r, u64 until)
 	if (more - r->start >= HUGE_SIZE)
 		more = ALIGN_UP(more, HUGE_SIZE);
 	return make_ready(r, MIN(more, r->end)) || make_ready(r, least);
+}
+
+bool reserve_touch(struct reserve *r, u64 until)
+{
+	u64 from = r->touched, more = from + MAX(TOUCH, ALIGN_UP((from - r->start) / 8, PAGE_SIZE));
+
+	if (until <= from || from == r->ready)
+		return true;
+	r->touched = MIN(MAX(ALIGN_UP(until, PAGE_SIZE), more), r->ready);
+	return !sys3(__NR_madvise, (long)from, (long)(r->touched - from), MADV_POPULATE_WRITE);
 }
 
 u64 reserve_give_up(struct reserve *r, u64 keep, u64 bytes)

@@ -13,6 +13,7 @@
 struct reserve {
 	u64 start, end;
 	u64 ready;   /* writable up to here */
+	u64 touched; /* up to here by reserve_touch() */
 	u32 prot;    /* what it becomes; 0: it is shared memory, writable as it is, and touched in steps */
 };
 
@@ -24,6 +25,12 @@ int reserve_prot(int prot);
 struct reserve reserve_of(u64 start, u64 size, int prot);
 /* For reserve_ready(). */
 bool reserve_grow(struct reserve *r, u64 until);
+
+/*
+ * Touches what is ready up to `until`, and some more, so that nobody has page faults there. False: the kernel is too
+ * old to be asked for that, or has no memory.
+ */
+bool reserve_touch(struct reserve *r, u64 until);
 
 /*
  * Gives up to so many bytes at its end up for good, of those behind `keep`; they can only be read then. How many: 0,

@@ -1,12 +1,16 @@
 /* See own_faults.h. */
 #include "os/session/own_faults.h"
 
+#include <elf.h>
+#include <linux/mman.h>
 #include "dbt/dbt.h"
 #include "dbt/warm.h"
 #include "event/space.h"
 #include "os/session/host.h"
 #include "os/session/process.h"
+#include "rt/layout.h"
 #include "rt/string.h"
+#include "rt/sys.h"
 
 /* task->own_work is odd while there is some; a change of it between two looks says that there was. */
 static bool works(const struct task *task)
@@ -66,6 +70,31 @@ void own_faults_task_begins(struct thread *t)
 void own_faults_image_begins(struct thread *t)
 {
 	t->own_work = 1;
+}
+
+/* The runtime's own code and data, of which few are used in each program. */
+static void touch_runtime(void)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)LAYOUT_BASE;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(LAYOUT_BASE + eh->e_phoff);
+
+	for (u32 i = 0; i < eh->e_phnum; i++) {
+		u64 start = ALIGN_DOWN(ph[i].p_vaddr, PAGE_SIZE);
+		u64 end = ALIGN_UP(ph[i].p_vaddr + ph[i].p_memsz, PAGE_SIZE);
+
+		if (ph[i].p_type == PT_LOAD)
+			sys3(__NR_madvise, (long)start, (long)(end - start),
+			     ph[i].p_flags & PF_W ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	}
+}
+
+void own_faults_image_settle(struct thread *t)
+{
+	if (works(t->task) && !dbt_warm_header()) {
+		touch_runtime();
+		dbt_touch_ahead();
+	}
+	own_faults_settle(t);
 }
 
 void own_faults_settle(struct thread *t)

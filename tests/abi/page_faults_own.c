@@ -103,9 +103,41 @@ static void of_another(void)
 		expect(now, 2 * PAGES);
 }
 
-int main(void)
+/* From its first instruction on: the code that prepares it may be another one then. */
+static void of_an_executed(void)
 {
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_PAGE_FAULTS);
+	int go[2], status;
+	long fd, seen;
+	pid_t pid;
+	char byte;
+
+	expect(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &byte, 1) == 1)
+			execl("/proc/self/exe", "page_faults_own", "code", NULL);
+		_exit(2);
+	}
+	a.exclude_kernel = a.disabled = a.enable_on_exec = 1;
+	fd = perf_open(&a, pid, -1, -1, 0);
+	expect(write(go[1], "", 1), 1);
+	expect(waitpid(pid, &status, 0), pid);
+	expect(status, 0);
+	seen = perf_value(fd);
+	expect(seen >= PAGES + FUNCTIONS * STEP / 4096, 1);
+	if (seen > PAGES + FUNCTIONS * STEP / 4096 + OTHERS)
+		expect(seen, PAGES);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		touch_pages();
+		return run_code(make_code()) != FUNCTIONS;
+	}
 	of_oneself();
 	of_another();
+	of_an_executed();
 	return perf_result();
 }
