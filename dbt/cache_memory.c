@@ -355,15 +355,16 @@ void cache_touch_ahead(void)
 		cache.touches_ahead = false;
 }
 
-void cache_touch_from_now_on(void)
+bool cache_touch_from_now_on(void)
 {
 	cache.touches_ahead = !reserve_in_steps && !code_distance && !warm_frags;
 	if (!cache.touches_ahead)
-		return;
+		return false;
 	touch(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32));
 	for (u32 i = 0; i < ARRAY_SIZE(cache.variant); i++)
 		if (cache.variant[i].begun)
 			touch_variant(&cache.variant[i]);
+	return cache.touches_ahead;
 }
 
 /* Records, of which there is room for by far the most. */

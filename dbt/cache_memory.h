@@ -55,8 +55,8 @@ bool cache_level_ready(struct variant *v, u32 level);
 void cache_variant_begin(struct variant *v);
 void cache_huge_pages(u32 half);
 
-/* dbt_touch_ahead(); and what the next fragment may touch, with dbt_lock. */
-void cache_touch_from_now_on(void);
+/* See dbt_touch_ahead(). The second touches what the next fragment may take. With dbt_lock. */
+bool cache_touch_from_now_on(void);
 void cache_touch_ahead(void);
 
 #endif

@@ -128,17 +128,17 @@ void dbt_use_fsgsbase(bool yes);
 size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
 
 /*
+ * From now on, until a fork, memory for translations is touched before it is used. Only that is own work then
+ * (dbt_host_own_work()), and not each look for a block. False: nothing changes, since an image is used, or
+ * reserve_in_steps, or the code is in shared memory. Before the first dbt_run().
+ */
+bool dbt_touch_ahead(void);
+
+/*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in
  * the child) lets them go on. The child has its own copy of the cache from then on, or an empty one
  * (dbt/code_memory.h).
  */
-/*
- * From now on, until a fork, what translating touches has been touched before, so only that is own work
- * (dbt_host_own_work()), and not each look for a block. Not where an image is used, nor where memory is promised with
- * care. Before the first dbt_run().
- */
-void dbt_touch_ahead(void);
-
 void dbt_before_fork(void);
 void dbt_after_fork(bool child);
 

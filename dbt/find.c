@@ -54,6 +54,7 @@ again:
 		variant = make_room(cpu);
 		exit = 0;
 	}
+	cache_touch_ahead();
 	v = &cache.variant[variant];
 	entry = cache_find(v, pc);
 	if (!entry)
@@ -83,7 +84,6 @@ static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fau
 	u32 entry;
 
 	lock_acquire(&dbt_lock);
-	cache_touch_ahead();
 	if (run_hold_cache_locked(cpu))
 		exit = 0;
 	entry = find_locked(cpu, cpu->rip, exit, indirect, fault);

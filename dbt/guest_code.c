@@ -43,7 +43,10 @@ static bool protect_aliases(struct code_page *p)
 	return true;
 }
 
-/* The guest would have touched its code first: that is no work of ours. (Nor is it where the cache touches ahead.) */
+/*
+ * The guest would have touched its code first: that is no work of ours. Where memory is touched ahead this is outside
+ * such work already, and goes below it, which changes nothing.
+ */
 static void touch(u64 page)
 {
 	u8 byte;

@@ -38,11 +38,14 @@ void dbt_cpu_init(struct cpu *cpu)
 	dbt_guard(cpu, (gva)&cpu->guard.minus, ~0ul, NULL);
 }
 
-void dbt_touch_ahead(void)
+bool dbt_touch_ahead(void)
 {
+	bool ahead;
+
 	lock_acquire(&dbt_lock);
-	cache_touch_from_now_on();
+	ahead = cache_touch_from_now_on();
 	cache_unlock();
+	return ahead;
 }
 
 void dbt_before_fork(void)

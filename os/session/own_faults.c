@@ -72,7 +72,7 @@ void own_faults_image_begins(struct thread *t)
 	t->own_work = 1;
 }
 
-/* The runtime's own code and data, of which few are used in each program. */
+/* The runtime's own code and data. */
 static void touch_runtime(void)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)LAYOUT_BASE;
@@ -90,10 +90,8 @@ static void touch_runtime(void)
 
 void own_faults_image_settle(struct thread *t)
 {
-	if (works(t->task) && !dbt_warm_header()) {
+	if (works(t->task) && dbt_touch_ahead())
 		touch_runtime();
-		dbt_touch_ahead();
-	}
 	own_faults_settle(t);
 }
 

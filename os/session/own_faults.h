@@ -17,13 +17,11 @@
 /* Own work of the calling thread. They nest. */
 void own_faults_begin(struct thread *t);
 void own_faults_end(struct thread *t);
-/*
- * A new task begins, or a task's new image, with own work. That ends with own_faults_settle(), or with
- * own_faults_image_settle(), from where on translating is no such work as a whole: the guest runs next.
- */
+/* A new task begins, or a task's new image, with own work. That ends with own_faults_settle(): the guest runs next. */
 void own_faults_task_begins(struct thread *t);
 void own_faults_image_begins(struct thread *t);
 void own_faults_settle(struct thread *t);
+/* The same of a new image: if it begins without kept translations, memory is touched ahead (dbt_touch_ahead()). */
 void own_faults_image_settle(struct thread *t);
 
 /* Minor and major ones of the calling thread's guest. False: the host does not tell. */

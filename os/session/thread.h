@@ -93,7 +93,7 @@ struct thread {
 		gva sp;	      /* and its parent's stack pointer then */
 	} made;
 	u32 state;	      /* enum thread_state; under proc->threads_lock */
-	u32 own_work;	      /* how deep it is in work of pcl's own, see os/session/own_faults.h */
+	s32 own_work;	      /* how deep it is in work of pcl's own, see os/session/own_faults.h */
 	struct thread *next;  /* in proc->threads or proc->exited; under proc->threads_lock */
 
 	/* Signals; see os/sig/signal.c. */
