@@ -128,6 +128,7 @@ struct exit {
 /* One guest page with translated code. */
 struct code_page {
 	u64 page;	 /* its address */
+	u64 content;	 /* in an image: warm_content(), of what its code was made from */
 	u32 next;	 /* in its hash chain */
 	u32 frags;	 /* first node of the list of fragments made from it */
 	bool protected_; /* pcl took PROT_WRITE away */

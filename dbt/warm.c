@@ -8,6 +8,8 @@
 #include "dbt/mixes.h"
 #include "dbt/translate.h"
 #include "dbt/warm_parts.h"
+#include "rt/guest.h"
+#include "rt/hash.h"
 #include "rt/log.h"
 #include "rt/sys.h"
 
@@ -232,6 +234,42 @@ void warm_begin_variant(u32 variant)
 void warm_fragment_goes(void)
 {
 	some_went = true;
+}
+
+u64 warm_content(u64 page)
+{
+	u8 copy[PAGE_SIZE];
+	u64 hash;
+
+	if (guest_read(copy, page, sizeof(copy)))
+		return 0;
+	hash = hash_of(copy, sizeof(copy), 0);
+	return MAX(hash, 1ul);
+}
+
+/* A page of region i; if that is the program's, of any of these. */
+static bool goes_with(u64 page, u32 i)
+{
+	const struct warm_header *h = header();
+
+	if (warm_is_in(page, &h->region[i]))
+		return true;
+	for (u32 k = 0; h->region[i].of_program && k < h->nregions; k++)
+		if (h->region[k].of_program && warm_is_in(page, &h->region[k]))
+			return true;
+	return false;
+}
+
+bool dbt_warm_is_same(u32 i)
+{
+	bool same = true;
+
+	lock_acquire(&dbt_lock);
+	for (u32 p = 1; same && p < header()->npage; p++)
+		if (cache.page[p].frags && goes_with(cache.page[p].page, i))
+			same = warm_content(cache.page[p].page) == cache.page[p].content;
+	cache_unlock();
+	return same;
 }
 
 void dbt_warm_activate(u32 i)

@@ -20,17 +20,16 @@
 #define WARM_MAGIC 0x31306d7261776370ul /* "pcwarm01" */
 #define WARM_REGIONS 255u /* ffmpeg has 200; frag.region is a byte */
 
-/* A file's content, as far as that can be told without reading it. */
+/* A file and its version: what is in it is the same for as long as all of this is. */
 struct warm_file {
-	u64 dev, ino, size, mtime, ctime; /* times in ns */
-	u64 head; /* hash of its first page, where linkers put the build id */
+	u64 dev, ino, size, mtime, ctime; /* times in ns. The vDSO: ino is 0, mtime a hash of it */
 };
 
 struct warm_region {
 	u64 start, end;
 	u64 offset; /* in the file */
 	u64 of_program; /* it was mapped before the program began, as were all others of its file */
-	struct warm_file file;
+	struct warm_file file; /* the last one that it was made from; see dbt_warm_is_same() */
 };
 
 /* What an image is good for: compared as a whole. */
@@ -40,7 +39,7 @@ struct warm_key {
 	u64 forms;	 /* landing and bswap_is_fast of dbt_options */
 	u64 want;	 /* CPU_WANT_*: what is counted from the beginning */
 	u64 place[2];	 /* addresses of the cache's first half */
-	struct warm_file program;
+	u64 size, head;	 /* of the program, and a hash of its first page, where linkers put the build id */
 };
 
 /* The parts of the file behind the header and the lookup tables. */
@@ -90,6 +89,13 @@ void *dbt_warm_place(void);
  */
 int dbt_warm_load(int fd);
 const struct warm_header *dbt_warm_header(void);
+
+/*
+ * The guest has mapped what may be region i of the header, of another file: whether the pages that the image has code
+ * of are as they were. That is so for a copy of the file, as on another machine with the same packages. True for a
+ * region of the program only if it is for all of them.
+ */
+bool dbt_warm_is_same(u32 i);
 
 /* The guest has mapped region i of the header. With what guards its map, not with dbt_lock. */
 void dbt_warm_activate(u32 i);

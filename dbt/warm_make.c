@@ -36,18 +36,13 @@ static void forget_page(struct code_page *p, u32 n)
 		p->frags = 0;
 }
 
-static bool is_in(u64 page, const struct warm_region *r)
-{
-	return page >= r->start && page < r->end;
-}
-
 /* 1 + index of the region with the page, or 0. The page before it was in `last`. */
 static u32 region_of(u64 page, const struct warm_region *region, u32 n, u32 last)
 {
-	if (last && is_in(page, &region[last - 1]))
+	if (last && warm_is_in(page, &region[last - 1]))
 		return last;
 	for (u32 i = 0; i < n; i++)
-		if (is_in(page, &region[i]))
+		if (warm_is_in(page, &region[i]))
 			return 1 + i;
 	return 0;
 }
@@ -116,7 +111,8 @@ static void forget_others(const struct warm_region *region, u32 n, const u8 *now
 		struct code_page *p = &cache.page[i];
 
 		r = region_of(p->page, region, n, r);
-		if (r && p->frags && !p->checked && !p->protected_ && !p->writes && clean(p->page, r - 1, arg))
+		if (r && p->frags && !p->checked && !p->protected_ && !p->writes && clean(p->page, r - 1, arg) &&
+		    (p->content = warm_content(p->page)))
 			take_page(p, taken_as(region, r));
 		else
 			forget_page(p, n);
@@ -307,7 +303,8 @@ static u64 copy_pages(void *to)
 	for (u32 i = 1; i < cache.npage; i++) {
 		const struct code_page *p = &cache.page[i];
 
-		pages[i] = (struct code_page){.page = p->page, .next = p->next, .frags = p->frags};
+		pages[i] = (struct code_page){
+			.page = p->page, .content = p->content, .next = p->next, .frags = p->frags};
 	}
 	return cache.npage * sizeof(struct code_page);
 }

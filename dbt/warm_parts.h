@@ -3,6 +3,7 @@
 #define DBT_WARM_PARTS_H
 
 #include "abi/types.h"
+#include "dbt/warm.h"
 
 /* Where part i of an image is mapped, and the most bytes that it may have. */
 void *warm_part_at(u32 i, u64 *max);
@@ -23,6 +24,14 @@ static inline u64 warm_landings_size(u32 n)
 {
 	return n * sizeof(u64) + ALIGN_UP(n * sizeof(u32), sizeof(u64));
 }
+
+static inline bool warm_is_in(u64 page, const struct warm_region *r)
+{
+	return page >= r->start && page < r->end;
+}
+
+/* A hash of the guest's page, never 0; 0: it cannot be read. */
+u64 warm_content(u64 page);
 
 /* The process has made an image: it makes no other. */
 bool warm_is_made(void);

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include "dbt/dbt.h"
 #include "dbt/siblings.h"
+#include "os/mm/procmaps.h"
 #include "os/mm/vma.h"
 #include "os/session/own_faults.h"
 #include "os/session/proc.h"
@@ -30,10 +31,13 @@
 #define NEW_PART 16u
 #define DOUBLED_MAX 16u
 #define CHANCE_PART 8u /* and by chance from this part of that on, but from NEW_MIN: is_chosen() */
+#define COPIES_PART 8u /* one process in so many writes one to name the files that there are now: names_copies() */
 
 static struct warm_key key; /* of the program */
+static struct warm_file program;
 static bool wanted;	    /* there is one */
 static bool begun;	    /* it is mapped */
+static bool has_copies;	    /* a region was told by its content: the image names another file */
 
 /* What was mapped, with the number of its mapping in the memory map. Under vma_lock(). */
 static struct mapped {
@@ -56,29 +60,26 @@ static u64 ns_of(const struct timespec *ts)
 	return (u64)ts->tv_sec * 1000000000ul + (u64)ts->tv_nsec;
 }
 
+static struct warm_file file_of(const struct stat *st)
+{
+	return (struct warm_file){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (u64)st->st_size,
+		.mtime = ns_of(&st->st_mtim),
+		.ctime = ns_of(&st->st_ctim),
+	};
+}
+
 static bool identify(int fd, struct warm_file *out)
 {
 	struct stat st;
 	struct timespec now;
-	char head[PAGE_SIZE];
-	long n;
 
 	if (sys2(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode) || sys2(__NR_clock_gettime, CLOCK_REALTIME_COARSE_, &now))
 		return false;
-	if ((s64)(ns_of(&now) - MAX(ns_of(&st.st_ctim), ns_of(&st.st_mtim))) < SETTLED_NS)
-		return false;
-	n = sys4(__NR_pread64, fd, head, sizeof(head), 0);
-	if (n <= 0)
-		return false;
-	*out = (struct warm_file){
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.size = (u64)st.st_size,
-		.mtime = ns_of(&st.st_mtim),
-		.ctime = ns_of(&st.st_ctim),
-		.head = hash_of(head, (size_t)n, 0),
-	};
-	return true;
+	*out = file_of(&st);
+	return (s64)(ns_of(&now) - MAX(out->ctime, out->mtime)) >= SETTLED_NS;
 }
 
 bool warm_identify(int fd, struct warm_file *out)
@@ -99,21 +100,41 @@ static void take_build(u64 *build)
 
 void warm_begin(int fd)
 {
-	if (!enabled() || !identify(fd, &key.program))
+	char head[PAGE_SIZE];
+	long n;
+
+	if (!enabled() || !identify(fd, &program))
 		return;
+	n = sys4(__NR_pread64, fd, head, sizeof(head), 0);
+	if (n <= 0)
+		return;
+	key.size = program.size;
+	key.head = hash_of(head, (size_t)n, 0);
 	take_build(key.build);
 	key.settings = the_process.config.warm_settings;
 	key.forms = the_process.config.landing << 2 | the_process.config.bswap;
 	wanted = true;
 }
 
+static bool is_file(const struct warm_file *a, const struct warm_file *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
 static void activate_locked(const struct warm_region *region)
 {
 	const struct warm_header *h = dbt_warm_header();
 
-	for (u32 i = 0; h && i < h->nregions; i++)
-		if (!memcmp(&h->region[i], region, sizeof(*region)))
-			dbt_warm_activate(i);
+	for (u32 i = 0; h && i < h->nregions; i++) {
+		const struct warm_region *r = &h->region[i];
+		bool named = is_file(&r->file, &region->file);
+
+		if (r->start != region->start || r->end != region->end || r->offset != region->offset ||
+		    r->of_program != region->of_program || !(named || dbt_warm_is_same(i)))
+			continue;
+		has_copies |= !named;
+		dbt_warm_activate(i);
+	}
 }
 
 void warm_start(const struct cpu *cpu)
@@ -159,7 +180,7 @@ void warm_mapped_locked(gva start, gva end, u64 offset, const struct warm_file *
 {
 	struct warm_region region = {.start = start, .end = end, .offset = offset, .file = *file};
 
-	region.of_program = !begun && !memcmp(file, &key.program, sizeof(*file));
+	region.of_program = !begun && is_file(file, &program);
 	add_locked(&region);
 }
 
@@ -169,7 +190,7 @@ void warm_vdso_locked(gva start, gva end)
 
 	if (!wanted || end - start > VDSO_MAX)
 		return;
-	region.file.head = hash_of((const void *)start, end - start, 0);
+	region.file.mtime = hash_of((const void *)start, end - start, 0);
 	add_locked(&region);
 }
 
@@ -205,6 +226,7 @@ struct saving {
 	gva end[WARM_REGIONS];
 	u64 *pages[WARM_REGIONS];
 	u32 n;
+	char buffer[PROCMAPS_BUFFER];
 };
 
 /*
@@ -259,6 +281,39 @@ static bool is_clean(u64 page, u32 region, void *arg)
 	return !(entry & PAGE_SWAPPED) && (!(entry & PAGE_PRESENT) || (entry & PAGE_OF_FILE));
 }
 
+static bool is_at(const char *path, const struct warm_file *file)
+{
+	struct stat st;
+	struct warm_file now;
+
+	if (sys4(__NR_newfstatat, AT_FDCWD, path, &st, 0))
+		return false;
+	now = file_of(&st);
+	return is_file(&now, file);
+}
+
+/*
+ * Nothing is kept of a file that has changed since it was mapped, or that has gone: code may be from before, and what
+ * the page holds now is not what it was made from.
+ */
+static void leave_out_changed(struct saving *s)
+{
+	struct procmaps_line line;
+	struct procmaps pm;
+	bool found[WARM_REGIONS] = {0};
+
+	if (!procmaps_open(&pm, "self/maps", s->buffer)) {
+		while (procmaps_next(&pm, &line))
+			for (u32 i = 0; i < s->n; i++)
+				if (s->region[i].start >= line.start && s->region[i].start < line.end)
+					found[i] = is_at(line.name, &s->region[i].file);
+		procmaps_close(&pm);
+	}
+	for (u32 i = 0; i < s->n; i++)
+		if (s->region[i].file.ino && !found[i])
+			s->end[i] = 0;
+}
+
 static void find_regions(struct saving *s)
 {
 	vma_lock();
@@ -278,6 +333,7 @@ static void save(struct saving *s)
 	if (pagemap < 0)
 		return;
 	find_regions(s);
+	leave_out_changed(s);
 	if (read_pages(s, (int)pagemap))
 		h = dbt_warm_make(s->region, s->n, is_clean, s);
 	sys1(__NR_close, pagemap);
@@ -322,6 +378,17 @@ static bool is_chosen(u32 new, u32 goal)
 }
 
 /*
+ * Who was served by an image of copies of its files had to compare their content. So some write it anew, with the files
+ * that there are now, and ever fewer in a session: where two copies are used in turns there is none for both.
+ */
+static bool names_copies(const struct images_missed *m)
+{
+	u64 parts = (u64)COPIES_PART << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX);
+
+	return has_copies && !(hash_word(arch_ticks(), parts) % parts);
+}
+
+/*
  * Many short processes, as a shell's children, each translate the same code again. Their work is added up for the image
  * that would have saved it, together with what their parent has done for them. Processes that began before an image was
  * written go on translating the same, so the sum has to be twice as large each time.
@@ -338,7 +405,7 @@ bool warm_wants_save(void)
 	goal = MAX(NEW_MIN, before / NEW_PART);
 	sum = __atomic_add_fetch(&m->blocks, new + siblings_found(), __ATOMIC_RELAXED);
 	goal_of_all = goal << MIN(__atomic_load_n(&m->written, __ATOMIC_RELAXED), DOUBLED_MAX);
-	if (new < goal && sum < goal_of_all && !is_chosen(new, goal))
+	if (new < goal && sum < goal_of_all && !is_chosen(new, goal) && !names_copies(m))
 		return false;
 	__atomic_store_n(&m->blocks, 0, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&m->written, 1, __ATOMIC_RELAXED);
