@@ -357,7 +357,7 @@ void cache_touch_ahead(void)
 
 bool cache_touch_from_now_on(void)
 {
-	cache.touches_ahead = !reserve_in_steps && !code_distance && !warm_frags;
+	cache.touches_ahead = !reserve_in_steps && !code_distance && (!warm_frags || warm_of_other);
 	if (!cache.touches_ahead)
 		return false;
 	touch(cache.page_hash, PAGE_HASH_SIZE * sizeof(u32));

@@ -129,10 +129,13 @@ size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
 
 /*
  * From now on, until a fork, memory for translations is touched before it is used. Only that is own work then
- * (dbt_host_own_work()), and not each look for a block. False: nothing changes, since an image is used, or
- * reserve_in_steps, or the code is in shared memory. Before the first dbt_run().
+ * (dbt_host_own_work()), and not each look for a block. False: nothing changes, since an image of this program is used,
+ * or reserve_in_steps, or the code is in shared memory. Before the first dbt_run().
  */
 bool dbt_touch_ahead(void);
+
+/* dbt_host_comes_to() is called once, before code for that address is made for the first time. Before dbt_run(). */
+void dbt_tell_of(u64 pc);
 
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in
@@ -233,5 +236,7 @@ long dbt_host_apart(long (*fn)(void *arg), void *arg);
  * not the guest's.
  */
 void dbt_host_own_work(bool begins);
+/* Implemented by os/: see dbt_tell_of(). The thread is in no code. */
+void dbt_host_comes_to(void);
 
 #endif

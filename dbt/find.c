@@ -79,10 +79,21 @@ again:
 	return entry;
 }
 
+static u64 to_tell; /* 0: of nothing */
+
+void dbt_tell_of(u64 pc)
+{
+	to_tell = pc;
+}
+
 static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 entry;
 
+	if (unlikely(to_tell && cpu->rip == to_tell)) {
+		to_tell = 0;
+		dbt_host_comes_to();
+	}
 	lock_acquire(&dbt_lock);
 	if (run_hold_cache_locked(cpu))
 		exit = 0;

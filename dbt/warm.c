@@ -17,6 +17,7 @@
 #define MADV_POPULATE_READ_ 22 /* Linux 5.14 */
 
 u32 warm_frags;
+bool warm_of_other;
 
 static u8 active[1 + WARM_REGIONS]; /* by frag.region */
 static bool some_went;		     /* fragments of the image are dead that were not when it was made */
@@ -159,7 +160,7 @@ static const struct mix *mixes(const struct warm_header *h)
 	return (const struct mix *)((const u8 *)landings(h) + warm_landings_size(h->landings));
 }
 
-int dbt_warm_load(int fd)
+int dbt_warm_load(int fd, bool of_other)
 {
 	const struct warm_header *h = header();
 	u64 offset = h->tables;
@@ -188,6 +189,7 @@ int dbt_warm_load(int fd)
 	cache.nvariant[0] = h->nvariants;
 	mixes_load(mixes(h), h->mixes);
 	warm_frags = h->nfrag;
+	warm_of_other = of_other;
 	first_new = h->nfrag;
 	had = h->nentry;
 	return 0;
@@ -302,6 +304,7 @@ void dbt_warm_goes_on(void)
 	for (u32 i = 0; i < cache.nvariant[0]; i++)
 		if (cache.variant[i].begun)
 			memset(cache.variant[i].ibl, 0, IBL_BYTES);
+	numbered_anew = warm_frags;
 	cache_unlock();
 }
 

@@ -84,10 +84,11 @@ _Static_assert(sizeof(struct warm_header) <= WARM_HEADER_SIZE, "it has its place
 void *dbt_warm_place(void);
 
 /*
- * Begins with the image that is mapped there and that `fd` is open for. Before the first dbt_run(). 0, or -errno:
- * the cache is empty as before. dbt_warm_header() is its header from then on, NULL: there is none.
+ * Begins with the image that is mapped there and that `fd` is open for. of_other: it was not made by this program.
+ * Before the first dbt_run(). 0, or -errno: the cache is empty as before. dbt_warm_header() is its header from then on,
+ * NULL: there is none.
  */
-int dbt_warm_load(int fd);
+int dbt_warm_load(int fd, bool of_other);
 const struct warm_header *dbt_warm_header(void);
 
 /*
@@ -125,7 +126,10 @@ void dbt_warm_forked(void);
 typedef bool warm_clean(u64 page, u32 region, void *arg);
 struct warm_header *dbt_warm_make(const struct warm_region *mapped, u32 n, warm_clean *clean, void *arg);
 
-/* The process goes on all the same, if it has made one. No other thread of it is there. */
+/*
+ * The process goes on all the same, if it has made one. It may make another, unless it began with one. No other thread
+ * of it is there.
+ */
 void dbt_warm_goes_on(void);
 
 /* Where the bytes of part i are. */
@@ -133,6 +137,7 @@ const void *dbt_warm_part(u32 i);
 
 /* For dbt/cache.c: */
 extern u32 warm_frags; /* an image is in use: the first index behind its fragments; 0: none is */
+extern bool warm_of_other; /* and another program made it */
 u32 warm_find(const struct variant *v, u64 pc); /* its entry for pc, or 0 */
 void warm_begin_variant(u32 variant); /* indirect branches of its code are to find their ways; with dbt_lock */
 void warm_fragment_goes(void); /* one of the image's is forgotten */

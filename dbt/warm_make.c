@@ -73,14 +73,14 @@ static void take_page(struct code_page *p, u32 region)
 
 /*
  * What the image that this process began with has of files that are not mapped now, stays in the next one: another
- * run may want it. By frag.region there: which regions they are now, 0: they go.
+ * run may want it; but not if it is another program's. By frag.region there: which regions they are now, 0: they go.
  */
 static u32 keep_unmapped(struct warm_region *region, u32 n, u8 *now)
 {
 	const struct warm_header *h = dbt_warm_header();
 	const u32 mapped = n;
 
-	for (u32 i = 0; h && i < h->nregions; i++) {
+	for (u32 i = 0; h && !warm_of_other && i < h->nregions; i++) {
 		const struct warm_region *r = &h->region[i];
 		bool free = n < WARM_REGIONS && !warm_is_active(1 + i);
 

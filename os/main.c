@@ -254,7 +254,7 @@ void main_run(const u64 *kernel_sp)
 	if (ret)
 		fail("cannot take the event descriptors over", ret);
 	event_task_exec(t->cpu->slot);
-	warm_start(t->cpu);
+	warm_start(t->cpu, loaded.entry);
 	__atomic_store_n(&event_ctx(t->cpu->slot)->rearm, 1, __ATOMIC_RELAXED); /* timers end with the old image */
 	__atomic_store_n(&event_ctx(t->cpu->slot)->hits_changed, 1, __ATOMIC_RELAXED);
 	perf_executed(t, &loaded, &before);

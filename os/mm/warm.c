@@ -35,7 +35,9 @@
 
 static struct warm_key key; /* of the program */
 static struct warm_file program;
-static bool wanted;	    /* there is one */
+static struct warm_key linker; /* of what the dynamic linker does before the program begins */
+static bool wanted;	    /* there is one, or another program's may serve */
+static bool may_save;	    /* its file can be told from others */
 static bool begun;	    /* it is mapped */
 static bool has_copies;	    /* a region was told by its content: the image names another file */
 
@@ -103,13 +105,14 @@ void warm_begin(int fd)
 	char head[PAGE_SIZE];
 	long n;
 
-	if (!enabled() || !identify(fd, &program))
+	if (!enabled())
 		return;
 	n = sys4(__NR_pread64, fd, head, sizeof(head), 0);
-	if (n <= 0)
-		return;
-	key.size = program.size;
-	key.head = hash_of(head, (size_t)n, 0);
+	may_save = n > 0 && identify(fd, &program);
+	if (may_save) {
+		key.size = program.size;
+		key.head = hash_of(head, (size_t)n, 0);
+	}
 	take_build(key.build);
 	key.settings = the_process.config.warm_settings;
 	key.forms = the_process.config.landing << 2 | the_process.config.bswap;
@@ -121,9 +124,11 @@ static bool is_file(const struct warm_file *a, const struct warm_file *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-static void activate_locked(const struct warm_region *region)
+/* Whether it is a file's, of which the image has code. */
+static bool activate_locked(const struct warm_region *region)
 {
 	const struct warm_header *h = dbt_warm_header();
+	bool any = false;
 
 	for (u32 i = 0; h && i < h->nregions; i++) {
 		const struct warm_region *r = &h->region[i];
@@ -133,25 +138,64 @@ static void activate_locked(const struct warm_region *region)
 		    r->of_program != region->of_program || !(named || dbt_warm_is_same(i)))
 			continue;
 		has_copies |= !named;
+		any |= !!region->file.ino;
 		dbt_warm_activate(i);
+	}
+	return any;
+}
+
+static bool activate_all(void)
+{
+	bool any = false;
+
+	vma_lock();
+	for (u32 i = 0; i < nmapped; i++)
+		any |= activate_locked(&mapped[i].region);
+	vma_unlock();
+	return any;
+}
+
+static const struct warm_file *find_linker(void)
+{
+	for (u32 i = 0; i < nmapped; i++)
+		if (mapped[i].region.file.ino && !mapped[i].region.of_program)
+			return &mapped[i].region.file;
+	return NULL;
+}
+
+/*
+ * What a dynamic linker does before the program begins is alike for all programs. So it has an image of its own, of
+ * whatever program came first, and programs without one begin with that.
+ */
+static void start_with_linker(gva entry)
+{
+	const struct warm_file *file = find_linker();
+
+	if (!file)
+		return;
+	linker = key;
+	linker.size = file->size;
+	linker.head = 0;
+	if (!warm_file_load(&linker, true)) {
+		dbt_tell_of(entry);
+	} else if (!activate_all()) {
+		warm_file_remove(&linker); /* of another version */
+		dbt_warm_give_up();
 	}
 }
 
-void warm_start(const struct cpu *cpu)
+void warm_start(const struct cpu *cpu, gva entry)
 {
 	begun = true;
 	if (!wanted || !enabled())
 		return;
 	key.want = cpu_bank(cpu)->want & CPU_WANT_BY_DRIVERS;
 	dbt_half_place(0, &key.place[0], &key.place[1]);
-	warm_file_load(&key);
-	if (!dbt_warm_header())
-		return;
-	stat_inc(images_used);
-	vma_lock();
-	for (u32 i = 0; i < nmapped; i++)
-		activate_locked(&mapped[i].region);
-	vma_unlock();
+	if (warm_file_load(&key, false))
+		activate_all();
+	else
+		start_with_linker(entry);
+	stat_add(images_used, !!dbt_warm_header());
 }
 
 /* As a place for a mapping at start: the one that was there, or a new one. NULL: there are too many. */
@@ -314,10 +358,12 @@ static void leave_out_changed(struct saving *s)
 			s->end[i] = 0;
 }
 
-static void find_regions(struct saving *s)
+static void find_regions(struct saving *s, bool of_program)
 {
 	vma_lock();
 	for (u32 i = 0; i < nmapped; i++) {
+		if (mapped[i].region.of_program && !of_program)
+			continue;
 		s->end[s->n] = still_mapped(&mapped[i]);
 		if (s->end[s->n])
 			s->region[s->n++] = mapped[i].region;
@@ -325,22 +371,47 @@ static void find_regions(struct saving *s)
 	vma_unlock();
 }
 
-static void save(struct saving *s)
+static void save_regions(struct saving *s, const struct warm_key *as)
 {
 	long pagemap = sys4(__NR_openat, proc_dir(), "self/pagemap", O_RDONLY | O_CLOEXEC, 0);
 	struct warm_header *h = NULL;
 
 	if (pagemap < 0)
 		return;
-	find_regions(s);
+	find_regions(s, as == &key);
 	leave_out_changed(s);
 	if (read_pages(s, (int)pagemap))
 		h = dbt_warm_make(s->region, s->n, is_clean, s);
 	sys1(__NR_close, pagemap);
 	if (!h)
 		return;
-	h->key = key;
+	h->key = *as;
 	warm_file_write(h);
+}
+
+static void save(const struct warm_key *as)
+{
+	struct saving *s = scratch_alloc(sizeof(*s));
+
+	if (!s)
+		return;
+	own_faults_begin(thread_current());
+	if (!warm_file_is_there(as)) /* to make one takes long, and children of the same process each have the same */
+		save_regions(s, as);
+	for (u32 i = 0; i < s->n; i++)
+		if (s->pages[i])
+			scratch_free(s->pages[i], pages_size(&s->region[i]));
+	scratch_free(s, sizeof(*s));
+	own_faults_end(thread_current());
+}
+
+/* The dynamic linker is done, and nothing of the program has been executed. */
+void dbt_host_comes_to(void)
+{
+	if (!enabled() || !process_is_alone(thread_current()))
+		return;
+	save(&linker);
+	dbt_warm_goes_on();
 }
 
 /* With vma_lock(). */
@@ -399,7 +470,7 @@ bool warm_wants_save(void)
 	u32 before, new, sum;
 	u64 goal, goal_of_all;
 
-	if (!wanted || !enabled())
+	if (!may_save || !enabled())
 		return false;
 	new = warm_new(&before);
 	goal = MAX(NEW_MIN, before / NEW_PART);
@@ -414,16 +485,5 @@ bool warm_wants_save(void)
 
 void warm_save(void)
 {
-	struct saving *s = scratch_alloc(sizeof(*s));
-
-	if (!s)
-		return;
-	own_faults_begin(thread_current());
-	if (!warm_file_is_there(&key)) /* to make one takes long, and children of the same process each have the same */
-		save(s);
-	for (u32 i = 0; i < s->n; i++)
-		if (s->pages[i])
-			scratch_free(s->pages[i], pages_size(&s->region[i]));
-	scratch_free(s, sizeof(*s));
-	own_faults_end(thread_current());
+	save(&key);
 }

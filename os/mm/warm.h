@@ -20,7 +20,7 @@
  * on is known: its image. Nobody shares the table of descriptors.
  */
 void warm_begin(int fd);
-void warm_start(const struct cpu *cpu);
+void warm_start(const struct cpu *cpu, gva entry);
 
 /* A file that the guest maps part of, to execute it. False: it is not known well enough, or nobody wants to know. */
 bool warm_identify(int fd, struct warm_file *out);
@@ -50,8 +50,9 @@ void warm_save(void);
 
 /* os/mm/warm_file.c */
 
-/* Maps the image of that key at dbt_warm_place(), and has it loaded. */
-void warm_file_load(const struct warm_key *key);
+/* Maps the image of that key at dbt_warm_place(), and has it loaded. False: there is none that can be used. */
+bool warm_file_load(const struct warm_key *key, bool of_other);
+void warm_file_remove(const struct warm_key *key);
 /* Another process has written one meanwhile that has half of what is new here. */
 bool warm_file_is_there(const struct warm_key *key);
 /* Writes one, unless there is such a one. */

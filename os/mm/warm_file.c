@@ -162,7 +162,7 @@ static bool is_good(const struct warm_header *h, const struct warm_key *key, con
 	return true;
 }
 
-void warm_file_load(const struct warm_key *key)
+bool warm_file_load(const struct warm_key *key, bool of_other)
 {
 	const struct warm_header *h = dbt_warm_place();
 	char name[NAME_SIZE];
@@ -171,18 +171,27 @@ void warm_file_load(const struct warm_key *key)
 	long fd, ret;
 
 	if (!is_own_dir())
-		return;
+		return false;
 	make_name(name, key);
 	fd = open_image(name, &st);
 	if (fd < 0)
-		return;
+		return false;
 	ret = sys6(__NR_mmap, (long)dbt_warm_place(), st.st_size, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0);
 	if (!sys_is_error(ret) && is_good(h, key, &st))
-		loaded = !dbt_warm_load((int)fd);
+		loaded = !dbt_warm_load((int)fd, of_other);
 	if (!loaded)
 		log_printf(1, "the image %s of translations is not used", name);
 	sys1(__NR_close, fd);
+	return loaded;
+}
+
+void warm_file_remove(const struct warm_key *key)
+{
+	char name[NAME_SIZE];
+
+	make_name(name, key);
+	sys3(__NR_unlinkat, cache_dir(), name, 0);
 }
 
 /* ---- writing ---- */

@@ -46,6 +46,12 @@ static inline bool held_still(enum pin_item item)
 void host_find_cpus(struct session_cpus *cpus);
 u32 host_current_cpu(void); /* without a system call, as a rule */
 
+/* The calling thread is the only one of its process, and nobody else has its memory or its table of descriptors. */
+static inline bool process_is_alone(const struct thread *t)
+{
+	return t->group->nr_threads == 1 && t->proc->threads == t && !t->next;
+}
+
 /* Pages for struct sighand and struct group, zeroed; NULL if memory is short. */
 void *process_page_alloc(struct process *p);
 void process_page_free(struct process *p, void *page);

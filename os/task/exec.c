@@ -268,7 +268,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 
 	own_faults_begin(t);
 	pin_hand_over(t, &h.config);
-	if (t->group->nr_threads == 1 && t->proc->threads == t && !t->next && warm_wants_save())
+	if (process_is_alone(t) && warm_wants_save())
 		warm_save();
 	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
 	sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);

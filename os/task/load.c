@@ -446,6 +446,7 @@ static struct load_result result_of(const struct loading *ld)
 		.program_end = ld->program.end,
 		.interp = ld->interp.start,
 		.interp_end = ld->interp.end,
+		.entry = ld->program.entry,
 		.program_placed = ld->program.bias,
 		.vdso = ld->vdso,
 	};

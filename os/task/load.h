@@ -7,6 +7,7 @@
 /* Where the images are; addresses, ends are of the page after. No interpreter: 0. */
 struct load_result {
 	gva program, program_end, interp, interp_end;
+	gva entry;	     /* of the program, to which its dynamic linker goes on */
 	bool program_placed; /* it is not where it was linked */
 	gva vdso;	     /* 0: none */
 };

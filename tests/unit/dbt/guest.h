@@ -50,6 +50,10 @@ void dbt_host_own_work(bool begins)
 {
 }
 
+void dbt_host_comes_to(void)
+{
+}
+
 long dbt_host_apart(long (*fn)(void *arg), void *arg)
 {
 	return fn(arg);
