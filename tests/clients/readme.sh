@@ -79,6 +79,20 @@ for recipe in github gitlab; do
 	done
 done
 runs Dockerfile "$(sed -n 's|^RUN pcl |./bin/pcl |p' "$ROOT/doc/ci.md")" "$BUILD/tests/restricted/docker"
+
+# The recipe for translations: files as a runner unpacks them, which anybody may write to.
+before() { awk '/^  before_script:/ { on = 1; next } on && !/^    - / { on = 0 } on' "$ROOT/doc/ci.md" | sed 's/^ *- //'; }
+mkdir -p project
+XDG_CACHE_HOME=$PWD/project/.cache # what the recipe sets
+grep -q '^    XDG_CACHE_HOME: $CI_PROJECT_DIR/.cache$' "$ROOT/doc/ci.md" || fail "another XDG_CACHE_HOME"
+export XDG_CACHE_HOME
+runs translations "cd project; $(before); pcl ls; cp -r .cache ../unpacked; rm -r .cache"
+chmod -R a+rwX unpacked && mv unpacked project/.cache
+runs translations "cd project; $(before); pcl --stats ls"
+grep -q '  1  programs that began with an image' err && ! grep -q 'blocks translated' err ||
+	{ fail "translations were not kept:"; cat err; }
+unset XDG_CACHE_HOME
+
 grep -q '^| instructions |' summary || fail "no summary"
 grep -q '"result":"same"' work.json || fail "no JSON"
 [ -x "$(sort -u added)/pcl" ] || fail "the path that is added has no pcl"
