@@ -39,6 +39,7 @@
 #define TOP_RANDOM	    0x10000000000ul /* the mmap area, */
 #define STACK_RANDOM	    0x400000ul	    /* the stack, */
 #define BRK_RANDOM	    0x2000000ul	    /* and the brk area */
+#define VDSO_ROOM	    0x10000ul	    /* for the vDSO and its data, which not all kernels have as much of */
 #define SPECIALS	    8
 #define DELETED		    " (deleted)" /* in /proc/PID/exe after the path of a file that has none any more */
 #define EXIT_NOT_FOUND	    127
@@ -176,6 +177,20 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 		warm_vdso_locked(vma.start, vma.end);
 }
 
+/* At the end of their room, of which nobody else gets the rest. 0: they stay where they are. */
+static gva find_vdso_room_locked(u64 size)
+{
+	gva room = size <= VDSO_ROOM ? vma_find_free_locked(PLACE_NEAR, VDSO_ROOM, PAGE_SIZE) : 0;
+	gva at = room + VDSO_ROOM - size;
+	struct vma rest = {.start = room, .end = at, .kind = VMA_HOST};
+
+	if (!room)
+		return 0;
+	if (at > room)
+		vma_insert_locked(&rest);
+	return at;
+}
+
 /*
  * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go
  * below them, which ld.so's table of objects, sorted by address, shows in the instruction count.
@@ -183,13 +198,12 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 static void place_vdso_locked(struct loading *ld)
 {
 	struct kernel_maps *m = &ld->maps;
-	gva low, high, to = 0;
+	gva low, high, to;
 	u64 delta;
 
 	low = m->special[0].start;
 	high = m->special[m->specials - 1].end;
-	if (high - low < 0x100000)
-		to = vma_find_free_locked(PLACE_NEAR, high - low, PAGE_SIZE);
+	to = find_vdso_room_locked(high - low);
 	if (!to || (to < high && low < to + (high - low)))
 		to = low;
 	delta = to - low;
