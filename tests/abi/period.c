@@ -98,11 +98,11 @@ static void test_old_period_once(void)
 	sampler_close(&s);
 }
 
-/* Linux quirk: a software event that counts overflows at once. */
-static void test_new_period_at_once(void)
+static int samples_of_new_period(void)
 {
 	struct perf_attr a = faults_attr(1000);
 	struct sampler s = sampler_open(&a, -1);
+	int n;
 
 	perf_ioctl(s.fd, PERF_EVENT_IOC_ENABLE, 0);
 	fault(20);
@@ -110,8 +110,19 @@ static void test_new_period_at_once(void)
 	expect(set_period(s.fd, 100000), 0);
 	fault(20);
 	perf_ioctl(s.fd, PERF_EVENT_IOC_DISABLE, 0);
-	expect(sampler_take(&s), 1);
+	n = sampler_take(&s);
 	sampler_close(&s);
+	return n;
+}
+
+/* Linux quirk: a software event that counts overflows at once, unless it is scheduled in again before it counts. */
+static void test_new_period_at_once(void)
+{
+	int n = samples_of_new_period();
+
+	for (int i = 0; i < 10 && !n; i++) /* natively others may run meanwhile */
+		n = samples_of_new_period();
+	expect(n, 1);
 }
 
 /* Linux quirk: if its samples tell the period, a software event with a fixed one overflows every time. */
