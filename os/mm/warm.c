@@ -31,6 +31,7 @@
 #define NEW_PART 16u
 #define DOUBLED_MAX 16u
 #define CHANCE_PART 8u /* and by chance from this part of that on, but from NEW_MIN: is_chosen() */
+#define LINKER_MAX 4096u /* blocks, of which some 2,300 are the dynamic linker's own: dbt_host_comes_to() */
 #define COPIES_PART 8u /* one process in so many writes one to name the files that there are now: names_copies() */
 
 static struct warm_key key; /* of the program */
@@ -405,15 +406,6 @@ static void save(const struct warm_key *as)
 	own_faults_end(thread_current());
 }
 
-/* The dynamic linker is done, and nothing of the program has been executed. */
-void dbt_host_comes_to(void)
-{
-	if (!enabled() || !process_is_alone(thread_current()))
-		return;
-	save(&linker);
-	dbt_warm_goes_on();
-}
-
 /* With vma_lock(). */
 static bool is_mapped(u64 pc)
 {
@@ -437,6 +429,20 @@ u32 warm_new(u32 *before)
 	new = dbt_warm_new(before, is_mapped);
 	vma_unlock();
 	return new;
+}
+
+/*
+ * The dynamic linker is done, and nothing of the program has been executed, but initializers of its libraries. If these
+ * are most of it, another program's image is a better one for all.
+ */
+void dbt_host_comes_to(void)
+{
+	u32 before;
+
+	if (!enabled() || !process_is_alone(thread_current()) || warm_new(&before) > LINKER_MAX)
+		return;
+	save(&linker);
+	dbt_warm_goes_on();
 }
 
 /*

@@ -39,4 +39,17 @@ cold "$COUNTED" -o cold ./p4 > /dev/null && warm "$COUNTED" -o changed ./p4 > /d
 for i in 1 2 3; do few=$(blocks p5); done
 few=$(blocks p6)
 [ $few -lt $((all / 3)) ] || fail "$few blocks, $all for the first: the new dynamic linker has no image"
+
+# What a library does before the program begins may be more than all that the dynamic linker does: not for others.
+{
+	for i in $(seq 5000); do echo "int f$i(int n) { return n + $i; }"; done
+	echo 'int sum; __attribute__((constructor)) static void add_up(void) {'
+	for i in $(seq 5000); do echo "	sum = f$i(sum);"; done
+	echo '}'
+} > lib.c
+printf '#include <stdio.h>\nextern int sum;\nint main(void) { puts(sum ? "7" : "0"); return 0; }\n' > p.c
+$CC -O0 -shared -fPIC -o lib.so lib.c && $CC -o p7 p.c ./lib.so && rm -rf cache && settle || fail "cc"
+all=$(blocks p7)
+[ $all -gt 5000 ] || fail "$all blocks of a library"
+grep -q '  1  images of translations written' stats || fail "others are to begin with it: $(cat stats)"
 exit 0
