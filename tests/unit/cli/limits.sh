@@ -19,8 +19,8 @@ if $become true 2>/dev/null; then
 	case $got in *"= -1 EAGAIN (RLIMIT_FSIZE "* | *"setresuid(1, 1, 1) = 0"*) ;; *) echo "another user: $got"; failed=1 ;; esac
 fi
 # A small stack, where the program runs natively. Sanitizers take more of it.
-case $PCL in
-*san/*) ;;
+case $PCL:$BUILD in
+*san/* | *san) ;;
 *)
 	if (ulimit -s 16 && env -i /bin/true) 2>/dev/null; then
 		(ulimit -s 16 && env -i "$PCL" /bin/true) 2>/dev/null
