@@ -56,14 +56,19 @@ copy two.so lib.so; settle
 [ "$(warm ./main)" = 2002 ] || fail "another library was taken for a copy"
 [ "$(warm ./main)" = 2002 ] || fail "another library, again"
 
-# A library that is written to while its code runs: what was translated is of a page that is no more.
-rm -rf cache; copy one.so lib.so; settle
-[ "$(warm ./main 'dd if=two.so of=lib.so conv=notrunc status=none')" = 1001 ] || fail "a library that is written to"
+# A library that is written to while its code runs: what was translated is of a page that is no more. And the same by
+# another file in its place. Each has a directory of images of its own.
+for how in 'dd if=../two.so of=lib.so conv=notrunc status=none' 'cp ../two.so new; mv new lib.so'; do
+	mkdir ${how%% *} && cp main ${how%% *} && cp one.so ${how%% *}/lib.so || fail "cp"
+done
 settle
-for i in 1 2; do [ "$(warm ./main)" = 2002 ] || fail "a library that was written to, $i"; done
-# The same by another file in its place.
-rm -rf cache; copy one.so lib.so; settle
-[ "$(warm ./main 'cp two.so new; mv new lib.so')" = 1001 ] || fail "a library that is replaced"
+for how in 'dd if=../two.so of=lib.so conv=notrunc status=none' 'cp ../two.so new; mv new lib.so'; do
+	cache=$PWD/cache-${how%% *}
+	[ "$(cd ${how%% *} && warm ./main "$how")" = 1001 ] || fail "a library that is changed: $how"
+done
 settle
-for i in 1 2; do [ "$(warm ./main)" = 2002 ] || fail "a library that was replaced, $i"; done
+for how in dd cp dd cp; do
+	cache=$PWD/cache-$how
+	[ "$(cd $how && warm ./main)" = 2002 ] || fail "a library that was changed by $how"
+done
 exit 0
