@@ -134,8 +134,8 @@ size_t dbt_describe(const struct cpu *cpu, char *buf, size_t size);
  */
 bool dbt_touch_ahead(void);
 
-/* dbt_host_comes_to() is called once, before code for that address is made for the first time. Before dbt_run(). */
-void dbt_tell_of(u64 pc);
+/* dbt_host_notify() is called once, before code for that address is made. Before the first dbt_run(). */
+void dbt_notify_before(u64 pc);
 
 /*
  * Around a clone without CLONE_VM: before_fork waits until no thread is translating, after_fork (in the parent and in
@@ -236,7 +236,7 @@ long dbt_host_apart(long (*fn)(void *arg), void *arg);
  * not the guest's.
  */
 void dbt_host_own_work(bool begins);
-/* Implemented by os/: see dbt_tell_of(). The thread is in no code. */
-void dbt_host_comes_to(void);
+/* Implemented by os/: see dbt_notify_before(). The thread is in no code. */
+void dbt_host_notify(void);
 
 #endif

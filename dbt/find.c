@@ -79,20 +79,20 @@ again:
 	return entry;
 }
 
-static u64 to_tell; /* 0: of nothing */
+static u64 notify_pc; /* 0: none */
 
-void dbt_tell_of(u64 pc)
+void dbt_notify_before(u64 pc)
 {
-	to_tell = pc;
+	notify_pc = pc;
 }
 
 static u32 find_or_make(struct cpu *cpu, u32 exit, bool indirect, struct dbt_fault *fault)
 {
 	u32 entry;
 
-	if (unlikely(to_tell && cpu->rip == to_tell)) {
-		to_tell = 0;
-		dbt_host_comes_to();
+	if (unlikely(notify_pc && cpu->rip == notify_pc)) {
+		notify_pc = 0;
+		dbt_host_notify();
 	}
 	lock_acquire(&dbt_lock);
 	if (run_hold_cache_locked(cpu))

@@ -31,7 +31,7 @@
 #define NEW_PART 16u
 #define DOUBLED_MAX 16u
 #define CHANCE_PART 8u /* and by chance from this part of that on, but from NEW_MIN: is_chosen() */
-#define LINKER_MAX 4096u /* blocks, of which some 2,300 are the dynamic linker's own: dbt_host_comes_to() */
+#define LINKER_MAX 4096u /* blocks, of which some 2,300 are the dynamic linker's own: dbt_host_notify() */
 #define COPIES_PART 8u /* one process in so many writes one to name the files that there are now: names_copies() */
 
 static struct warm_key key; /* of the program */
@@ -178,7 +178,7 @@ static void start_with_linker(gva entry)
 	linker.size = file->size;
 	linker.head = 0;
 	if (!warm_file_load(&linker, true)) {
-		dbt_tell_of(entry);
+		dbt_notify_before(entry);
 	} else if (!activate_all()) {
 		warm_file_remove(&linker); /* of another version */
 		dbt_warm_give_up();
@@ -435,7 +435,7 @@ u32 warm_new(u32 *before)
  * The dynamic linker is done, and nothing of the program has been executed, but initializers of its libraries. If these
  * are most of it, another program's image is a better one for all.
  */
-void dbt_host_comes_to(void)
+void dbt_host_notify(void)
 {
 	u32 before;
 
@@ -472,7 +472,7 @@ static bool names_copies(const struct images_missed *m)
  */
 bool warm_wants_save(void)
 {
-	struct images_missed *m = &arena()->images_missed[hash_of(&key, sizeof(key), 0) % ARENA_IMAGES];
+	struct images_missed *m = warm_missed(&key);
 	u32 before, new, sum;
 	u64 goal, goal_of_all;
 

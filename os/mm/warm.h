@@ -17,7 +17,8 @@
 
 /*
  * A new program, open as fd, is about to be mapped; it is mapped, and what is to be counted from its first instruction
- * on is known: its image. Nobody shares the table of descriptors.
+ * on is known: its image. `entry` is where the program itself begins, when its dynamic linker is done. Nobody shares
+ * the table of descriptors.
  */
 void warm_begin(int fd);
 void warm_start(const struct cpu *cpu, gva entry);
@@ -53,6 +54,8 @@ void warm_save(void);
 /* Maps the image of that key at dbt_warm_place(), and has it loaded. False: there is none that can be used. */
 bool warm_file_load(const struct warm_key *key, bool of_other);
 void warm_file_remove(const struct warm_key *key);
+/* What the session has missed of it; together with another image, if it has more images than there is room for. */
+struct images_missed *warm_missed(const struct warm_key *key);
 /* Another process has written one meanwhile that has half of what is new here. */
 bool warm_file_is_there(const struct warm_key *key);
 /* Writes one, unless there is such a one. */

@@ -113,6 +113,21 @@ static bool is_checked(const struct stat *st, bool note)
 	return __atomic_load_n(known, __ATOMIC_RELAXED) == identity;
 }
 
+struct images_missed *warm_missed(const struct warm_key *key)
+{
+	u32 tag = (u32)hash_of(key, sizeof(*key), 0) | 1;
+
+	for (u32 i = 0; i < ARENA_IMAGES; i++) {
+		struct images_missed *m = &arena()->images_missed[(tag / 2 + i) % ARENA_IMAGES];
+		u32 found = 0;
+
+		if (__atomic_compare_exchange_n(&m->tag, &found, tag, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    found == tag)
+			return m;
+	}
+	return &arena()->images_missed[tag / 2 % ARENA_IMAGES];
+}
+
 /* Times are not of whole seconds, which would not tell of a second change within one. */
 static bool has_fine_times(const struct stat *st)
 {

@@ -173,8 +173,9 @@ struct session_cpus {
 };
 
 #define ARENA_IMAGES 256u
-/* By a hash of an image's key; see warm_wants_save(). Atomic, by everyone. */
+/* See warm_wants_save(). Atomic, by everyone. */
 struct images_missed {
+	u32 tag;     /* a hash of the image's key, which also says where in the table it is; 0: of none yet */
 	u32 blocks;  /* translated since one was written, by processes that then ended or executed another program */
 	u32 written; /* how often one was */
 };

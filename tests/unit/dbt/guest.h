@@ -50,7 +50,7 @@ void dbt_host_own_work(bool begins)
 {
 }
 
-void dbt_host_comes_to(void)
+void dbt_host_notify(void)
 {
 }
 
