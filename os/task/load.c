@@ -177,34 +177,22 @@ static void note_special(const struct kernel_maps *m, u32 i, gva at)
 		warm_vdso_locked(vma.start, vma.end);
 }
 
-/* At the end of their room, of which nobody else gets the rest. 0: they stay where they are. */
-static gva find_vdso_room_locked(u64 size)
-{
-	gva room = size <= VDSO_ROOM ? vma_find_free_locked(PLACE_NEAR, VDSO_ROOM, PAGE_SIZE) : 0;
-	gva at = room + VDSO_ROOM - size;
-	struct vma rest = {.start = room, .end = at, .kind = VMA_HOST};
-
-	if (!room)
-		return 0;
-	if (at > room)
-		vma_insert_locked(&rest);
-	return at;
-}
-
 /*
  * vDSO and its data pages move together, or stay where they are. As on Linux they come after the images: libraries go
- * below them, which ld.so's table of objects, sorted by address, shows in the instruction count.
+ * below them, which ld.so's table of objects, sorted by address, shows in the instruction count. They are at the end of
+ * a room of their own, of which nobody gets the rest: so libraries are at the same place however large they are.
  */
 static void place_vdso_locked(struct loading *ld)
 {
 	struct kernel_maps *m = &ld->maps;
-	gva low, high, to;
-	u64 delta;
+	gva low = m->special[0].start, high = m->special[m->specials - 1].end, to;
+	u64 all = high - low, room = MAX(all, VDSO_ROOM), delta;
+	struct vma rest = {.kind = VMA_HOST};
 
-	low = m->special[0].start;
-	high = m->special[m->specials - 1].end;
-	to = find_vdso_room_locked(high - low);
-	if (!to || (to < high && low < to + (high - low)))
+	if (all < 0x100000)
+		rest.start = vma_find_free_locked(PLACE_NEAR, room, PAGE_SIZE);
+	to = rest.end = rest.start + room - all;
+	if (!rest.start || (to < high && low < to + all))
 		to = low;
 	delta = to - low;
 	for (u32 i = 0; i < m->specials; i++) {
@@ -221,6 +209,8 @@ static void place_vdso_locked(struct loading *ld)
 	}
 	if (ld->vdso)
 		ld->vdso += delta;
+	if (delta && rest.end > rest.start)
+		vma_insert_locked(&rest);
 }
 
 static void note_host_locked(const struct kernel_maps *m)

@@ -51,8 +51,8 @@ check sqlite3 sqlite3 :memory: '.read script.sql'
 # The object file must not exist before: writing over it is another path.
 check gcc gcc -save-temps -O2 -c unit.c -o unit.o
 
-# Libraries' addresses, which hash functions may depend on, are those that they have under any kernel: they are below a
-# room for the vDSO and its data.
+# Libraries' addresses, which hash functions may depend on, do not depend on the size of the kernel's vDSO and its data:
+# these have a room of their own above them.
 "$PCL" cat /proc/self/maps | sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) .* \(.*\)$/\1 \2 \3/p' > maps
 while read -r start end name; do
 	case $name in
