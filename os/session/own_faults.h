@@ -21,7 +21,7 @@ void own_faults_end(struct thread *t);
 void own_faults_task_begins(struct thread *t);
 void own_faults_image_begins(struct thread *t);
 void own_faults_settle(struct thread *t);
-/* The same of a new image: if it begins without kept translations, memory is touched ahead (dbt_touch_ahead()). */
+/* The same of a new image: if its program has no kept translations, memory is touched ahead (dbt_touch_ahead()). */
 void own_faults_image_settle(struct thread *t);
 
 /* Minor and major ones of the calling thread's guest. False: the host does not tell. */
