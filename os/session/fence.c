@@ -127,14 +127,20 @@ bool signal_barrier_reaches(void)
 	return registered;
 }
 
+/* Not where a filter of the guest's may forbid the call, or kill for it. */
+static bool pass_barrier(void)
+{
+	return !__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) &&
+	       !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0);
+}
+
 /*
- * Where a filter may forbid the call, or kill for it, time does the same, some hundred microseconds: what a processor
- * has stored is visible to all in far less, and a thread that does not run has nothing left to store.
+ * Without it, time does the same, some hundred microseconds: what a processor has stored is visible to all in far less,
+ * and a thread that does not run has nothing left to store.
  */
 void signal_barrier(void)
 {
-	if (!__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED) &&
-	    !sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0))
+	if (pass_barrier())
 		return;
 	for (u32 i = 0; i < BARRIER_PAUSES; i++)
 		arch_pause();
@@ -143,8 +149,8 @@ void signal_barrier(void)
 /*
  * The kernel has marked the thread when the signal is sent, but if it runs on another processor it goes on until it is
  * interrupted. The barrier interrupts all processors that run members, and waits; on the way back to user mode each
- * looks for signals. Where a filter forbids the barrier, it is the time that sections grant (rt/section.h): an
- * interrupt was sent with the signal, too.
+ * looks for signals. Without a barrier it is the time that sections grant (rt/section.h): an interrupt was sent with
+ * the signal, too.
  */
 enum section_fence signal_fence(u32 slot)
 {
@@ -156,5 +162,5 @@ enum section_fence signal_fence(u32 slot)
 	ret = send_fence(task);
 	if (ret) /* ids that no thread can have are nobody's */
 		return ret == -ESRCH || ret == -EINVAL ? FENCE_DEAD : FENCE_FAILED;
-	return sys2(__NR_membarrier, GLOBAL_EXPEDITED, 0) ? FENCE_SENT : FENCE_PASSED;
+	return pass_barrier() ? FENCE_PASSED : FENCE_SENT;
 }
