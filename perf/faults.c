@@ -255,7 +255,7 @@ static bool can_touch_all(const struct cpu *cpu, const struct fault_step *s)
 /* An address that the processor finds no page for, not one that is none, nor the kernel's. */
 static bool ends_in_signal(gva addr)
 {
-	return addr < LAYOUT_GUEST_STACK_TOP;
+	return addr < LAYOUT_GUEST_END;
 }
 
 static bool may_read(gva addr)

@@ -42,9 +42,13 @@
 #define LAYOUT_CACHE_SIZE 0x30000000ul
 #define LAYOUT_LOW_END 0x60000000ul
 
-/* Where the guest finds its own things, as on Linux without address-space randomisation. */
-#define LAYOUT_GUEST_STACK_TOP 0x7ffffffff000ul
-#define LAYOUT_GUEST_MMAP_TOP 0x7ffff7fff000ul
+/*
+ * Where the guest finds its own things, as on Linux without address-space randomisation: the stack below GUEST_END, the
+ * mmap area below that. A host that gives no memory there has both lower, see stack_find_top().
+ */
+#define LAYOUT_GUEST_END 0x7ffffffff000ul
+#define LAYOUT_GUEST_STACK_ROOM 0x8000000ul
+#define LAYOUT_GUEST_MMAP_TOP (LAYOUT_GUEST_END - LAYOUT_GUEST_STACK_ROOM)
 #define LAYOUT_GUEST_BRK 0x555556000000ul /* of programs that have no room after them */
 
 #endif

@@ -117,8 +117,8 @@ static int find_span(struct phdrs *p, struct span *s)
 			return -EIO;
 		if (ph->p_type != PT_LOAD)
 			continue;
-		if (ph->p_filesz > ph->p_memsz || ph->p_memsz > LAYOUT_GUEST_STACK_TOP ||
-		    ph->p_vaddr > LAYOUT_GUEST_STACK_TOP - ph->p_memsz)
+		if (ph->p_filesz > ph->p_memsz || ph->p_memsz > LAYOUT_GUEST_END ||
+		    ph->p_vaddr > LAYOUT_GUEST_END - ph->p_memsz)
 			return refuse(EINVAL, "a segment with bad sizes");
 		if ((ph->p_offset ^ ph->p_vaddr) & (PAGE_SIZE - 1) && ph->p_filesz)
 			return refuse(EINVAL, "a segment whose address and file offset differ within the page");

@@ -30,7 +30,7 @@
 #define HUGE_SHIFT_DEFAULT   21
 #define MOUNT_NOEXEC	     8		 /* ST_NOEXEC in statfs.f_flags */
 #define NEAR_DATA_MAX	     0x2000000ul /* file mappings that are not code go near only if they are smaller */
-#define MM_HIGHEST	     LAYOUT_GUEST_STACK_TOP
+#define MM_HIGHEST	     LAYOUT_GUEST_END
 
 u32 mm_lock_future;
 

@@ -27,7 +27,7 @@
 #define MLOCK_ONFAULT 1
 #endif
 #define HUGE_PAGE  0x200000ul
-#define MM_HIGHEST LAYOUT_GUEST_STACK_TOP
+#define MM_HIGHEST LAYOUT_GUEST_END
 
 static bool pcl_memory_locked(gva start, gva end)
 {

@@ -117,6 +117,7 @@ struct thread {
 	u32 executing;	      /* in execveat; stays set in the memory that a successful one leaves behind */
 	u32 stepping;	      /* the trap flag is ours: on the way to an instruction boundary */
 	u32 stepped_pushf;    /* the instruction being stepped pushes flags */
+	u32 stepped_int3;     /* it is int3 */
 	u32 no_cpuid;	      /* ARCH_SET_CPUID: the guest's cpuid faults; inherited by clone and fork */
 	u32 no_tsc;	      /* PR_SET_TSC: so does rdtsc, likewise */
 

@@ -102,7 +102,7 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 	struct cpu out;
 	gva addr;
 
-	if (signo == SIGTRAP && t->stepping && trap_is_step(g, info->code)) {
+	if (signo == SIGTRAP && t->stepping && trap_is_step(t, g, info->code)) {
 		stepped(t, uc);
 		return;
 	}

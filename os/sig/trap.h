@@ -9,8 +9,8 @@
  * virtual machine (Intel, Linux 6.18) one of millions of steps found that register empty, as it is behind int1, and
  * SIGTRAP came as TRAP_BRKPT.
  */
-bool trap_is_step(const u64 *greg, s32 code);
-/* A write to memory that is there and may not be written, at *addr. */
+bool trap_is_step(const struct thread *t, const u64 *greg, s32 code);
+/* A write to memory that is there and may not be written, at *addr; or a read, if the host does not tell which. */
 bool trap_is_write(int signo, s32 code, const u64 *greg, gva *addr);
 
 /* Notes in the thread what signal frames show of the exception; the same of one that is not the processor's. */

@@ -124,6 +124,7 @@ static void read_kernel_maps(struct loading *ld)
 	struct kernel_maps *m = &ld->maps;
 	struct procmaps pm;
 	struct procmaps_line line;
+	bool vdso;
 
 	if (procmaps_open(&pm, "self/maps", ld->path))
 		return;
@@ -131,11 +132,15 @@ static void read_kernel_maps(struct loading *ld)
 		if (name_is(&line, "[stack]")) {
 			m->stack_start = line.start;
 			m->stack_end = line.end;
-		} else if ((name_is(&line, "[vdso]") || name_is(&line, "[vvar")) && m->specials < SPECIALS) {
+			continue;
+		}
+		/* gVisor has no name for it. */
+		vdso = name_is(&line, "[vdso]") || (line.start == ld->vdso && line.start);
+		if ((vdso || name_is(&line, "[vvar")) && m->specials < SPECIALS) {
 			m->special[m->specials].start = line.start;
 			m->special[m->specials].end = line.end;
 			m->special[m->specials].prot = perms_prot(line.perms);
-			m->special[m->specials++].kind = name_is(&line, "[vdso]") ? VMA_VDSO : VMA_VVAR;
+			m->special[m->specials++].kind = vdso ? VMA_VDSO : VMA_VVAR;
 		}
 	}
 	procmaps_close(&pm);
@@ -150,7 +155,7 @@ static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
 	u64 size = ld->maps.stack_end - (u64)kernel_sp;
 	u64 *copy;
 
-	if (!ld->maps.stack_end || ld->maps.stack_end <= LAYOUT_GUEST_STACK_TOP - stack_reserve())
+	if (!ld->maps.stack_end || ld->maps.stack_end <= stack_top() - stack_reserve())
 		return 0;
 	copy = scratch_alloc(size);
 	if (!copy)
@@ -250,11 +255,14 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 		return ret;
 	read_kernel_maps(ld);
 	note_own_memory(&ld->maps);
+	if (!stack_find_top()) {
+		log_printf(0, "the host has no memory above %#lx, where programs have their stack", LAYOUT_END);
+		return -ENOMEM;
+	}
 	ret = release_kernel_stack(ld, kernel_sp);
 	if (ret)
 		return ret;
-	if (LAYOUT_GUEST_STACK_TOP - reserve < LAYOUT_GUEST_MMAP_TOP)
-		vma_set_top(LAYOUT_GUEST_STACK_TOP - ALIGN_UP(reserve, 0x1000000ul));
+	vma_set_top(stack_top() - MAX(ALIGN_UP(reserve, 0x1000000ul), LAYOUT_GUEST_STACK_ROOM));
 	randomize(ld);
 	vma_lock();
 	note_host_locked(&ld->maps);

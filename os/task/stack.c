@@ -23,6 +23,35 @@
 #define RESERVE_MAX	  0x40000000000ul /* an unlimited stack gets 4 TiB of addresses */
 #define RESERVE_UNLIMITED 0x400000000ul	  /* and 16 GiB if the limit is none */
 #define RANDOM_BYTES	  16
+#define TOP_STEP	  0x10000000000ul /* 1 TiB */
+
+static gva found_top = LAYOUT_GUEST_END;
+
+/* A host that does not give an address that was asked for gives another one. */
+static bool gives_memory_at(gva at)
+{
+	long ret = sys6(__NR_mmap, at, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (!sys_is_error(ret))
+		sys2(__NR_munmap, ret, PAGE_SIZE);
+	return (gva)ret == at || ret == -EEXIST;
+}
+
+bool stack_find_top(void)
+{
+	for (gva top = LAYOUT_GUEST_END; top > LAYOUT_END + TOP_STEP; top -= TOP_STEP) {
+		if (!gives_memory_at(top - PAGE_SIZE))
+			continue;
+		found_top = top;
+		return true;
+	}
+	return false;
+}
+
+gva stack_top(void)
+{
+	return found_top;
+}
 
 void stack_parse_kernel(const u64 *sp, struct stack_kernel *out)
 {
@@ -114,7 +143,7 @@ static bool is_passed_on(u64 type)
 static void plan(const struct stack_kernel *k, const struct stack_program *prog, const char *platform, struct plan *l)
 {
 	u64 items = 1 + (k->argc + 1) + (k->envc + 1);
-	gva p = LAYOUT_GUEST_STACK_TOP - ALIGN_DOWN(prog->random_shift, 16) - sizeof(u64);
+	gva p = found_top - ALIGN_DOWN(prog->random_shift, 16) - sizeof(u64);
 
 	p = place_strings(k, p - (strlen(prog->exec_name) + 1));
 	l->strings = p;
@@ -135,7 +164,7 @@ static void plan(const struct stack_kernel *k, const struct stack_program *prog,
 
 static int map_stack(gva sp, bool exec)
 {
-	const gva top = LAYOUT_GUEST_STACK_TOP;
+	const gva top = found_top;
 	u64 reserve = stack_reserve();
 	u64 size = ALIGN_UP(top - sp, PAGE_SIZE) + FIRST_ROOM;
 	struct vma vma = {
@@ -153,7 +182,7 @@ static int map_stack(gva sp, bool exec)
 	if (sys_is_error(ret))
 		return ret;
 	if ((gva)ret != top - size) {
-		log_printf(0, "the host has no memory below %#lx, where programs have their stack", top);
+		log_printf(0, "the host has no room of %#lx for the stack below %#lx", size, top);
 		return -ENOMEM;
 	}
 	vma.start = top - MAX(size, reserve);

@@ -42,7 +42,13 @@ u64 stack_kernel_auxv(const struct stack_kernel *k, u64 type);
  * too. */
 void stack_relocate_kernel(struct stack_kernel *k, const u64 *from, u64 *to);
 
-/* Bytes below LAYOUT_GUEST_STACK_TOP that the stack may come to occupy. */
+/*
+ * Finds where the stack ends: at LAYOUT_GUEST_END, or by whole TiB lower, since there are hosts that keep the highest
+ * addresses to themselves (gVisor, 1 TiB). False: nowhere above pcl's own memory.
+ */
+bool stack_find_top(void);
+gva stack_top(void);
+/* Bytes below that, which the stack may come to occupy. */
 u64 stack_reserve(void);
 
 /* Maps and fills the stack. 0 or -errno. */

@@ -47,7 +47,7 @@ long user_dispatch_set(struct thread *t, u64 mode, u64 begin, u64 length, gva se
 	default:
 		return -EINVAL;
 	}
-	if (selector >= LAYOUT_GUEST_STACK_TOP)
+	if (selector >= LAYOUT_GUEST_END)
 		return -EFAULT;
 	t->dispatch.begin = begin;
 	t->dispatch.length = length;

@@ -125,11 +125,14 @@ signal_entry:
 	jmp	signal_host_handler
 	.size	signal_entry, . - signal_entry
 
-/* SA_RESTORER of the runtime's own handlers. */
+/*
+ * SA_RESTORER of the runtime's own handlers. In 64 bits, as in libc: gVisor replaces a `mov $15, %eax` in front of a
+ * system call by a way of its own, on which the trap flag of the frame traps too early.
+ */
 	.globl	signal_restorer
 	.type	signal_restorer, @function
 signal_restorer:
-	mov	$15, %eax
+	movq	$15, %rax
 	syscall
 	ud2
 	.size	signal_restorer, . - signal_restorer

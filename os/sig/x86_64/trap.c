@@ -17,16 +17,28 @@
 #define PUSHF		 0x9c
 #define UD2_LEN		 2
 #define INT1		 0xf1
+#define INT3		 0xcc
+
+/*
+ * gVisor says neither which exception it was nor its error code: all are 0, which on Linux is a division's alone. With
+ * SIGSEGV and SIGTRAP that is how it is known.
+ */
+static bool is_untold(const u64 *greg)
+{
+	return !greg[GREG_TRAPNO] && !greg[GREG_ERR];
+}
 
 bool trap_is_write(int signo, s32 code, const u64 *greg, gva *addr)
 {
 	*addr = greg[GREG_CR2];
-	return signo == SIGSEGV && code == SEGV_ACCERR && greg[GREG_TRAPNO] == TRAP_PAGE_FAULT &&
-	       (greg[GREG_ERR] & PAGE_FAULT_WRITE);
+	return signo == SIGSEGV && code == SEGV_ACCERR &&
+	       (is_untold(greg) || (greg[GREG_TRAPNO] == TRAP_PAGE_FAULT && (greg[GREG_ERR] & PAGE_FAULT_WRITE)));
 }
 
-bool trap_is_step(const u64 *greg, s32 code)
+bool trap_is_step(const struct thread *t, const u64 *greg, s32 code)
 {
+	if (is_untold(greg))
+		return !t->stepped_int3;
 	return greg[GREG_TRAPNO] == TRAP_DEBUG && (code == TRAP_TRACE || ((const u8 *)greg[GREG_RIP])[-1] != INT1);
 }
 
@@ -54,6 +66,7 @@ void trap_step(struct thread *t, u64 *greg)
 	if (*code == OPERAND_SIZE)
 		code++;
 	t->stepped_pushf = *code == PUSHF;
+	t->stepped_int3 = *code == INT3;
 	greg[GREG_EFL] |= FLAGS_STEP;
 }
 
