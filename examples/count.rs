@@ -21,7 +21,7 @@ fn main() -> std::io::Result<()> {
     }
     let mut count = [0u8; 8];
     unsafe { ioctl(fd, ENABLE, 0) };
-    let sum = (0..100000u64).fold(0, |a, i| std::hint::black_box(a + i));
+    let sum = (0..100000u64).fold(0, |a, i| unsafe { std::ptr::read_volatile(&(a + i)) });
     unsafe { ioctl(fd, DISABLE, 0) };
     unsafe { File::from_raw_fd(fd) }.read_exact(&mut count)?;
     println!("{} instructions, sum {}", u64::from_le_bytes(count), sum);

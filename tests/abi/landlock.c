@@ -48,6 +48,7 @@ int main(void)
 	struct perf_attr clock = perf_attr_sw(PERF_COUNT_SW_TASK_CLOCK);
 	char copy[] = "/tmp/landlock-XXXXXX", command[PATH_MAX + 32];
 	long event;
+	int status;
 
 	if (rules < 0)
 		return 77; /* a kernel without it, or a seccomp profile */
@@ -66,7 +67,9 @@ int main(void)
 	expect(result(open("/proc/self/maps", O_RDONLY)), -EACCES);
 	expect(run("/bin/sh", 0), 5);
 	expect(run("/bin/sh", 1), 5);
-	expect(run(copy, 0), EACCES);
+	status = run(copy, 0);
+	/* Before Linux 6.14 pcl executes what may be read, doc/host-features.md. */
+	expect(status == EACCES || (status == 5 && !perf_linux_is_new()), 1);
 	clock.inherit = 1;
 	event = perf_open(&clock, 0, -1, -1, 0);
 	expect(event > 0, 1);

@@ -96,6 +96,7 @@ static void test_events(void)
 	long fd = open_dummy(-1, 0), other = open_dummy(-1, 0), inherited = open_dummy(-1, 1),
 	     on_cpu = open_dummy(0, 1);
 	char *a = map(fd, 3);
+	long ret;
 
 	expect(try_pages(fd, 3), 0);
 	expect(try_map(3 * PAGE, PROT_READ, MAP_SHARED, fd, 0), 0);
@@ -107,7 +108,8 @@ static void test_events(void)
 	expect(try_pages(on_cpu, 3), 0);
 	expect(ioctl((int)other, PERF_EVENT_IOC_SET_OUTPUT, fd), 0);
 	expect(try_pages(other, 5), -EINVAL);
-	expect(try_pages(other, 3), perf_linux_is_new() ? -EBUSY : 0);
+	ret = try_pages(other, 3);
+	expect(ret == -EBUSY || (ret == 0 && !perf_linux_is_new()), 1);
 	munmap(a, 3 * PAGE);
 	expect(try_pages(other, 5), 0);
 	expect(try_pages(fd, 5), 0);

@@ -21,7 +21,7 @@ harness = false
 path = "lib.rs"
 END
 : >lib.rs
-echo 'fn main() { println!("{}", (0..100_000u64).fold(0, |a, i| std::hint::black_box(a ^ i * i))); }' \
+echo 'fn main() { println!("{}", (0..100_000u64).fold(0, |a, i| unsafe { std::ptr::read_volatile(&(a ^ i * i)) })); }' \
 	>benches/squares.rs
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$examples/check-cargo
 bench() { cargo bench --offline --bench squares -- --test >out 2>err; }
