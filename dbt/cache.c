@@ -2,6 +2,7 @@
 #include "dbt/cache.h"
 #include <linux/signal.h>
 #include "dbt/cache_memory.h"
+#include "dbt/code_pages.h"
 #include "dbt/ibl.h"
 #include "dbt/warm.h"
 #include "rt/log.h"
@@ -189,8 +190,7 @@ static void forget_lookups(void)
 		table_clear(&v->table[0]);
 		__atomic_store_n(&v->begun, false, __ATOMIC_RELEASE); /* last: who dies before is followed by another */
 	}
-	for (u32 i = 1; i < cache.npage; i++)
-		cache.page[i].frags = 0;
+	cache_pages_forget();
 }
 
 /* Whoever is still inside the half in use finds no way to stay in it. */
@@ -212,6 +212,7 @@ static void new_generation(void)
 /* The half in use has been left. Can be done again by somebody else. */
 static void use_next_half(void)
 {
+	cache_pages_drop();
 	use_half(cache.next_half - 1);
 	new_generation();
 	/* Who holds the new epoch finds nothing of the half that was in use before. */
@@ -448,33 +449,4 @@ u8 *cache_const64(u64 value)
 	memcpy(at, &value, 8);
 	cache.cold = at + 8;
 	return at;
-}
-
-struct code_page *cache_page(u64 page, bool create)
-{
-	u32 *chain = &cache.page_hash[(page / PAGE_SIZE ^ page >> 28) % PAGE_HASH_SIZE];
-	u32 i = *chain;
-
-	while (i && cache.page[i].page != page)
-		i = cache.page[i].next;
-	if (!i) {
-		if (!create)
-			return NULL;
-		i = cache.npage++;
-		cache.page[i] = (struct code_page){.page = page, .next = *chain};
-		*chain = i;
-	}
-	return &cache.page[i];
-}
-
-void cache_page_add(struct code_page *p, u32 frag)
-{
-	u32 n;
-
-	check_slow(frag < cache.nfrag && frag >= cache.first_frag);
-	if (p->frags && cache.node[p->frags].frag == frag)
-		return;
-	n = cache.nnode++;
-	cache.node[n] = (struct page_node){.frag = frag, .next = p->frags};
-	p->frags = n;
 }

@@ -125,22 +125,8 @@ struct exit {
 	u8 turn; /* EXIT_AHEAD, CPU_WANT_IN_POLLS: the word that its span counts in */
 };
 
-/* One guest page with translated code. */
-struct code_page {
-	u64 page;	 /* its address */
-	u64 content;	 /* in an image: warm_content(), of what its code was made from */
-	u32 next;	 /* in its hash chain */
-	u32 frags;	 /* first node of the list of fragments made from it */
-	bool protected_; /* pcl took PROT_WRITE away */
-	bool aliased;	 /* and from all other mappings of it */
-	/* writes cannot be noticed, or are too many: blocks compare their bytes each time they are entered */
-	bool checked;
-	u32 writes;	 /* write faults so far */
-};
-
-struct page_node {
-	u32 frag, next;
-};
+struct code_page; /* dbt/code_pages.h */
+struct page_node;
 
 /*
  * Entries by pc: open addressing, at most half full. A slot is one u64, so that it can be read without a lock: the
@@ -181,7 +167,6 @@ struct variant {
 
 #define COPIES_SIZE 0x400000ul
 #define IBL_SIZE 65536u
-#define PAGE_HASH_SIZE 16384u
 
 /* What a half has of its own, and fills from the start on. */
 enum { OF_HOT, OF_COLD, OF_FRAGS, OF_ENTRIES, OF_EXITS, OF_RECS, OF_KINDS, OF_NODES, OF_HALF };
@@ -297,9 +282,5 @@ u32 cache_stub_exit(u64 stub);
 
 /* A constant that code can reach relative to rip; equal ones may be shared. */
 u8 *cache_const64(u64 value);
-
-/* Fragments by guest page. */
-struct code_page *cache_page(u64 page, bool create);
-void cache_page_add(struct code_page *p, u32 frag);
 
 #endif

@@ -2,6 +2,7 @@
 #include "dbt/cache_memory.h"
 #include <asm/errno.h>
 #include <linux/mman.h>
+#include "dbt/code_pages.h"
 #include "dbt/translate.h"
 #include "dbt/warm.h"
 #include "rt/layout.h"

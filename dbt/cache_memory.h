@@ -17,7 +17,7 @@
 #define MAX_ENTRIES (1u << 20) /* at most half the slots of the largest table */
 #define MAX_EXITS (4u << 20) /* entry.exit */
 #define MAX_RECS (24u << 20)
-#define MAX_PAGES (1u << 20) /* of both: pages stay */
+#define MAX_PAGES (1u << 20) /* of both: see cache_pages_drop() */
 #define MAX_NODES (2u << 20)
 #define PAGES_MAX 512u /* that one fragment, with what else is mapped of them, may be of */
 #define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */

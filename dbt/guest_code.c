@@ -2,6 +2,7 @@
 #include "dbt/guest_code.h"
 #include <linux/mman.h>
 #include <linux/signal.h>
+#include "dbt/code_pages.h"
 #include "dbt/dbt.h"
 #include "isa/insn.h"
 #include "rt/guest.h"

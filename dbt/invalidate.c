@@ -2,6 +2,7 @@
 #include <asm/errno.h>
 #include <linux/mman.h>
 #include "dbt/cache.h"
+#include "dbt/code_pages.h"
 #include "dbt/dbt.h"
 #include "dbt/ibl.h"
 #include "dbt/invalidate.h"

@@ -3,6 +3,7 @@
 #include <asm/errno.h>
 #include <linux/mman.h>
 #include "dbt/cache_memory.h"
+#include "dbt/code_pages.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
 #include "dbt/mixes.h"

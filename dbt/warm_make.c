@@ -1,6 +1,7 @@
 /* Making an image: see dbt/warm.h. */
 #include <linux/mman.h>
 #include "dbt/cache_memory.h"
+#include "dbt/code_pages.h"
 #include "dbt/dbt.h"
 #include "dbt/invalidate.h"
 #include "dbt/mixes.h"
