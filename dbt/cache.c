@@ -165,6 +165,7 @@ static void use_half(u32 half)
 	emit_miss(half);
 	cache.nvariant[half] = 0;
 	cache.full = false;
+	cache.ndead = 0;
 	__atomic_store_n(&cache.half, half, __ATOMIC_RELAXED);
 	cache.miss = p->miss;
 	cache.hot = code_at(p->hot);

@@ -198,6 +198,7 @@ struct cache {
 	u32 nfrag, nentry, nexit, nrec, npage, nnode; /* next free index of each */
 	u32 half;	     /* which one is being filled */
 	u32 first_frag;	     /* of this half */
+	u32 ndead;	     /* fragments of it that were forgotten */
 	/* For signal handlers, which take no lock, while a half is begun or goes to another place: */
 	u32 nfrag_of[2];     /* nfrag, also of the half that is full */
 	u64 code[2];	     /* where each one's code is: start | end << 32 */
@@ -234,6 +235,11 @@ int cache_move_half(u32 half, u64 start, u64 size);
 const struct half_place *cache_place_of(const struct variant *v);
 void cache_end(void) __attribute__((noreturn)); /* nothing can be translated any more: the process is killed */
 bool cache_has_room(void);		       /* for one more fragment of the largest size */
+/*
+ * Three quarters of the half in use are dead, and they are many: it is better left before it is full. What is alive is
+ * translated again then, but that is little beside what was translated for what is dead.
+ */
+bool cache_is_waste(void);
 
 /*
  * Makes private memory of the cache's read-only, about so many bytes: they no longer count for RLIMIT_DATA. False: it

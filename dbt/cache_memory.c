@@ -336,6 +336,13 @@ bool cache_has_room(void)
 	return !cache.full && for_each_need(reserve_ready);
 }
 
+bool cache_is_waste(void)
+{
+	u32 least = stress(STRESS_FULL) ? STRESS_FRAGS / 8 : WASTE_LEAST;
+
+	return unlikely(cache.ndead >= least) && cache.ndead > (cache.nfrag - cache.first_frag) / 4 * 3;
+}
+
 /* ---- touching ahead ---- */
 
 static bool touch_reserve(struct reserve *r, u64 until)

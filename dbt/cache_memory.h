@@ -22,6 +22,7 @@
 #define PAGES_MAX 512u /* that one fragment, with what else is mapped of them, may be of */
 #define STUB_MAX 160u /* bytes of an exit stub, with what comes before it in the cold part */
 #define STUB_LATE 20u /* of one that an exit gets when it is unlinked */
+#define WASTE_LEAST (1u << 16) /* fragments: some 15 MB of records, code and stubs */
 #define MORE 16u /* entries, exits and so on besides those of the fragment: of a look, of a landing */
 #define MORE_BYTES 1024u
 

@@ -20,6 +20,8 @@ static u32 make_room(struct cpu *cpu)
 	u32 variant;
 
 	__atomic_store_n(&cpu->epoch, 0, __ATOMIC_RELEASE);
+	if (cache_is_waste())
+		flush_all(); /* or later */
 	while (!cache_has_room() || (variant = cache_variant_get(cpu->variant)) == NO_VARIANT)
 		if (!flush_all()) {
 			cache_unlock();
@@ -49,7 +51,7 @@ u32 find_locked(struct cpu *cpu, u64 pc, u32 exit, bool indirect, struct dbt_fau
 	struct variant *v;
 
 again:
-	variant = cache_has_room() ? cache_variant_get(cpu->variant) : NO_VARIANT;
+	variant = cache_has_room() && !cache_is_waste() ? cache_variant_get(cpu->variant) : NO_VARIANT;
 	if (variant == NO_VARIANT) {
 		variant = make_room(cpu);
 		exit = 0;

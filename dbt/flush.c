@@ -1,5 +1,6 @@
 /*
- * When the half of the cache that is being filled is full, everything is forgotten and the other half is begun.
+ * When the half of the cache that is being filled is full, or waste for the most part, everything is forgotten and the
+ * other half is begun.
  *
  * A thread may still be inside the old half: its branches there lead out (exits are unlinked, lookups miss), so it
  * leaves soon. Before the old half is begun again, a whole half later, flush_all() makes sure that everyone has: each

@@ -20,6 +20,7 @@ void dbt_forget_frag(u32 frag)
 	if (f->dead)
 		return;
 	f->dead = true;
+	cache.ndead++;
 	if (frag < warm_frags)
 		warm_fragment_goes();
 	for (u32 i = f->entry; i < f->entry + f->nentry; i++) {
