@@ -23,8 +23,8 @@ static int complain(const char *what, const char *option, u64 hard, u64 needed)
 {
 	fprintf(stderr,
 		"pcl: the hard limit on %s, %lu KiB, leaves no room for what pcl reserves: "
-		"set the soft limit only (ulimit -S %s), or a hard limit of %lu or more\n",
-		what, hard / KIB, option, needed / KIB);
+		"set the soft limit only (ulimit -S %s), or the hard one (ulimit -H %s) to %lu or more\n",
+		what, hard / KIB, option, option, needed / KIB);
 	return -1;
 }
 

@@ -3,7 +3,7 @@
 failed=0
 expect() { [ "$2" = "$3" ] || { echo "$1: got \"$2\", expected \"$3\""; failed=1; }; }
 try() { # option, KiB
-	(ulimit "$1" "$2" && ulimit -S "$1" 300000 && "$PCL" bash -c "ulimit $1" 2>&1)
+	(ulimit -S "$1" 300000 && ulimit -H "$1" "$2" && "$PCL" bash -c "ulimit $1" 2>&1)
 }
 # The translator's memory that is a file, under a limit of the program's own.
 got=$("$PCL" --strict-overcommit --dual-map bash -c 'ulimit -f 100; bash -c "ulimit -f"; :' 2>&1)
@@ -52,8 +52,8 @@ fi
 for option in -v -d -f; do
 	line=$(try $option 300000)
 	expect "$option, lines" "$(echo "$line" | wc -l)" 1
-	needed=$(echo "$line" |
-		sed -n "s/^pcl: the hard limit on .* (ulimit -S $option), or a hard limit of \([0-9]*\) or more\$/\1/p")
+	advice="(ulimit -S $option), or the hard one (ulimit -H $option) to"
+	needed=$(echo "$line" | sed -n "s/^pcl: the hard limit on .* $advice \([0-9]*\) or more\$/\1/p")
 	[ -n "$needed" ] || { echo "$option: $line"; exit 1; }
 	expect "$option $needed" "$(try $option "$needed")" 300000
 	case $(try $option $((needed - 1))) in pcl:*) ;; *) echo "$option $((needed - 1)) is enough"; failed=1 ;; esac
