@@ -6,7 +6,12 @@
 #include "rt/sys.h"
 
 #define SPINS	100	  /* looks at a lock before sleeping: most are held for less than a microsecond */
-#define LOOK_NS 5000000l /* how long it sleeps before it asks whether the holder is gone */
+/*
+ * How long it sleeps before it asks whether the holder is gone. It doubles each time: thousands that wait for the same
+ * lock would do nothing else.
+ */
+#define LOOK_NS	     5000000l
+#define LOOK_MOST_NS 640000000l
 
 struct lock_host lock_host;
 
@@ -100,7 +105,7 @@ static bool take_over(struct lock *l, u32 word, u32 name)
 
 static void wait_for(struct lock *l, u32 name)
 {
-	const s64 look[2] = {0, LOOK_NS};
+	s64 look[2] = {0, LOOK_NS};
 	u32 word;
 
 	for (;;) {
@@ -110,9 +115,11 @@ static void wait_for(struct lock *l, u32 name)
 		if (!word || (!(word & LOCK_WAITERS) && !cas(&l->word, word, word | LOCK_WAITERS)))
 			continue;
 		word |= LOCK_WAITERS;
-		if (sys4(__NR_futex, &l->word, FUTEX_WAIT_PRIVATE, word, look) == -ETIMEDOUT &&
-		    take_over(l, word, name))
+		if (sys4(__NR_futex, &l->word, FUTEX_WAIT_PRIVATE, word, look) != -ETIMEDOUT)
+			continue;
+		if (take_over(l, word, name))
 			return;
+		look[1] = MIN(2 * look[1], LOOK_MOST_NS);
 	}
 }
 
