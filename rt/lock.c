@@ -95,9 +95,16 @@ void lock_init(struct lock *l, enum lock_rank rank)
 /* If the holder that the word names is gone, the lock is `name`'s. */
 static bool take_over(struct lock *l, u32 word, u32 name)
 {
-	u32 holder = word & ~LOCK_WAITERS;
+	u32 holder = word & ~LOCK_WAITERS, ours = name | LOCK_WAITERS;
 
-	if (holder == LOCK_NOBODY || !lock_host.is_gone(holder) || !cas(&l->word, word, name | LOCK_WAITERS))
+	if (holder == LOCK_NOBODY || !lock_host.is_gone(holder) || !cas(&l->word, word, ours))
+		return false;
+	/* The name may have become a new thread's in between, that has acquired the lock, and may have released it. */
+	if (!lock_host.is_gone(holder)) {
+		cas(&l->word, ours, word | LOCK_WAITERS);
+		return false;
+	}
+	if (__atomic_load_n(&l->word, __ATOMIC_RELAXED) != ours)
 		return false;
 	lock_host.mend(l);
 	return true;

@@ -101,10 +101,42 @@ static void test_dead(void)
 	expect_long(mended, 1);
 }
 
+static u32 reused;
+static bool released;
+
+/* It was gone when it was asked for first. Then its name is another thread's, which has the lock or has had it. */
+static bool was_gone(u32 name)
+{
+	static int asked;
+
+	expect_long(name, reused);
+	if (asked++ % 2 == 0)
+		return true;
+	if (released)
+		guarded.word = 0;
+	return false;
+}
+
+static void test_name_reused(void)
+{
+	lock_host = (struct lock_host){self, was_gone, mend};
+	mended = 0;
+	lock_init(&guarded, RANK_DBT);
+	reused = LOCK_NOBODY + 1000;
+	guarded.word = reused;
+	lock_free_of_dead(&guarded);
+	expect_long(guarded.word, reused | LOCK_WAITERS);
+	released = true;
+	lock_free_of_dead(&guarded);
+	expect_long(guarded.word, 0);
+	expect_long(mended, 0);
+}
+
 int main(void)
 {
 	alarm(50);
 	test_threads();
 	test_dead();
+	test_name_reused();
 	return unit_result();
 }
