@@ -192,17 +192,22 @@ static gva clear_tid(const struct request *rq)
 	return rq->args.flags & CLONE_CHILD_CLEARTID ? rq->args.child_tid : 0;
 }
 
+#define NO_MAPPINGS "no more mappings, of which pcl has four for each thread (vm.max_map_count)"
+
 /* A thread of this memory. NULL, and *ret: -errno. */
 static struct thread *make_child(struct thread *t, const struct request *rq, struct task *task, long *ret)
 {
 	struct thread *child = thread_alloc(t->proc);
 	u64 flags = rq->args.flags;
 
-	*ret = -ENOMEM;
-	if (!child)
+	if (!child) {
+		*ret = refuse(ENOMEM, NO_MAPPINGS);
 		return NULL;
+	}
 	copy_thread(t, child, flags);
 	*ret = thread_map_bank(child, task);
+	if (*ret == -ENOMEM)
+		refuse(ENOMEM, NO_MAPPINGS);
 	if (!*ret)
 		*ret = share_or_copy(t, child, flags);
 	if (*ret) {
