@@ -191,6 +191,8 @@ void dbt_leave(struct cpu *cpu, u64 *greg);
  * because of translated code, invalidates, makes it writable and returns true (the access can be done again).
  */
 bool dbt_write_fault(gva addr);
+/* The host address is in a fragment that is not forgotten, so that it may be executed on. */
+bool dbt_is_alive(u64 host);
 
 /*
  * The calling thread has dbt_lock, whose last holder died at any instruction. All code is forgotten: the cache's tables

@@ -162,6 +162,18 @@ bool dbt_write_fault(gva addr)
 	return ours;
 }
 
+bool dbt_is_alive(u64 host)
+{
+	bool alive;
+	u32 frag;
+
+	lock_acquire(&dbt_lock);
+	frag = cache_frag_at(host);
+	alive = frag >= cache.first_frag && frag < cache.nfrag && !cache.frag[frag].dead;
+	cache_unlock();
+	return alive;
+}
+
 bool dbt_unprotect_all(void)
 {
 	bool any = false;

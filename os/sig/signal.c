@@ -124,9 +124,9 @@ static void take_exception(struct thread *t, int signo, const struct ksiginfo *i
 		crash(t, signo, info, uc);
 		return;
 	}
-	/* The store must still happen, and the next instruction be translated afresh: it may have been changed. */
+	/* The store must still happen. If its own fragment is forgotten, the next instruction is translated afresh. */
 	if (write && dbt_write_fault(addr)) {
-		if (!given_up)
+		if (!given_up && (t->stepping || !dbt_is_alive(g[GREG_PC])))
 			step(t, uc);
 		return;
 	}
