@@ -32,7 +32,8 @@ void cache_pages_forget(void);
 
 /*
  * No page has a fragment: those of which nothing else is to be known go. A process that has code at new addresses all
- * the time would use up the table. Can be done again by somebody else, where its holder died.
+ * the time would use up the table. If the lock's holder dies meanwhile, the next one does it again; what he has half
+ * written is put right by invalidate_mend().
  */
 void cache_pages_drop(void);
 

@@ -3,8 +3,8 @@
  * other half is begun.
  *
  * A thread may still be inside the old half: its branches there lead out (exits are unlinked, lookups miss), so it
- * leaves soon. Before the old half is begun again, a whole half later, flush_all() makes sure that everyone has: each
- * thread notes in cpu->epoch, while it is in the cache, the epoch in which it looked up the code that it entered.
+ * leaves soon. Before the old half is begun again, flush_all() makes sure that everyone has: each thread notes in
+ * cpu->epoch, while it is in the cache, the epoch in which it looked up the code that it entered.
  */
 #include "dbt/flush.h"
 #include "dbt/cache.h"
