@@ -269,6 +269,8 @@ static void test_locked_memory(void)
 	setrlimit(RLIMIT_MEMLOCK, &none);
 	fd = open_dummy(-1, 0);
 	other = open_dummy(-1, 0);
+	if (fd == -EACCES) /* Ubuntu's kernels: perf_event_paranoid is 4 */
+		exit(failures);
 	expect(try_pages(fd, 1 + 2 * fit), -EPERM);
 	a = map(fd, 1 + fit);
 	expect(try_pages(other, 1 + fit), -EPERM);

@@ -44,6 +44,35 @@ if gcc -nostdlib -static -o int80 int80.s 2>/dev/null; then
 		{ fail "int 0x80"; cat file; }
 fi
 
+# A thread, where all mappings but two that the kernel gives a process are taken. Natively it begins.
+cat >full.c <<'END'
+#include <pthread.h>
+#include <sys/mman.h>
+static char stack[1 << 20] __attribute__((aligned(4096)));
+static void *run(void *none) { return none; }
+static char *page(int nr) { return mmap(0, 4096, nr % 2, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void)
+{
+	char *first = page(0), *second = page(1);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	for (int nr = 2; page(nr) != MAP_FAILED; nr++)
+		;
+	munmap(first, 4096);
+	munmap(second, 4096);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, sizeof(stack));
+	return pthread_create(&thread, &attr, run, 0);
+}
+END
+if [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ]; then
+	gcc -o full full.c -lpthread && ./full || fail "without pcl the thread does not begin"
+	"$PCL" --why=file ./full
+	[ $? = 11 ] && grep -q '^ *1  full: clone[3]*: ENOMEM: no more mappings, .*(vm.max_map_count)$' file ||
+		{ fail "a thread without mappings"; cat file; }
+fi
+
 # Without --why: a line names who asked for kernel mode only, and if the session fails, one says that there is --why.
 cat >opens.py <<'END'
 import ctypes, sys
