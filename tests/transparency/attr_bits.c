@@ -86,6 +86,8 @@ static void test_flags(const struct kind *kind)
 		attr.flags ^= 1ul << bit;
 		if (!attr.exclude_kernel && kind->user_only)
 			continue;
+		if (bit == 38 || bit == 39) /* call chains that come later: newer kernels have them */
+			continue;
 		printf("%s, %s (flag %d):", kind->name, flags[bit] ? flags[bit] : "reserved", bit);
 		print_open(attr);
 		attr.sample_period = 1000000;
