@@ -146,7 +146,7 @@ bool can_count_late(void)
 /* An exit at that distance could be linked to what is at target only by way of a poll in front of that. */
 static bool is_nearer(u64 target, u32 distance)
 {
-	u32 entry = distance > POLL_ENTRY ? find_entry(target) : 0;
+	u32 entry = distance ? find_entry(target) : 0;
 
 	return entry && cache.entry[entry].distance < distance;
 }

@@ -5,7 +5,8 @@
  * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front
  * of its block and the block's own units to a word of bank.poll[], so behind the block the distance is 0. With
  * CPU_WANT_IN_POLLS the span is counted there, too, at its head: a poll there adds the units of all its blocks, and the
- * distance is 0 behind each of them. Each entry has a distance:
+ * distance is 0 behind each of them. Each entry has a distance, the first one of a trace that of the exit for which it
+ * is made:
  *
  *	exit to entry		linked if its distance is no greater than the entry's, else by a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break
@@ -26,8 +27,6 @@
 #define POLL_EVERY 40u
 #define POLL_MAX 80u
 _Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
-/* The first entry of a trace has no smaller distance, so that exits may lead there. */
-#define POLL_ENTRY 8u
 /* Polls in front of entries are for exits with the same distance in these steps. */
 #define POLL_STEP 16u
 

@@ -250,8 +250,8 @@ u32 translate(u32 variant, u64 pc, u32 exit, bool indirect, struct dbt_fault *fa
 	u64 next = 0;
 
 	begin(variant, pc);
-	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = MAX(exit ? cache.exit[exit].distance : 0u, POLL_ENTRY);
+	if ((tr.want & CPU_WANT_SPARSE) && exit)
+		tr.distance = cache.exit[exit].distance;
 	if (!plan_trace(pc, fault))
 		return 0;
 	emit_nops(&tr.e, -(uintptr_t)tr.e.p & 31);
