@@ -421,7 +421,11 @@ int launch_guest(const struct program *program, char **argv)
 		syscall(SYS_execveat, config.runtime_fd, "", argv, env, AT_EMPTY_PATH);
 	if (errno == E2BIG)
 		return find_report(path, errno);
-	complain("cannot start the runtime");
+	/* A kernel with TOMOYO, as that of Debian 11, looks up the path that a descriptor has. */
+	if (errno == ENOENT && access("/dev/fd", F_OK))
+		complain("cannot start the runtime without /dev/fd (ln -s /proc/self/fd /dev/fd)");
+	else
+		complain("cannot start the runtime");
 	return LAUNCH_FAILED;
 }
 
