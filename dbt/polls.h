@@ -5,8 +5,8 @@
  * The distance of a place is how many units there may have been since the last poll. A poll adds the distance in front
  * of its block and the block's own units to a word of bank.poll[], so behind the block the distance is 0. With
  * CPU_WANT_IN_POLLS the span is counted there, too, at its head: a poll there adds the units of all its blocks, and the
- * distance is 0 behind each of them. Each entry has a distance, the first one of a trace that of the exit for which it
- * is made:
+ * distance is 0 behind each of them. Each entry has a distance. That of a trace's first entry is the distance of the
+ * exit for which the trace is made; if it is made for no exit, 0. The ways to an entry:
  *
  *	exit to entry		linked if its distance is no greater than the entry's, else by a poll in front of
  *				the entry, a fragment without instructions: to translate the block again would break

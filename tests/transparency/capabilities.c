@@ -90,7 +90,7 @@ static int is_stricter(void)
 int main(void)
 {
 	if (is_stricter()) {
-		printf("perf_event_paranoid is not that of Linux\n");
+		printf("perf_event_paranoid is above 2: this kernel refuses more than Linux does\n");
 		return 77;
 	}
 	if (!perf_linux_is_new() || perf_result() == 77) {

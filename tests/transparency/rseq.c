@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include "tests/abi/errno/perf.h"
 
 extern const long __rseq_offset;
 extern const unsigned int __rseq_size;
@@ -219,20 +219,6 @@ static void repeat(const char *name, long (*section)(void))
 	printf("%s: %ld\n", name, ones);
 }
 
-/*
- * Linux 6.19 looks at a descriptor only if the thread is in its section, where pcl's code never is, and not at its
- * version.
- */
-static int descriptors_are_checked(void)
-{
-	struct utsname u;
-	int major = 0, minor = 0;
-
-	uname(&u);
-	sscanf(u.release, "%d.%d", &major, &minor);
-	return major < 6 || (major == 6 && minor < 19);
-}
-
 int main(void)
 {
 	static const int signals[] = { SIGALRM, SIGSEGV, SIGILL, SIGFPE };
@@ -258,7 +244,8 @@ int main(void)
 	fault("writes", writes, writes_abort);
 	fault("undefined", undefined, undefined_abort);
 	fault("divides", divides, divides_abort);
-	if (descriptors_are_checked()) {
+	/* Linux 7.0 looks at a descriptor only if the thread is in its section, where it never is under pcl. */
+	if (!linux_since(6, 19)) {
 		dies("bad signature", bad_signature);
 		dies("bad version", bad_version);
 	}

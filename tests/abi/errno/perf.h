@@ -107,15 +107,20 @@ static inline int as_nobody(void)
 	return 1;
 }
 
-/* pcl answers as Linux 6.18. What older kernels answer otherwise is not compared on them. */
-static inline int perf_linux_is_new(void)
+static inline int linux_since(int since_major, int since_minor)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
 
 	uname(&u);
 	sscanf(u.release, "%d.%d", &major, &minor);
-	return major > 6 || (major == 6 && minor >= 15);
+	return major > since_major || (major == since_major && minor >= since_minor);
+}
+
+/* pcl answers as Linux 6.18. What older kernels answer otherwise is not compared on them. */
+static inline int perf_linux_is_new(void)
+{
+	return linux_since(6, 15);
 }
 
 static inline int perf_result(void)
