@@ -135,8 +135,12 @@ static void unit_use(const struct event *e, int by)
 	check_slow(by == 1 || by == -1);
 	if (!units || !e->task)
 		return;
-	for (; units; units &= units - 1)
-		event_ctx(e->task)->unit_users[__builtin_ctz(units)] += by;
+	for (; units; units &= units - 1) {
+		u32 *users = &event_ctx(e->task)->unit_users[__builtin_ctz(units)];
+
+		check_slow(by > 0 || *users);
+		*users += (u32)by;
+	}
 	event_sync_units(e->task);
 }
 

@@ -200,7 +200,7 @@ struct event_ctx {
 	u64 debt, debt_clock;
 	u64 charged;	  /* [any] ns that they took of other tasks, on its way to debt */
 	u32 handling;	  /* it is in a handler of such a signal */
-	u16 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
+	u32 unit_users[EVENT_UNITS]; /* derived: ACTIVE events on each unit */
 	struct event_polled polled[EVENT_POLLED]; /* by the task itself, of any task */
 	u32 polled_last;
 } __attribute__((aligned(64)));

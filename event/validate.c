@@ -49,7 +49,7 @@ static u32 list_length(const struct elist *list, size_t link)
 static const char *check_ctx(u32 task, u32 *members)
 {
 	struct event_ctx *ctx = event_ctx(task);
-	u16 users[EVENT_UNITS] = {0};
+	u32 users[EVENT_UNITS] = {0};
 	struct overflow_wants wants;
 	u32 n = list_length(&ctx->events, LINK_CTX), bound = 0, measured = 0, units = 0;
 	struct event *e;

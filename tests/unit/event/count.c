@@ -245,9 +245,36 @@ static void test_prctl(void)
 	expect_empty();
 }
 
+/* More events on one task than 16 bits hold. Debug builds look at all of them each time one is opened or closed. */
+static void test_many(void)
+{
+#ifndef PCL_DEBUG
+	const u64 n = 0x10000, first = 3;
+	struct perf_attr attr = attr_of(PERF_TYPE_RAW, 0);
+	struct event_request rq;
+
+	fake_session();
+	for (u64 i = 0; i < n; i++) {
+		expect_long(event_open_begin((gva)&attr, 0, -1, -1, 0, &rq), 0);
+		expect_long(event_open_commit(&rq, first + i, i + 1), 0);
+	}
+	expect_long(fake[1].want, 1);
+	run(1, 10);
+	expect_long(value_of(first), 10);
+	expect_long(value_of(first + n - 1), 10);
+	for (u64 i = 1; i < n; i++)
+		event_files_close(1, first + i);
+	run(1, 5);
+	expect_long(value_of(first), 15);
+	event_files_close(1, first);
+	expect_long(fake[1].want, 0);
+#endif
+}
+
 int main(void)
 {
 	test_enabled_at_once();
+	test_many();
 	test_shared_cell();
 	test_scaled_source();
 	test_group_states();
