@@ -233,7 +233,7 @@ void syscall_dispatch(struct thread *t)
 	t->serving = 1;
 	t->trapped = 0;
 	if (unlikely(__atomic_load_n(&own_memory_watching, __ATOMIC_RELAXED)))
-		own_memory_call(t);
+		own_memory_call(t, row->descriptors);
 	check(!(stress(STRESS_FAIL) && t->nr == __NR_exit_group));
 	ret = serve(t, row);
 	t->serving = 0;

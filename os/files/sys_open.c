@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include "os/files/vfile.h"
+#include "os/mm/own_memory.h"
 #include "os/mm/warm.h"
 #include "os/syscall.h"
 #include "pmu/tracefs.h"
@@ -50,6 +51,7 @@ static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 fla
 	if (vfile_or_host(t, a, dirfd, path, &v, &ret))
 		ret = open_virtual(t, &v, flags, mode);
 	warm_opened(ret, flags);
+	own_memory_opened((s32)ret);
 	return ret;
 }
 
@@ -63,6 +65,7 @@ long sys_creat(struct thread *t, const u64 *a)
 	long ret = syscall_pass(t, a);
 
 	warm_opened(ret, O_WRONLY);
+	own_memory_opened((s32)ret);
 	return ret;
 }
 
@@ -157,5 +160,6 @@ long sys_openat2(struct thread *t, const u64 *a)
 		return syscall_pass(t, a);
 	ret = open_by_how(t, a, &how);
 	warm_opened(ret, how.flags);
+	own_memory_opened((s32)ret);
 	return ret;
 }

@@ -1,7 +1,11 @@
 /* See os/mm/own_memory.h. */
 #include "os/mm/own_memory.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "os/mm/sys_mm.h"
@@ -13,7 +17,7 @@
 #include "rt/refuse.h"
 #include "rt/sys.h"
 
-#define NUMBERS	   1024 /* what comes later is compared */
+#define NUMBERS	   0xffff /* what comes later is compared */
 #define BORROWERS  4
 #define NOT_OPENED (-1)
 
@@ -24,10 +28,16 @@ u32 own_memory_watching WRITTEN_BY_FORK;
 /* All under vma_lock(), but that `own` and nlent are read without. */
 static struct {
 	u16 last;	       /* number given */
-	bool own[NUMBERS + 1]; /* never taken back */
-	u16 watched;	       /* the number of the file that is, 0: none is */
-	s32 fd;		       /* its descriptor, */
+	bool own[NUMBERS + 1];
+	bool code;	       /* of memory with a number some has been executable */
+	/* The file that is watched. What is next to `watched` is read without the lock, too. */
+	u16 watched;	       /* its number, 0: none is */
+	s32 fd;		       /* its descriptor, or NOT_OPENED, */
 	u32 files;	       /* in this table of descriptors (event_ctx()->files) */
+	bool closes;	       /* when a program is executed */
+	bool mapped;	       /* it is executable somewhere, or has been */
+	bool parents;	       /* it is the file of the process that this one was forked by */
+	u64 dev, ino;
 	/* to whom all is lent: slots, what generation and how many programs executed they had. NLENT_EVER: for good */
 	u32 nlent;
 	struct {
@@ -61,11 +71,21 @@ static u16 new_number(void)
 	return mine.last < NUMBERS ? ++mine.last : 0;
 }
 
-/* Its code is compared, and will be: nothing is to be forgotten. */
+static void forget_all_locked(void);
+
+/* Code in it will be compared, by whoever lent it if that was not this process. */
 static void give_up_watched_locked(void)
 {
-	mine.watched = 0;
+	bool was_own = mine.watched && mine.own[mine.watched];
+
+	if (mine.watched && mine.parents)
+		__atomic_store_n(&arena()->memory_spread, 1, __ATOMIC_RELEASE);
+	if (was_own)
+		__atomic_store_n(&mine.own[mine.watched], false, __ATOMIC_RELEASE);
+	__atomic_store_n(&mine.watched, 0, __ATOMIC_RELEASE);
 	note_watching();
+	if (was_own)
+		forget_all_locked();
 }
 
 static u32 descriptors_of(const struct thread *t)
@@ -89,24 +109,52 @@ static bool has_descriptors_alone(const struct thread *t)
 	return true;
 }
 
-/* Of the pages of MFD_HUGETLB no part can be protected. */
+/*
+ * The file that memfd_create(2) makes; NOT_OPENED until it has. Of the pages of MFD_HUGETLB no part can be protected.
+ */
+static void watch_locked(const struct thread *t, u64 flags)
+{
+	give_up_watched_locked();
+	mine.fd = NOT_OPENED;
+	mine.files = descriptors_of(t);
+	mine.closes = flags & MFD_CLOEXEC;
+	mine.mapped = mine.parents = false;
+	if (!(flags & MFD_HUGETLB) && has_descriptors_alone(t))
+		__atomic_store_n(&mine.watched, new_number(), __ATOMIC_RELEASE);
+	note_watching();
+}
+
+static void watched_is_open_locked(s32 fd)
+{
+	struct stat st;
+
+	if (fd < 0 || sys2(__NR_fstat, fd, &st)) {
+		give_up_watched_locked();
+		return;
+	}
+	mine.dev = st.st_dev;
+	mine.ino = st.st_ino;
+	__atomic_store_n(&mine.own[mine.watched], mine.closes, __ATOMIC_RELEASE);
+	__atomic_store_n(&mine.fd, fd, __ATOMIC_RELEASE);
+}
+
+/* One file is watched at a time: the newest one, but if the one before has become executable that. */
 long sys_memfd_create(struct thread *t, const u64 *a)
 {
 	char name[SERVED_NAME];
 	long ret = guest_read_str(name, a[0], sizeof(name));
 	u64 given = ret < 0 ? 0 : (u64)served_guest_name(name); /* 0: the kernel says what is wrong, EFAULT or before */
+	bool watch;
 
 	if (ret == -ENAMETOOLONG)
 		return refuse(EINVAL, "the name is longer than 249 bytes");
 	vma_lock();
-	mine.watched = a[1] & MFD_HUGETLB || !has_descriptors_alone(t) ? 0 : new_number();
-	mine.fd = NOT_OPENED;
-	mine.files = descriptors_of(t);
-	note_watching();
+	watch = !mine.watched || !mine.mapped;
+	if (watch)
+		watch_locked(t, a[1]);
 	ret = thread_syscall(t, __NR_memfd_create, given, a[1], 0, 0, 0, 0);
-	mine.fd = (s32)ret;
-	if (ret < 0)
-		give_up_watched_locked();
+	if (watch && mine.watched)
+		watched_is_open_locked((s32)ret);
 	vma_unlock();
 	return ret;
 }
@@ -123,49 +171,69 @@ u16 own_memory_number_locked(int prot, int flags, s32 fd)
 
 	if ((flags & MAP_TYPE) == MAP_PRIVATE)
 		return 0;
-	if (!(flags & MAP_ANONYMOUS))
-		return is_watched_locked(fd) ? mine.watched : 0;
-	number = (prot & PROT_EXEC) && !(flags & MAP_HUGETLB) ? new_number() : 0;
-	if (number)
-		__atomic_store_n(&mine.own[number], true, __ATOMIC_RELEASE);
+	if (flags & MAP_ANONYMOUS) {
+		number = flags & MAP_HUGETLB ? 0 : new_number();
+		if (number)
+			__atomic_store_n(&mine.own[number], true, __ATOMIC_RELEASE);
+	} else {
+		number = is_watched_locked(fd) ? mine.watched : 0;
+		if (number)
+			__atomic_store_n(&mine.mapped, prot & PROT_EXEC || mine.mapped, __ATOMIC_RELEASE);
+	}
+	mine.code |= number && (prot & PROT_EXEC);
 	return number;
 }
 
-/* No other descriptor or mapping comes of it; and its descriptor, if the first argument is one, is not this file's. */
-static bool is_harmless(const struct thread *t)
+/* One of these arguments is the watched file's descriptor. */
+static bool names_watched(const struct thread *t, u32 descriptors)
+{
+	s32 fd = __atomic_load_n(&mine.fd, __ATOMIC_ACQUIRE);
+
+	for (; descriptors; descriptors &= descriptors - 1)
+		if ((s32)t->args[__builtin_ctz(descriptors)] == fd)
+			return true;
+	return false;
+}
+
+/* It may hold descriptors for another process. */
+static bool sends_control(gva message)
+{
+	struct msghdr m;
+
+	return !guest_read(&m, message, sizeof(m)) && m.msg_controllen;
+}
+
+/*
+ * The call may let another process have the watched file, make another descriptor of it, or change it otherwise than by
+ * way of a mapping. `descriptors`: which of its arguments are some.
+ */
+static bool is_harmful(const struct thread *t, u32 descriptors)
 {
 	switch (t->nr) {
 	case __NR_mmap:
-	case __NR_munmap:
-	case __NR_mprotect:
-	case __NR_mremap:
-	case __NR_madvise:
-	case __NR_brk:
-	case __NR_futex:
-	case __NR_rt_sigaction:
-	case __NR_rt_sigprocmask:
-	case __NR_rt_sigreturn:
-	case __NR_sched_yield:
-	case __NR_clock_gettime:
-	case __NR_clock_nanosleep:
-	case __NR_nanosleep:
-	case __NR_getpid:
-	case __NR_gettid:
-	case __NR_membarrier:
-	case __NR_memfd_create:
-		return true;
-	case __NR_ftruncate:
 	case __NR_fstat:
 	case __NR_newfstatat:
+	case __NR_lseek:
 	case __NR_close:
-		return mine.fd != NOT_OPENED;
-	case __NR_read:
-	case __NR_write:
-	case __NR_ppoll:
-	case __NR_epoll_pwait:
-		return mine.fd != NOT_OPENED && (s32)t->args[0] != mine.fd;
+		return false;
+	case __NR_ftruncate:
+		return mine.mapped && names_watched(t, descriptors);
+	case __NR_fcntl:
+		return names_watched(t, descriptors) && t->args[1] != F_GETFD && t->args[1] != F_GETFL &&
+		       t->args[1] != F_GET_SEALS && t->args[1] != F_ADD_SEALS;
+	case __NR_sendmsg:
+		return names_watched(t, descriptors) || sends_control(t->args[1]);
+	case __NR_sendmmsg:
+	case __NR_io_submit:
+	case __NR_remap_file_pages:
+	case __NR_truncate:
+	case __NR_pidfd_getfd:
+		return true;
+	case __NR_close_range:
+	case __NR_unshare:
+		return descriptors_of(t) == mine.files;
 	}
-	return false;
+	return !syscall_name(t->nr) || names_watched(t, descriptors);
 }
 
 /* In each mapping of such memory: all of its code is forgotten, and can be written again. */
@@ -197,10 +265,27 @@ void own_memory_closed(s32 fd)
 		return;
 	vma_lock();
 	if (is_watched_locked(fd)) {
-		__atomic_store_n(&mine.own[mine.watched], true, __ATOMIC_RELEASE);
-		give_up_watched_locked();
-		forget_all_locked(); /* what compares need not any more */
+		bool becomes_own = !mine.own[mine.watched] && !mine.parents;
+
+		if (becomes_own)
+			__atomic_store_n(&mine.own[mine.watched], true, __ATOMIC_RELEASE);
+		__atomic_store_n(&mine.watched, 0, __ATOMIC_RELEASE);
+		note_watching();
+		if (becomes_own)
+			forget_all_locked(); /* what compares need not any more */
 	}
+	vma_unlock();
+}
+
+void own_memory_opened(s32 fd)
+{
+	struct stat st;
+
+	if (fd < 0 || !__atomic_load_n(&own_memory_watching, __ATOMIC_ACQUIRE))
+		return;
+	vma_lock();
+	if (mine.watched && (sys2(__NR_fstat, fd, &st) || (st.st_dev == mine.dev && st.st_ino == mine.ino)))
+		give_up_watched_locked();
 	vma_unlock();
 }
 
@@ -226,10 +311,26 @@ static void take_back_locked(void)
 	forget_all_locked(); /* what compares need not any more */
 }
 
-void own_memory_call(struct thread *t)
+static bool is_lent(void)
 {
+	return __atomic_load_n(&mine.nlent, __ATOMIC_ACQUIRE);
+}
+
+/* Without the lock: most calls are none of our business. While the file is being made, they wait until it is. */
+static bool concerns_us(const struct thread *t, u32 descriptors)
+{
+	if (is_lent())
+		return true;
+	return __atomic_load_n(&mine.watched, __ATOMIC_ACQUIRE) &&
+	       (__atomic_load_n(&mine.fd, __ATOMIC_ACQUIRE) == NOT_OPENED || is_harmful(t, descriptors));
+}
+
+void own_memory_call(struct thread *t, u32 descriptors)
+{
+	if (likely(!concerns_us(t, descriptors)))
+		return;
 	vma_lock();
-	if (mine.watched && !is_harmless(t))
+	if (mine.watched && is_harmful(t, descriptors))
 		give_up_watched_locked();
 	take_back_locked();
 	vma_unlock();
@@ -239,10 +340,22 @@ void own_memory_changed_locked(gva start, gva end)
 {
 	const struct vma *v;
 
-	for (gva at = start; mine.last && (v = vma_next_locked(at)) && v->start < end; at = v->end)
-		if (v->memory)
-			forget_part_locked(v->memory, v->offset + (MAX(start, v->start) - v->start),
-					   v->offset + (MIN(end, v->end) - v->start));
+	for (gva at = start; mine.last && (v = vma_next_locked(at)) && v->start < end; at = v->end) {
+		if (!v->memory)
+			continue;
+		mine.code |= !!(v->prot & PROT_EXEC);
+		mine.mapped |= v->memory == mine.watched && (v->prot & PROT_EXEC);
+		if (!mine.code)
+			continue;
+		forget_part_locked(v->memory, v->offset + (MAX(start, v->start) - v->start),
+				   v->offset + (MIN(end, v->end) - v->start));
+	}
+}
+
+static void own_nothing_locked(void)
+{
+	for (u32 i = 0; i <= mine.last; i++)
+		mine.own[i] = false;
 }
 
 void own_memory_lend_locked(const struct task *to)
@@ -251,9 +364,18 @@ void own_memory_lend_locked(const struct task *to)
 
 	if (!mine.last)
 		return;
+	if (mine.watched && !mine.closes)
+		give_up_watched_locked();
+	if (!mine.code) { /* nothing was translated from it */
+		own_nothing_locked();
+		mine.watched = 0;
+		note_watching();
+		return;
+	}
 	if (mine.borrowed)
 		__atomic_store_n(&arena()->memory_spread, 1, __ATOMIC_RELEASE);
-	mine.watched = 0;
+	if (n >= BORROWERS)
+		give_up_watched_locked();
 	if (n < BORROWERS) {
 		mine.lent[n].task = to;
 		mine.lent[n].generation = to->generation;
@@ -277,14 +399,20 @@ void own_memory_borrowed_locked(void)
 		return;
 	mine.borrowed = true;
 	/* Numbers that are given from now on are of the child's own memory. */
-	for (u32 i = 0; i <= mine.last; i++)
-		mine.own[i] = false;
 	__atomic_store_n(&mine.nlent, 0, __ATOMIC_RELEASE);
+	own_nothing_locked();
+	mine.files = descriptors_of(thread_current());
+	mine.parents = mine.watched;
 	note_watching();
 }
 
-void own_memory_shared(void)
+void own_memory_shared(u64 flags)
 {
 	if (mine.borrowed)
 		__atomic_store_n(&arena()->memory_spread, 1, __ATOMIC_RELEASE);
+	if (!(flags & CLONE_FILES) || !__atomic_load_n(&mine.watched, __ATOMIC_ACQUIRE))
+		return;
+	vma_lock();
+	give_up_watched_locked();
+	vma_unlock();
 }

@@ -419,7 +419,7 @@ static long clone_any(struct thread *t, struct request *rq)
 	t->made.flags = rq->args.flags;
 	t->made.sp = cpu_get_gpr(t->cpu, REG_SP);
 	if (!(rq->args.flags & CLONE_THREAD))
-		own_memory_shared();
+		own_memory_shared(rq->args.flags);
 	task = make_task(t, rq, &ret);
 	if (task) {
 		generation = task->generation;

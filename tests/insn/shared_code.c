@@ -2,69 +2,12 @@
  * Code in shared memory that is mapped more than once, as JIT compilers do: it is changed by way of the other mapping,
  * a descriptor, another process, and what is executed is what is there. Each way is tried after the code has run.
  */
-#include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define SIZE (4 * PAGE)
-#define PAGE 4096
-#define RX   (PROT_READ | PROT_EXEC)
-#define RW   (PROT_READ | PROT_WRITE)
-#define CODE 6 /* bytes */
-#define AT   0x40
-
-static uint8_t *rx, *rw;
-static int bad;
-
-/* mov $value, %eax; ret */
-static void encode(uint8_t *to, int value)
-{
-	to[0] = 0xb8;
-	memcpy(to + 1, &value, sizeof(value));
-	to[5] = 0xc3;
-}
-
-static int run(const uint8_t *at)
-{
-	return ((int (*)(void))at)();
-}
-
-static void expect(const char *what, int got, int want)
-{
-	if (got != want) {
-		fprintf(stderr, "%s: %d instead of %d\n", what, got, want);
-		bad = 1;
-	}
-}
-
-/* The code has run often enough that nobody looks at it closely any more. */
-static void warm(const char *what, int want)
-{
-	for (int i = 0; i < 100; i++)
-		expect(what, run(rx + AT), want);
-}
-
-static int map_both(int cloexec)
-{
-	int fd = memfd_create("code", cloexec);
-
-	if (fd < 0 || ftruncate(fd, SIZE))
-		return -1;
-	rx = mmap(NULL, SIZE, RX, MAP_SHARED, fd, 0);
-	rw = mmap(NULL, SIZE, RW, MAP_SHARED, fd, 0);
-	return rx == MAP_FAILED || rw == MAP_FAILED ? -1 : fd;
-}
+#include "tests/insn/shared_code.h"
 
 static int fresh(int value)
 {
@@ -75,12 +18,6 @@ static int fresh(int value)
 	encode(rw + AT, value);
 	warm("new code", value);
 	return fd;
-}
-
-static void unmap(void)
-{
-	munmap(rx, SIZE);
-	munmap(rw, SIZE);
 }
 
 static void by_this_thread(void)
@@ -135,42 +72,6 @@ static void by_another_thread(void)
 	encode(rw + AT, -1);
 	pthread_join(thread, NULL);
 	unmap();
-}
-
-/* In the child, which tells by its end; `by_descriptor` -1: by its mapping. */
-static void by_a_child(const char *what, int by_descriptor)
-{
-	static int value = 1000;
-	uint8_t code[CODE];
-	int status;
-	pid_t pid;
-
-	warm(what, run(rx + AT));
-	encode(code, ++value);
-	pid = fork();
-	if (!pid) {
-		if (by_descriptor >= 0)
-			_exit(pwrite(by_descriptor, code, CODE, AT) != CODE);
-		memcpy(rw + AT, code, CODE);
-		_exit(run(rx + AT) != value);
-	}
-	if (waitpid(pid, &status, 0) != pid || status)
-		bad = 1;
-	expect(what, run(rx + AT), value);
-	warm(what, value);
-}
-
-static void execute(void)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		execl("/bin/true", "true", NULL);
-		_exit(1);
-	}
-	if (waitpid(pid, &status, 0) != pid || status)
-		bad = 1;
 }
 
 /* A child that stays changes it again and again, while others execute programs. */
@@ -403,28 +304,7 @@ static void (*const tests[])(void) = {by_this_thread,
 				      by_a_grandchild,
 				      by_another_table_user};
 
-/* Each in a program of its own: what one has lent is not another's. */
 int main(int argc, char **argv)
 {
-	char number[8];
-	int status;
-
-	if (argc > 1) {
-		tests[atoi(argv[1])]();
-		return bad;
-	}
-	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		pid_t pid = fork();
-
-		snprintf(number, sizeof(number), "%u", i);
-		if (!pid) {
-			execl("/proc/self/exe", argv[0], number, NULL);
-			_exit(1);
-		}
-		if (waitpid(pid, &status, 0) != pid || status) {
-			fprintf(stderr, "test %u\n", i);
-			bad = 1;
-		}
-	}
-	return bad;
+	return run_tests(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }
