@@ -18,7 +18,7 @@
 #define NUMBER_MAX 32
 
 struct compiler {
-	const char *at;
+	const char *at, *text;
 	filter_fields *fields;
 	u32 source;
 	struct filter_node *out;
@@ -97,12 +97,22 @@ static bool find_field(const struct compiler *c, const char *name, u32 len, stru
 	return false;
 }
 
+/* Parentheses around nothing are EINVAL. */
+static bool is_empty(const char *text)
+{
+	while (*text == '(' || *text == ')' || *text == ' ')
+		text++;
+	return !*text;
+}
+
 static int take_field(struct compiler *c, struct filter_field *out)
 {
 	const char *name = c->at;
 
 	while (is_word(*c->at) || *c->at == '_')
 		c->at++;
+	if (c->at == name && *name && !is_empty(c->text))
+		return refuse(EPERM, "the filter lacks a condition");
 	if (!find_field(c, name, (u32)(c->at - name), out))
 		return refuse(EINVAL, "the filter names a field that the records have not");
 	if (*c->at != '.')
@@ -273,7 +283,7 @@ static int filter(struct compiler *c)
 
 int filter_compile(const char *text, filter_fields *fields, u32 source, struct filter_node *out)
 {
-	struct compiler c = {.at = text, .fields = fields, .source = source, .out = out};
+	struct compiler c = {.at = text, .text = text, .fields = fields, .source = source, .out = out};
 	int err = check_balance(text);
 
 	err = err ? err : filter(&c);
