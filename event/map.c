@@ -294,13 +294,13 @@ static int begin_locked(task_id task, u64 fd, struct event_map_request *rq)
 		err = make_ring(task, e, rq, &r);
 	if (err)
 		return err;
+	rq->page = r->page;
+	if (rq->page >= host_rings.pages || rq->pages > host_rings.pages - rq->page)
+		return refuse(ENOMEM, "somebody has written into the session's tables");
 	enter(rq->map, task, e, r, rq->pages);
 	ring_attach(e, r);
 	if (is_new)
 		userpage_update(e);
-	rq->page = r->page;
-	if (rq->page >= host_rings.pages || rq->pages > host_rings.pages - rq->page)
-		return refuse(ENOMEM, "somebody has written into the session's tables");
 	return 0;
 }
 
