@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "event/open.h"
 #include "event/read.h"
+#include "event/regs.h"
 #include "os/files/vfile.h"
 #include "os/session/apart.h"
 #include "os/session/process.h"
@@ -139,11 +140,35 @@ static long read_event(struct thread *t, u64 fd, gva to, u64 size)
 	return n;
 }
 
+/* The kernel's access_ok() of a buffer. */
+static bool is_in_user_space(gva start, u64 size)
+{
+	return size <= SNAPSHOT_USER_END && start <= SNAPSHOT_USER_END - size;
+}
+
 long sys_read(struct thread *t, const u64 *a)
 {
 	if (likely(!perf_is_event(t, a[0])))
 		return syscall_pass(t, a);
+	if (!is_in_user_space(a[1], a[2]))
+		return refuse(EFAULT, "a buffer that is not in user memory");
 	return read_event(t, (u32)a[0], a[1], a[2]);
+}
+
+/* As the kernel's import_iovec(): all buffers are looked at before one is used. */
+static long check_buffers(gva buffers, u64 n)
+{
+	struct iovec iov;
+
+	for (u64 i = 0; i < n; i++) {
+		if (guest_read(&iov, buffers + i * sizeof(iov), sizeof(iov)))
+			return refuse(EFAULT, "the buffers' addresses cannot be read");
+		if ((s64)iov.iov_len < 0)
+			return refuse(EINVAL, "a buffer's length is negative");
+		if (!is_in_user_space((gva)iov.iov_base, iov.iov_len))
+			return refuse(EFAULT, "a buffer that is not in user memory");
+	}
+	return 0;
 }
 
 /* As the kernel's do_loop_readv_writev(): one read for each buffer until one is not filled. */
@@ -156,6 +181,9 @@ long sys_readv(struct thread *t, const u64 *a)
 		return syscall_pass(t, a);
 	if (a[2] > IOV_LIMIT)
 		return refuse(EINVAL, "more buffers than UIO_MAXIOV");
+	n = check_buffers(a[1], a[2]);
+	if (n)
+		return n;
 	for (u64 i = 0; i < a[2]; i++) {
 		if (guest_read(&iov, a[1] + i * sizeof(iov), sizeof(iov)))
 			return sum ? sum : refuse(EFAULT, "the buffers' addresses cannot be read");

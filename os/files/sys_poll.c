@@ -2,12 +2,14 @@
  * poll(2) and ppoll(2) with events or pcl's own among the descriptors: see poll_wait.h. Else the calls are the host's.
  */
 #include <asm-generic/errno.h>
+#include <linux/resource.h>
 #include "os/files/poll_wait.h"
 #include "os/files/vfile.h"
 #include "os/sig/sigwait.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
+#include "rt/sys.h"
 
 /* A few at a time: are the guest's descriptors not all the host's to answer for? */
 static bool has_special(struct thread *t, gva fds, u64 n)
@@ -54,7 +56,12 @@ static long poll_events(struct poll_wait *w, gva fds)
 
 static bool concerns_us(struct thread *t, gva fds, u64 n)
 {
-	return n <= POLL_MAX && has_special(t, fds, n);
+	struct rlimit files;
+
+	if (n > POLL_MAX || !has_special(t, fds, n))
+		return false;
+	/* More than that the kernel refuses. */
+	return sys2(__NR_getrlimit, RLIMIT_NOFILE, &files) || n <= files.rlim_cur;
 }
 
 long sys_poll(struct thread *t, const u64 *a)
