@@ -13,13 +13,30 @@ static bool is_guests(const struct vma *v)
 	return v->kind != VMA_HOST && v->kind != VMA_VVAR && v->kind != VMA_VDSO;
 }
 
+/* Where a stack, which the host has as far as it has grown, begins. */
+static gva grown_start(const struct vma *v)
+{
+	gva lo = v->start, hi = v->end;
+	u8 resident;
+
+	while (lo < hi) {
+		gva mid = lo + ALIGN_DOWN((hi - lo) / 2, PAGE_SIZE);
+
+		if (sys3(__NR_mincore, mid, PAGE_SIZE, &resident))
+			lo = mid + PAGE_SIZE;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 static u64 guest_pages_locked(void)
 {
 	u64 pages = 0;
 
 	for (const struct vma *v = vma_next_locked(0); v; v = vma_next_locked(v->end))
 		if (is_guests(v))
-			pages += (v->end - v->start) / PAGE_SIZE;
+			pages += (v->end - (v->flags & VMA_GROWSDOWN ? grown_start(v) : v->start)) / PAGE_SIZE;
 	return pages;
 }
 

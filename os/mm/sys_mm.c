@@ -332,11 +332,11 @@ static int stretch_locked(gva *start, gva *end, u64 *prot)
 	*prot &= ~(u64)(PROT_GROWSDOWN | PROT_GROWSUP);
 	if (!grows)
 		return 0;
-	if (grows == (PROT_GROWSDOWN | PROT_GROWSUP) || grows == PROT_GROWSUP)
-		return -EINVAL; /* no mapping on x86-64 grows up */
+	if (grows == (PROT_GROWSDOWN | PROT_GROWSUP))
+		return -EINVAL;
 	if (!vma || vma->start >= *end)
 		return -ENOMEM;
-	if (!(vma->flags & VMA_GROWSDOWN))
+	if (grows == PROT_GROWSUP || !(vma->flags & VMA_GROWSDOWN)) /* no mapping on x86-64 grows up */
 		return -EINVAL;
 	*start = vma->start;
 	return 0;

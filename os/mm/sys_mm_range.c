@@ -120,12 +120,19 @@ static long remap_shrink_locked(const struct remap *r)
 	return ret;
 }
 
+static bool is_mapped_locked(gva at)
+{
+	const struct vma *v = vma_next_locked(at);
+
+	return v && v->start <= at;
+}
+
 static long remap_locked(const struct remap *r)
 {
 	gva old_end = r->old + r->old_len, grown_end = r->old + r->new_len;
 	long ret;
 
-	if (pcl_memory_locked(r->old, MAX(old_end, r->old + 1)))
+	if (pcl_memory_locked(r->old, MAX(old_end, r->old + 1)) || !is_mapped_locked(r->old))
 		return -EFAULT;
 	if (!vma_room_locked())
 		return -ENOMEM;

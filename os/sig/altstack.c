@@ -26,6 +26,9 @@ int sigaltstack_set(struct thread *t, u64 sp, u64 size, u32 flags, u64 guest_sp)
 		return -EPERM;
 	if (mode != SS_DISABLE_ && mode != SS_ONSTACK_ && mode != 0)
 		return -EINVAL;
+	/* Linux quirk: what it is already is never too small. */
+	if (t->altstack.sp == sp && t->altstack.size == size && t->altstack.flags == flags)
+		return 0;
 	if (mode == SS_DISABLE_) {
 		sp = size = 0;
 	} else if (size < SIGFRAME_STACK_MIN) {

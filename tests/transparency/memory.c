@@ -93,6 +93,9 @@ int main(void)
 	printf("moved %d %d\n", q[7], q == (void *)0x200000100000);
 	SHOW(mremap(p, 0, 4096, MREMAP_MAYMOVE));
 	SHOW(mremap((void *)0x300000000000, 4096, 8192, MREMAP_MAYMOVE));
+	SHOW(mremap((void *)0x300000000000, 4096, 8192, 0));
+	SHOW(mremap((void *)0x300000000000, 0, 8192, MREMAP_MAYMOVE));
+	SHOW(mremap((void *)0x300000000000, 4096, 4096, MREMAP_MAYMOVE | MREMAP_DONTUNMAP));
 	r = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	printf("32bit %d\n", r != MAP_FAILED && (unsigned long)r < 0x80000000ul);
 	SHOW(ftruncate(fd, 8192));
@@ -109,6 +112,9 @@ int main(void)
 	SHOW(munmap(p, 0));
 	SHOW(mprotect((void *)0x300000000000, 4096, PROT_READ));
 	SHOW(mprotect((void *)1, 4096, PROT_READ));
+	SHOW(mprotect((void *)0x300000000000, 4096, PROT_READ | PROT_GROWSUP));
+	SHOW(mprotect(p, 4096, PROT_READ | PROT_GROWSUP));
+	SHOW(mprotect((void *)0x300000000000, 4096, PROT_READ | PROT_GROWSUP | PROT_GROWSDOWN));
 	SHOW(madvise(p, 4096, MADV_DONTNEED));
 	SHOW(madvise(p, 4096, 9999));
 	SHOW(mincore(r, 8192, vec));

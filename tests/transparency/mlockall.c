@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LIMIT (256u << 10)
+#define ENOUGH (7u << 20) /* for the program, and not for all that its stack may become */
 #ifndef MAP_DROPPABLE /* Linux 6.11 */
 #define MAP_DROPPABLE 8
 #endif
@@ -83,11 +84,15 @@ int main(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
-	struct rlimit limit = {LIMIT, LIMIT};
+	struct rlimit limit = {LIMIT, LIMIT}, enough = {ENOUGH, ENOUGH};
 	void *p;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	if (syscall(SYS_capset, &head, none) || setrlimit(RLIMIT_MEMLOCK, &limit))
+	if (syscall(SYS_capset, &head, none) || setrlimit(RLIMIT_MEMLOCK, &enough))
+		return 2;
+	printf("all of a small program: %s\n", mlockall(MCL_CURRENT) ? strerror(errno) : "done");
+	printf("munlockall: %d\n", munlockall());
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
 		return 2;
 	lock_some();
 	try_all("nothing", 0);

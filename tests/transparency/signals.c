@@ -62,7 +62,9 @@ int main(void)
 	pid_t pid;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("none, as it is: %d\n", sigaltstack(&(stack_t){0}, NULL));
 	sigaltstack(&ss, NULL);
+	printf("the same: %d\n", sigaltstack(&ss, NULL));
 	on(SIGUSR1, info, SA_SIGINFO);
 	raise(SIGUSR1);
 	on(SIGUSR1, info, SA_SIGINFO | SA_ONSTACK);
