@@ -6,6 +6,7 @@
 #include "cli/count.h"
 #include "cli/launch.h"
 #include "cli/memory.h"
+#include "cli/output.h"
 #include "cli/print.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
@@ -160,7 +161,7 @@ static int check_options(const struct count_options *o, bool no_program)
 
 static FILE *open_output(const char *path)
 {
-	FILE *f = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "we");
+	FILE *f = path ? output_open(path) : stderr;
 
 	if (!f)
 		fprintf(stderr, "pcl count: %s: %s\n", path, strerror(errno));
@@ -169,6 +170,7 @@ static FILE *open_output(const char *path)
 
 static int print(const struct counts *c, const struct count_options *o, FILE *f)
 {
+	output_begin(f);
 	if (o->json)
 		print_json(c, f);
 	else if (o->csv)

@@ -6,6 +6,7 @@
 #include "cli/flame.h"
 #include "cli/flame_svg.h"
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "cli/regions.h"
 #include "cli/print.h"
 #include "cli/samples.h"
@@ -122,6 +123,7 @@ static int draw(struct samples *s, const struct flame_options *o, const struct s
 	functions_begin(&functions, &s->spaces);
 	root = flame_tree_make(s, &functions);
 	make_note(note, s, spec, total);
+	output_begin(f);
 	flame_svg_write(&(struct flame_picture){.root = root,
 						.argv = argv,
 						.event = spec->name,
@@ -151,7 +153,7 @@ int flame_main(int argc, char **argv)
 	    check_period(&specs.spec[0], o.period))
 		return LAUNCH_FAILED;
 	s.period = o.period == NO_PERIOD ? 0 : (u64)o.period;
-	f = !strcmp(o.output, "-") ? stdout : fopen(o.output, "we");
+	f = output_open(o.output);
 	if (!f) {
 		fprintf(stderr, "pcl flame: %s: %s\n", o.output, strerror(errno));
 		return LAUNCH_FAILED;

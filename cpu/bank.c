@@ -18,7 +18,7 @@
 #define RARE 50000u
 
 /* So often a reader looks at a bank that changes all the time, which none does that its owner writes. */
-#define READS 100000u
+#define READS_MOST 100000u
 
 bool cpu_never_sparse;
 
@@ -84,7 +84,7 @@ u64 cpu_read_cell(const struct bank *bank, enum cell c)
 			}
 		}
 		__atomic_thread_fence(__ATOMIC_ACQUIRE); /* B */
-	} while (__atomic_load_n(&bank->seq, __ATOMIC_RELAXED) != seq && reads++ < READS);
+	} while (__atomic_load_n(&bank->seq, __ATOMIC_RELAXED) != seq && reads++ < READS_MOST);
 	return count;
 }
 

@@ -271,6 +271,10 @@ grep -qE '(estimated|uncounted)  ' table || { fail "three events share one count
 # The user may not be able to reach the tree: give it a copy.
 chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl &&
 	cp "$BUILD/pclrt" "$programs/hello_static" tree/ && chmod -R a+rX tree || fail "copies for an ordinary user"
+seq 1000 >kept
+"$PCL" count -o kept -- no-such-program 2>err
+[ $? = 127 ] && [ "$(wc -l <kept)" = 1000 ] || fail "what was in the file is gone, and nothing is there for it"
+"$PCL" count -e instructions -o kept -- true && [ "$(wc -l <kept)" -lt 20 ] || fail "something of the old file is left"
 ordinary() { "$BUILD/tests/restricted/restrict" "$PWD/tree/pcl" "$@"; }
 ordinary count -e instructions,branches,cycles,task-clock,page-faults,mem:$main:x,syscalls:sys_enter_write \
 	--csv -o - -- "$PWD/tree/hello_static" >csv || fail "ordinary user: $?"

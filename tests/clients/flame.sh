@@ -151,6 +151,9 @@ ends 125 '--smallest takes a percentage' -o a.svg --smallest=x -- true
 ends 125 'no event is called' -o a.svg -e no-such -- true
 ends 125 'No such file or directory' -o /nowhere/a.svg -- true
 ends 127 'no-such-program' -o a.svg -- no-such-program
+echo old >kept.svg
+ends 127 'no-such-program' -o kept.svg -- no-such-program
+[ "$(cat kept.svg)" = old ] || fail "what was in the file is gone, and nothing is there for it"
 ends 0 'no sample' -o a.svg -c 1000000000 -- true
 ends 125 'No space left' -o /dev/full -- ./recurse
 "$PCL" flame -o - -- true >out || fail "standard output: $?"
