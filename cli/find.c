@@ -96,8 +96,8 @@ static int check_script(char *line)
 /* The program is for this processor and its dynamic linker, if it names one, exists. */
 static int check_elf(int fd, const Elf64_Ehdr *elf)
 {
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64 ||
-	    (elf->e_type != ET_EXEC && elf->e_type != ET_DYN) || elf->e_phentsize != sizeof(Elf64_Phdr))
+	if (elf->e_machine != EM_X86_64 || (elf->e_type != ET_EXEC && elf->e_type != ET_DYN) ||
+	    elf->e_phentsize != sizeof(Elf64_Phdr))
 		return ENOEXEC;
 	for (unsigned i = 0; i < elf->e_phnum; i++) {
 		char name[256] = {0};

@@ -67,7 +67,7 @@ static int open_phdrs(struct phdrs *p, int fd, int err)
 		return refuse(err, "ELF file that is not executable (e_type)");
 	if (p->eh.e_machine == EM_386)
 		return refuse(err, "32-bit x86 programs are not supported");
-	if (p->eh.e_machine != EM_X86_64 || p->eh.e_ident[EI_CLASS] != ELFCLASS64)
+	if (p->eh.e_machine != EM_X86_64)
 		return refuse(err, "ELF file for another machine (e_machine)");
 	if (sys2(__NR_fstat, fd, &st) || !S_ISREG(st.st_mode))
 		return refuse(err, "not a regular file");
@@ -177,6 +177,17 @@ static int zero_tail(gva from, gva to)
 	return 0;
 }
 
+/* What of it lies in segments before is replaced, and nothing else. */
+static int map_zeros(gva start, gva end, int prot, gva mapped_to)
+{
+	gva behind = MIN(MAX(start, mapped_to), end);
+	int ret = behind > start ? map(start, behind - start, prot, MAP_ANONYMOUS | MAP_FIXED, -1, 0) : 0;
+
+	if (ret || end == behind)
+		return ret;
+	return map(behind, end - behind, prot, MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 /* Segments may share a page: then the later one has it, as under Linux. mapped_to is the end of those before. */
 static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 {
@@ -213,7 +224,7 @@ static int map_segment(int fd, const Elf64_Phdr *ph, u64 bias, gva mapped_to)
 	if (mem_end > map_end) {
 		vma = (struct vma){
 			.start = map_end, .end = mem_end, .prot = PROT_READ | PROT_WRITE | (prot & PROT_EXEC)};
-		ret = map(map_end, mem_end - map_end, vma.prot, MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		ret = map_zeros(map_end, mem_end, vma.prot, mapped_to);
 		if (ret)
 			return ret;
 		vma_insert_locked(&vma);

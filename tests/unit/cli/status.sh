@@ -45,7 +45,8 @@ mkdir directory
 PATH=$PWD:/usr/bin:/bin same directory
 
 # A program that the kernel runs and pcl does not: in words.
-cp /bin/true of_32_bits && printf '\001' | dd of=of_32_bits bs=1 seek=4 conv=notrunc 2>/dev/null
+cp /bin/true of_32_bits && printf '\001' | dd of=of_32_bits bs=1 seek=4 conv=notrunc 2>/dev/null &&
+	printf '\003\000' | dd of=of_32_bits bs=1 seek=18 conv=notrunc 2>/dev/null
 got=$("$PCL" ./of_32_bits 2>&1)
 [ $? = 126 ] && [ "$got" = "pcl: ./of_32_bits: cannot execute binary file: pcl runs no 32-bit programs" ] ||
 	{ echo "32 bits: $got"; failed=1; }
