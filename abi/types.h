@@ -19,7 +19,6 @@ typedef int64_t s64;
 typedef u64 gva;
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 /* Each argument is read once: memory that others write to at any moment is cut to size that way. */

@@ -54,8 +54,10 @@ static bool matches(const char *pattern, const char *s)
 		if (*s && *p == '[') {
 			same = in_set(&p, *s);
 		} else {
-			p += *p == '\\' && p[1];
-			same = *s && (*p == *s || (*p == '?' && p[-(p > pattern)] != '\\'));
+			bool escaped = *p == '\\' && p[1];
+
+			p += escaped;
+			same = *s && (*p == *s || (*p == '?' && !escaped));
 			p++;
 		}
 		if (same) {

@@ -261,6 +261,5 @@ void perf_poll_sources_slowly(struct thread *t, bool kernel)
 	snapshot_take(t, &now, &snap);
 	snap.kernel = kernel;
 	event_poll(t->cpu->slot, &snap, &result);
-	if (unlikely(result.sigtrap))
-		raise_trap(t, &result, !kernel);
+	sampling_result(t, &result, !kernel);
 }

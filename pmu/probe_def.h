@@ -43,6 +43,10 @@ typedef int probe_find_file(void *ctx, char *path, u64 *dev, u64 *ino);
 int probe_def_parse(const char *line, probe_find_file *find, void *ctx, char text[PROBE_TEXT],
 		    struct probe_place *place);
 
+/* The session's table has so many rows; and what is in one of them; false: no probe with a name. */
+u32 probe_rows(void);
+bool probe_is_named(u32 row, struct probe_def *out);
+
 /* Adds it to the session's: 0, -EEXIST, -EINVAL, -ENOMEM. */
 int probe_define(const char *text, const struct probe_place *place);
 /* "-:...": 0, -ENOENT, -EINVAL, -EBUSY. */

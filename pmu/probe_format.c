@@ -5,25 +5,14 @@
 #include "rt/fmt.h"
 #include "rt/string.h"
 
-static bool is_named(u32 row, struct probe_def *out)
-{
-	return row < MIN(event_space->probes.high, PROBE_ROWS) && probe_row(row)->state == PROBE_NAMED &&
-	       probe_def_read(probe_text(row), out);
-}
-
-static u32 rows(void)
-{
-	return MIN(event_space->probes.high, PROBE_ROWS);
-}
-
 /* ---- names ---- */
 
 int probe_by_name(const struct probe_part *group, const struct probe_part *event)
 {
 	struct probe_def d;
 
-	for (u32 row = 0; row < rows(); row++)
-		if (is_named(row, &d) && probe_part_same(&d.group, group) &&
+	for (u32 row = 0; row < probe_rows(); row++)
+		if (probe_is_named(row, &d) && probe_part_same(&d.group, group) &&
 		    (!event || probe_part_same(&d.event, event)))
 			return (int)probe_row(row)->event;
 	return -1;
@@ -35,7 +24,7 @@ static bool is_first(u32 row, const struct probe_def *d, bool of_group)
 	struct probe_def other;
 
 	for (u32 i = 0; i < row; i++)
-		if (is_named(i, &other) && probe_part_same(&other.group, &d->group) &&
+		if (probe_is_named(i, &other) && probe_part_same(&other.group, &d->group) &&
 		    (of_group || probe_part_same(&other.event, &d->event)))
 			return false;
 	return true;
@@ -45,8 +34,8 @@ int probe_group(u32 index, struct probe_part *out)
 {
 	struct probe_def d;
 
-	for (u32 row = 0; row < rows(); row++) {
-		if (!is_named(row, &d) || !is_first(row, &d, true) || index--)
+	for (u32 row = 0; row < probe_rows(); row++) {
+		if (!probe_is_named(row, &d) || !is_first(row, &d, true) || index--)
 			continue;
 		*out = d.group;
 		return (int)row;
@@ -58,8 +47,9 @@ int probe_event(const struct probe_part *group, u32 index, struct probe_part *ou
 {
 	struct probe_def d;
 
-	for (u32 row = 0; row < rows(); row++) {
-		if (!is_named(row, &d) || !probe_part_same(&d.group, group) || !is_first(row, &d, false) || index--)
+	for (u32 row = 0; row < probe_rows(); row++) {
+		if (!probe_is_named(row, &d) || !probe_part_same(&d.group, group) || !is_first(row, &d, false) ||
+		    index--)
 			continue;
 		*out = d.event;
 		return (int)row;
@@ -74,8 +64,8 @@ size_t probe_list(char *buf, size_t size)
 	struct probe_def d;
 	size_t at = rt_append(buf, size, 0, "%s", "");
 
-	for (u32 row = 0; row < rows(); row++)
-		if (is_named(row, &d))
+	for (u32 row = 0; row < probe_rows(); row++)
+		if (probe_is_named(row, &d))
 			at = rt_append(buf, size, at, "%s\n", probe_text(row));
 	return at;
 }
@@ -85,8 +75,8 @@ size_t probe_profile(char *buf, size_t size)
 	struct probe_def d;
 	size_t at = rt_append(buf, size, 0, "%s", "");
 
-	for (u32 row = 0; row < rows(); row++)
-		if (is_named(row, &d))
+	for (u32 row = 0; row < probe_rows(); row++)
+		if (probe_is_named(row, &d))
 			at = rt_append(buf, size, at, "  %.*s %-44.*s %15lu\n", (int)d.path.len, d.path.at,
 				       (int)d.event.len, d.event.at,
 				       __atomic_load_n(&probe_row(row)->hits, __ATOMIC_RELAXED));
@@ -176,7 +166,7 @@ size_t probe_format(u32 row, char *buf, size_t size)
 	struct probe_def d;
 	size_t at;
 
-	if (!is_named(row, &d))
+	if (!probe_is_named(row, &d))
 		return 0;
 	at = rt_append(buf, size, 0, "name: %.*s\nID: %u\nformat:\n%s%s", (int)d.event.len, d.event.at,
 		       PROBE_ID + probe_row(row)->event, common, d.is_return ? ret : entry);
@@ -224,7 +214,7 @@ bool probe_field(u32 row, u32 index, struct filter_field *out)
 					 ip = {"__probe_ip", 10, 8, FILTER_U64};
 	struct probe_def d;
 
-	if (!is_named(row, &d))
+	if (!probe_is_named(row, &d))
 		return false;
 	if (index < 1u + d.is_return) {
 		*out = !d.is_return ? ip : index ? ret_ip : func;

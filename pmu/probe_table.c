@@ -7,14 +7,14 @@
 #include "rt/refuse.h"
 #include "rt/string.h"
 
-static u32 rows(void)
+u32 probe_rows(void)
 {
 	return MIN(event_space->probes.high, PROBE_ROWS);
 }
 
-static bool is_named(u32 row, struct probe_def *out)
+bool probe_is_named(u32 row, struct probe_def *out)
 {
-	return probe_row(row)->state == PROBE_NAMED && probe_def_read(probe_text(row), out);
+	return row < probe_rows() && probe_row(row)->state == PROBE_NAMED && probe_def_read(probe_text(row), out);
 }
 
 /* Arguments of the same names and types. */
@@ -42,11 +42,11 @@ static int find_event(const struct probe_def *def, const struct probe_place *pla
 	struct probe_def d;
 	int event = -1;
 
-	for (u32 row = 0; row < rows(); row++) {
+	for (u32 row = 0; row < probe_rows(); row++) {
 		const struct probe_place *p = &probe_row(row)->place;
 		bool here = p->dev == place->dev && p->ino == place->ino && p->offset == place->offset;
 
-		if (!is_named(row, &d))
+		if (!probe_is_named(row, &d))
 			continue;
 		if (here && p->ref_ctr != place->ref_ctr)
 			return refuse(EINVAL, "this place has a probe with another ref_ctr_offset");
@@ -136,7 +136,7 @@ static bool matches(const struct pattern *p, const struct probe_def *d)
 /* Another row of the event; the row itself: there is none. */
 static u32 sibling(u32 row)
 {
-	for (u32 i = 0; i < rows(); i++)
+	for (u32 i = 0; i < probe_rows(); i++)
 		if (i != row && probe_row(i)->state == PROBE_NAMED && probe_row(i)->event == probe_row(row)->event)
 			return i;
 	return row;
@@ -165,8 +165,8 @@ static int delete_matching(const struct pattern *p)
 	int err = -ENOENT;
 
 	event_lock();
-	for (u32 row = 0; row < rows() && (!err || err == -ENOENT); row++)
-		while ((!err || err == -ENOENT) && is_named(row, &d) && matches(p, &d))
+	for (u32 row = 0; row < probe_rows() && (!err || err == -ENOENT); row++)
+		while ((!err || err == -ENOENT) && probe_is_named(row, &d) && matches(p, &d))
 			err = delete_row(row);
 	event_unlock();
 	return err == -ENOENT ? refuse(ENOENT, "no such probe") : err;
@@ -197,10 +197,10 @@ int probe_undefine_all(void)
 	int err = 0;
 
 	event_lock();
-	for (u32 row = 0; row < rows() && !err; row++)
-		if (is_named(row, &d) && probe_is_used(probe_row(row)->event))
+	for (u32 row = 0; row < probe_rows() && !err; row++)
+		if (probe_is_named(row, &d) && probe_is_used(probe_row(row)->event))
 			err = refuse(EBUSY, "an event of a probe is open");
-	for (u32 row = 0; row < rows() && !err; row++)
+	for (u32 row = 0; row < probe_rows() && !err; row++)
 		if (probe_row(row)->state == PROBE_NAMED)
 			probe_row(row)->state = PROBE_FREE;
 	event_unlock();

@@ -18,7 +18,6 @@
 #define OP_POPF 0x9d
 #define OP_LRET_IMM 0xca
 #define OP_LRET 0xcb
-#define TRAP_INVALID_OPCODE 6
 #define TRAP_PROTECTION 13
 
 /* The words of a frame: rip, cs, rflags, rsp, ss. */
