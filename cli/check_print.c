@@ -81,13 +81,22 @@ void check_print_table(const struct check *c, FILE *f)
 		fprintf(f, "\n no regression (tolerance %g %%)\n\n", c->tolerance);
 }
 
+/* Not with the 17 digits that a double may need: 0.1 is 0.1. */
+static struct json_object *new_percent(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.12g", value);
+	return json_object_new_double_s(value, text);
+}
+
 void check_print_json(const struct check *c, FILE *f)
 {
 	struct json_object *o = json_object_new_object(), *events = json_object_new_array();
 
 	json_object_object_add(o, "name", json_object_new_string(c->name));
 	json_object_object_add(o, "baseline", json_object_new_string(c->file));
-	json_object_object_add(o, "tolerance_percent", json_object_new_double(c->tolerance));
+	json_object_object_add(o, "tolerance_percent", new_percent(c->tolerance));
 	json_object_object_add(o, "result", json_object_new_string(conclude(c)));
 	if (c->other_cpu)
 		json_object_object_add(o, "baseline_cpu", json_object_new_string(c->other_cpu));
@@ -102,7 +111,7 @@ void check_print_json(const struct check *c, FILE *f)
 		if (e->verdict != VERDICT_NEW) {
 			json_object_object_add(row, "baseline", json_object_new_uint64(e->before));
 			json_object_object_add(row, "change_percent",
-					       e->before || !e->now ? json_object_new_double(check_change(e)) : NULL);
+					       e->before || !e->now ? new_percent(check_change(e)) : NULL);
 		}
 		json_object_object_add(row, "verdict", json_object_new_string(verdicts[e->verdict].word));
 		json_object_array_add(events, row);

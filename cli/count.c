@@ -179,7 +179,7 @@ static int print(const struct counts *c, const struct count_options *o, FILE *f)
 		print_table(c, f);
 	if (!fflush(f) && !ferror(f))
 		return 0;
-	fprintf(stderr, "pcl count: cannot write: %s\n", strerror(errno));
+	fprintf(stderr, "pcl count: cannot write %s: %s\n", o->output ? o->output : "the counts", strerror(errno));
 	return LAUNCH_FAILED;
 }
 

@@ -208,7 +208,7 @@ int pin_help(void)
 		printf("  %-11s %s\n", items[i].name, items[i].text);
 	printf("\nHeld still without --pin, too: addresses, AT_RANDOM.\n"
 	       "Not held still: the order of processes that run at once, and without schedule of threads; network,\n"
-	       "files and their times; the kernel's version, the host's name; other files of /proc.\n");
+	       "files and their times; the kernel's version, the host's name; other files of /proc and /sys.\n");
 	return 0;
 }
 
