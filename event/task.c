@@ -140,6 +140,11 @@ void event_task_exit(task_id task)
 	event_unlock();
 }
 
+bool event_task_is_elsewhere(task_id task)
+{
+	return (s32)host_task_cpu(task) != event_ctx(task)->cpu;
+}
+
 void event_task_moved_slow(task_id task)
 {
 	struct event_ctx *ctx = event_ctx(task);

@@ -48,6 +48,13 @@ static inline void event_task_moved(task_id task)
 		event_task_moved_slow(task);
 }
 
+/* It is not on the CPU where its events saw it last. */
+bool event_task_is_elsewhere(task_id task);
+static inline bool event_task_has_moved(task_id task)
+{
+	return unlikely(event_is_followed(task)) && event_task_is_elsewhere(task);
+}
+
 /* Events count the task, so that its final clock will be asked for. */
 static inline bool event_task_counted(task_id task)
 {

@@ -13,8 +13,8 @@
 #include "perf/perf.h"
 
 /*
- * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed and want (in dbt_run()) are read
- * here, and read after they are written. DBT_STEPPED: nothing happened that has to be served.
+ * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed, where the thread is and want (in
+ * dbt_run()) are read here, and read after they are written. DBT_STEPPED: nothing happened that has to be served.
  */
 static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 {
@@ -34,6 +34,11 @@ static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 	if (unlikely(__atomic_load_n(&event_ctx(t->cpu->slot)->hits_changed, __ATOMIC_RELAXED))) {
 		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
 		perf_load_breakpoints(t);
+		return DBT_STEPPED;
+	}
+	if (unlikely(event_task_has_moved(t->cpu->slot))) {
+		__atomic_store_n(&t->task->in_cache, 0, __ATOMIC_SEQ_CST);
+		event_task_moved(t->cpu->slot);
 		return DBT_STEPPED;
 	}
 	/* Whoever changes something in the meantime interrupts: limits and breakpoints are passed without leaving. */
