@@ -35,7 +35,7 @@ static struct {
 	s32 fd;		       /* its descriptor, or NOT_OPENED, */
 	u32 files;	       /* in this table of descriptors (event_ctx()->files) */
 	bool closes;	       /* when a program is executed */
-	bool mapped;	       /* it is executable somewhere, or has been */
+	bool executable;       /* it is mapped so, or has been */
 	bool parents;	       /* it is the file of the process that this one was forked by */
 	u64 dev, ino;
 	/* to whom all is lent: slots, what generation and how many programs executed they had. NLENT_EVER: for good */
@@ -118,7 +118,7 @@ static void watch_locked(const struct thread *t, u64 flags)
 	mine.fd = NOT_OPENED;
 	mine.files = descriptors_of(t);
 	mine.closes = flags & MFD_CLOEXEC;
-	mine.mapped = mine.parents = false;
+	mine.executable = mine.parents = false;
 	if (!(flags & MFD_HUGETLB) && has_descriptors_alone(t))
 		__atomic_store_n(&mine.watched, new_number(), __ATOMIC_RELEASE);
 	note_watching();
@@ -138,7 +138,7 @@ static void watched_is_open_locked(s32 fd)
 	__atomic_store_n(&mine.fd, fd, __ATOMIC_RELEASE);
 }
 
-/* One file is watched at a time: the newest one, but if the one before has become executable that. */
+/* One file is watched at a time: the newest one, unless the one before holds code. */
 long sys_memfd_create(struct thread *t, const u64 *a)
 {
 	char name[SERVED_NAME];
@@ -149,7 +149,7 @@ long sys_memfd_create(struct thread *t, const u64 *a)
 	if (ret == -ENAMETOOLONG)
 		return refuse(EINVAL, "the name is longer than 249 bytes");
 	vma_lock();
-	watch = !mine.watched || !mine.mapped;
+	watch = !mine.watched || !mine.executable;
 	if (watch)
 		watch_locked(t, a[1]);
 	ret = thread_syscall(t, __NR_memfd_create, given, a[1], 0, 0, 0, 0);
@@ -178,7 +178,7 @@ u16 own_memory_number_locked(int prot, int flags, s32 fd)
 	} else {
 		number = is_watched_locked(fd) ? mine.watched : 0;
 		if (number)
-			__atomic_store_n(&mine.mapped, prot & PROT_EXEC || mine.mapped, __ATOMIC_RELEASE);
+			mine.executable |= !!(prot & PROT_EXEC);
 	}
 	mine.code |= number && (prot & PROT_EXEC);
 	return number;
@@ -217,7 +217,7 @@ static bool is_harmful(const struct thread *t, u32 descriptors)
 	case __NR_close:
 		return false;
 	case __NR_ftruncate:
-		return mine.mapped && names_watched(t, descriptors);
+		return mine.executable && names_watched(t, descriptors);
 	case __NR_fcntl:
 		return names_watched(t, descriptors) && t->args[1] != F_GETFD && t->args[1] != F_GETFL &&
 		       t->args[1] != F_GET_SEALS && t->args[1] != F_ADD_SEALS;
@@ -344,7 +344,7 @@ void own_memory_changed_locked(gva start, gva end)
 		if (!v->memory)
 			continue;
 		mine.code |= !!(v->prot & PROT_EXEC);
-		mine.mapped |= v->memory == mine.watched && (v->prot & PROT_EXEC);
+		mine.executable |= v->memory == mine.watched && (v->prot & PROT_EXEC);
 		if (!mine.code)
 			continue;
 		forget_part_locked(v->memory, v->offset + (MAX(start, v->start) - v->start),

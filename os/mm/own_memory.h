@@ -9,8 +9,8 @@
  *     make another descriptor of it or write to it (is_harmful()) ends that: code in it is compared from then on. A
  *     file that is opened is looked at, as it may be the same one (/proc/self/fd). Only one file at a time is watched,
  *     and none where another process has the same descriptors.
- *  2. Code in it is compared until it is closed; not even then if its descriptor is closed when a program is executed,
- *     as that of .NET is, which stays open.
+ *  2. If execve(2) closes the descriptor (MFD_CLOEXEC), code in the file is not compared from the beginning: .NET never
+ *     closes its own. Otherwise it is compared until the guest closes the descriptor.
  *  3. A forked child could write to it. From before the fork until the child has executed another program, code is
  *     compared (it is lent). A child that forks meanwhile, shares its memory, or makes another descriptor of a watched
  *     file, makes that so for ever. If none of the memory has been executable, there is no code, and the memory is not
