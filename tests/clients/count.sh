@@ -181,26 +181,28 @@ native=$(trap '' HUP USR1; bash -c "$seen")
 got=$(trap '' HUP USR1; "$PCL" count -r 2 -o table -- bash -c "$seen")
 [ "$got" = "$native"$'\n'"$native" ] || fail "seen natively: $native; under pcl count: $got"
 
-# Ctrl-C in a terminal: the program ends, then the table comes, and pcl ends as the program did.
+# Ctrl-C in a terminal: the program ends, then the table comes, and pcl ends as the program did. As under a shell, pcl
+# is not the session's leader: when the leader ends, the terminal drops what nobody has read yet.
 python3 - "$PCL" <<'END' || fail "Ctrl-C"
 import os, pty, signal, sys, termios
-pid, terminal = pty.fork()
-if pid == 0:
+leader, terminal = pty.fork()
+if leader == 0:
+    signal.signal(signal.SIGINT, lambda *_: None)
     settings = termios.tcgetattr(0)
     settings[3] |= termios.NOFLSH # else the terminal may drop what comes soon after Ctrl-C
     termios.tcsetattr(0, termios.TCSANOW, settings)
-    os.execv(sys.argv[1], [sys.argv[1], "count", "-r", "3", "-e", "instructions", "--", "sh", "-c", "echo begun; exec sleep 30"])
+    status = os.spawnv(os.P_WAIT, sys.argv[1],
+        [sys.argv[1], "count", "-r", "3", "-e", "instructions", "--", "sh", "-c", "echo begun; exec sleep 30"])
+    print("spawnv:", status, flush=True)
+    signal.pause()
 text = b""
-try:
-    while True:
-        text += os.read(terminal, 4096)
-        if b"begun\r" in text: # not the heading of the table
-            os.write(terminal, b"\x03")
-            text = text.replace(b"begun\r", b"")
-except OSError:
-    pass
-status = os.waitpid(pid, 0)[1]
-assert os.WTERMSIG(status) == signal.SIGINT and b"ended by signal 2" in text and b"exact" in text, (status, text)
+while not (b"spawnv:" in text and text.endswith(b"\n")):
+    text += os.read(terminal, 4096)
+    if b"begun\r" in text: # not the heading of the table
+        os.write(terminal, b"\x03")
+        text = text.replace(b"begun\r", b"")
+os.kill(leader, signal.SIGKILL)
+assert b"spawnv: -2\r" in text and b"ended by signal 2" in text and b"exact" in text, text
 END
 
 # refused 'WORDS' OPTION...: nothing is run, and that is why.
