@@ -352,7 +352,6 @@ static void fill_slot(struct task *t, const char *path)
 	t->pid = t->tid = (s32)getpid();
 	t->ppid = (s32)getppid();
 	snprintf(t->comm, sizeof(t->comm), "%.15s", slash ? slash + 1 : path);
-	snprintf(t->exe, sizeof(t->exe), "%s", path);
 	__atomic_store_n(&t->state, TASK_NEW, __ATOMIC_RELEASE);
 }
 

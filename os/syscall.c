@@ -167,6 +167,11 @@ const char *syscall_name(u64 nr)
 	return nr < ARRAY_SIZE(rows) ? rows[nr].name : NULL;
 }
 
+const char *syscall_formats(u64 nr)
+{
+	return nr < ARRAY_SIZE(rows) ? rows[nr].formats : NULL;
+}
+
 static struct thread_call *note_call(struct thread *t)
 {
 	struct thread_call *c = &t->call[t->calls_done++ % THREAD_CALLS];

@@ -20,7 +20,7 @@
 long syscall_pass(struct thread *t, const u64 *a);
 
 /* As in os/x86_64/syscalls.def; NULL: the table has none. */
-const char *syscall_name(u64 nr);
+const char *syscall_name(u64 nr), *syscall_formats(u64 nr);
 
 /* Serves the call that the thread's registers ask for (DBT_SYSCALL). */
 void syscall_dispatch(struct thread *t);

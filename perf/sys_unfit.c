@@ -136,14 +136,14 @@ static bool names_event(struct thread *t, const u64 *a)
 
 long sys_change_inode_at(struct thread *t, const u64 *a)
 {
-	return likely(!names_event(t, a)) ? syscall_pass(t, a) : unfit(t, a, EOPNOTSUPP);
+	return likely(!names_event(t, a)) ? sys_by_path(t, a) : unfit(t, a, EOPNOTSUPP);
 }
 
 /* To the present time: whoever may write it may, and it is root's. */
 long sys_change_times_at(struct thread *t, const u64 *a)
 {
 	if (likely(!names_event(t, a)))
-		return syscall_pass(t, a);
+		return sys_by_path(t, a);
 	return unfit(t, a, !a[2] && sys0(__NR_geteuid) ? EACCES : EOPNOTSUPP);
 }
 
@@ -166,5 +166,5 @@ long sys_flistxattr(struct thread *t, const u64 *a)
 
 long sys_listxattrat(struct thread *t, const u64 *a)
 {
-	return likely(!names_event(t, a)) ? syscall_pass(t, a) : unfit(t, a, 0);
+	return likely(!names_event(t, a)) ? sys_by_path(t, a) : unfit(t, a, 0);
 }

@@ -83,7 +83,7 @@ int uprobe_find_file(struct thread *t, char *path, struct uprobe_file *out)
 
 	if (!l)
 		return -ENOMEM;
-	vfile_follow_exe(t, path);
+	vfile_follow_exe(t, AT_FDCWD, path);
 	l->path = path;
 	l->out = out;
 	ret = apart_run(look_up, l);

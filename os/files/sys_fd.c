@@ -144,24 +144,40 @@ static bool another_uses_them(const struct thread *t)
 	return shared;
 }
 
+static long move_below_limit(void)
+{
+	struct rlimit lim = {0};
+
+	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
+	for (s32 to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - SESSION_FDS; to > 2; to--)
+		if (are_free(to, SESSION_FDS))
+			return move_to(to);
+	return refuse(EBUSY, "no room to move pcl's own descriptor to");
+}
+
 /*
  * Gives a number of ours to the guest: 0 or -EBUSY. They stay neighbours. The log's number is the whole session's and
  * cannot change.
  */
 static long make_way(struct thread *t, s32 fd)
 {
-	struct rlimit lim = {0};
-	s32 to;
-
 	if (fd == log_fd)
 		return refuse(EBUSY, "pcl's own descriptor for messages");
 	if (another_uses_them(t))
 		return refuse(EBUSY, "pcl's own descriptor, which cannot move while another process shares it");
-	sys2(__NR_getrlimit, RLIMIT_NOFILE, &lim);
-	for (to = (s32)MIN(lim.rlim_cur, MOVE_BELOW) - SESSION_FDS; to > 2; to--)
-		if (are_free(to, SESSION_FDS))
-			return move_to(to);
-	return refuse(EBUSY, "no room to move pcl's own descriptor to");
+	return move_below_limit();
+}
+
+static bool put_program(s32 fd)
+{
+	return !sys_is_error(sys3(__NR_dup3, fd, the_process.runtime_fd + EXE_FD, 0));
+}
+
+void vfile_keep_program(s32 fd)
+{
+	if (!put_program(fd) && (move_below_limit() || !put_program(fd)))
+		sys1(__NR_close, the_process.runtime_fd + EXE_FD);
+	sys1(__NR_close, fd);
 }
 
 static long dup_to(struct thread *t, const u64 *a)

@@ -27,15 +27,12 @@ static long open_absent(const struct vfile *v)
 	return why ? refuse(ENOENT, why) : -ENOENT;
 }
 
+/* What is not EXE. */
 static long open_virtual(struct thread *t, const struct vfile *v, u64 flags, u64 mode)
 {
 	switch (v->kind) {
 	case VFILE_ABSENT:
 		return open_absent(v);
-	case VFILE_EXE:
-		if ((flags & O_NOFOLLOW) && !(flags & O_PATH))
-			return -ELOOP;
-		/* fallthrough */
 	case VFILE_NONE:
 		return thread_syscall(t, __NR_openat, AT_FDCWD, (u64)v->path, flags, mode, 0, 0);
 	default:
@@ -43,13 +40,14 @@ static long open_virtual(struct thread *t, const struct vfile *v, u64 flags, u64
 	}
 }
 
-static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 flags, u64 mode)
+static long open_at(struct thread *t, const u64 *a, u64 dirfd, unsigned at)
 {
+	u64 flags = a[at + 1];
 	struct vfile v;
 	long ret;
 
-	if (vfile_or_host(t, a, dirfd, path, &v, &ret))
-		ret = open_virtual(t, &v, flags, mode);
+	if (vfile_or_host(t, a, dirfd, at, &v, &ret))
+		ret = v.kind == VFILE_EXE ? vfile_pass(t, a, at, &v) : open_virtual(t, &v, flags, a[at + 2]);
 	warm_opened(ret, flags);
 	own_memory_opened((s32)ret);
 	return ret;
@@ -57,7 +55,7 @@ static long open_at(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 fla
 
 long sys_open(struct thread *t, const u64 *a)
 {
-	return open_at(t, a, AT_FDCWD, a[0], a[1], a[2]);
+	return open_at(t, a, AT_FDCWD, 0);
 }
 
 long sys_creat(struct thread *t, const u64 *a)
@@ -71,7 +69,7 @@ long sys_creat(struct thread *t, const u64 *a)
 
 long sys_openat(struct thread *t, const u64 *a)
 {
-	return open_at(t, a, a[0], a[1], a[2], a[3]);
+	return open_at(t, a, a[0], 1);
 }
 
 /* What the kernel says of the structure alone, or 0: it has looked at that before it finds that the path is empty. */
@@ -134,10 +132,14 @@ static bool __attribute__((noinline)) goes_above(gva path)
 
 static long open_by_how(struct thread *t, const u64 *a, const struct open_how *how)
 {
+	bool in_root = how->resolve & RESOLVE_IN_ROOT; /* no link as EXE is followed there */
 	struct vfile v;
+	bool found = vfile_lookup(t, a[0], a[1], &v);
 	long ret;
 
-	if (vfile_lookup(t, a[0], a[1], &v) && !((how->resolve & RESOLVE_IN_ROOT) && !is_in_root(a, &v))) {
+	if (found && v.kind == VFILE_EXE)
+		return in_root ? syscall_pass(t, a) : vfile_pass(t, a, 1, &v);
+	if (found && (!in_root || is_in_root(a, &v))) {
 		ret = judge_how(t, a);
 		if (!ret)
 			ret = judge_way(t, a, how);

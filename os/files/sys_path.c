@@ -16,9 +16,6 @@
 #define BLOCK 4096
 #define NAME_LEN 255
 
-/* The answer for a path that is served: a number, or PASS: the host's own answer is right. */
-#define PASS 1
-
 static u32 type_and_mode(const struct vfile *v)
 {
 	return v->kind == VFILE_DIR ? S_IFDIR | 0755 : S_IFREG | v->mode;
@@ -88,18 +85,6 @@ static bool served(const struct vfile *v)
 	return v->kind == VFILE_FILE || v->kind == VFILE_DIR;
 }
 
-static long stat_virtual(struct thread *t, const struct vfile *v, gva to, bool follow)
-{
-	if (v->kind == VFILE_ABSENT)
-		return -ENOENT;
-	if (served(v))
-		return stat_served(v, to);
-	if (v->kind == VFILE_NONE || (v->kind == VFILE_EXE && follow))
-		return thread_syscall(t, __NR_newfstatat, AT_FDCWD, (u64)v->path, to, follow ? 0 : AT_SYMLINK_NOFOLLOW,
-				      0, 0);
-	return PASS;
-}
-
 /* A served directory's descriptor looks like the file that it is; the guest is to see a directory. */
 static long __attribute__((noinline)) correct_stat(s32 fd, gva to)
 {
@@ -122,25 +107,34 @@ static long __attribute__((noinline)) correct_statx(s32 fd, gva to)
 	return vfile_dir_path(fd, v.path) ? statx_served(&v, to) : 0;
 }
 
-static long stat_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva to, bool follow)
+/* What is left to the host; of EXE itself it knows no other than the runtime's, which looks the same. */
+static long stat_host(struct thread *t, const u64 *a, unsigned at, const struct vfile *v, bool follow)
+{
+	if (v->kind == VFILE_NONE || (v->kind == VFILE_EXE && follow))
+		return vfile_pass(t, a, at, v);
+	return syscall_pass(t, a);
+}
+
+static long stat_path(struct thread *t, const u64 *a, u64 dirfd, unsigned at, bool follow)
 {
 	struct vfile v;
 	long ret;
 
-	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, at, &v, &ret))
 		return ret;
-	ret = stat_virtual(t, &v, to, follow);
-	return ret == PASS ? syscall_pass(t, a) : ret;
+	if (v.kind == VFILE_ABSENT)
+		return -ENOENT;
+	return served(&v) ? stat_served(&v, a[at + 1]) : stat_host(t, a, at, &v, follow);
 }
 
 long sys_stat(struct thread *t, const u64 *a)
 {
-	return stat_path(t, a, AT_FDCWD, a[0], a[1], true);
+	return stat_path(t, a, AT_FDCWD, 0, true);
 }
 
 long sys_lstat(struct thread *t, const u64 *a)
 {
-	return stat_path(t, a, AT_FDCWD, a[0], a[1], false);
+	return stat_path(t, a, AT_FDCWD, 0, false);
 }
 
 long sys_fstat(struct thread *t, const u64 *a)
@@ -152,7 +146,7 @@ long sys_fstat(struct thread *t, const u64 *a)
 
 long sys_newfstatat(struct thread *t, const u64 *a)
 {
-	long ret = stat_path(t, a, a[0], a[1], a[2], !(a[3] & AT_SYMLINK_NOFOLLOW));
+	long ret = stat_path(t, a, a[0], 1, !(a[3] & AT_SYMLINK_NOFOLLOW));
 
 	return ret || !(a[3] & AT_EMPTY_PATH) ? ret : correct_stat((s32)a[0], a[2]);
 }
@@ -162,15 +156,11 @@ long sys_statx(struct thread *t, const u64 *a)
 	struct vfile v;
 	long ret;
 
-	if (!vfile_or_host(t, a, a[0], a[1], &v, &ret))
+	if (!vfile_or_host(t, a, a[0], 1, &v, &ret))
 		return ret || !(a[2] & AT_EMPTY_PATH) ? ret : correct_statx((s32)a[0], a[4]);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
-	if (served(&v))
-		return statx_served(&v, a[4]);
-	if (v.kind == VFILE_NONE || (v.kind == VFILE_EXE && !(a[2] & AT_SYMLINK_NOFOLLOW)))
-		return thread_syscall(t, __NR_statx, AT_FDCWD, (u64)v.path, a[2], a[3], a[4], 0);
-	return syscall_pass(t, a);
+	return served(&v) ? statx_served(&v, a[4]) : stat_host(t, a, 1, &v, !(a[2] & AT_SYMLINK_NOFOLLOW));
 }
 
 /* Whether the caller may; the files of the session belong to root. */
@@ -186,35 +176,33 @@ static long access_served(const struct vfile *v, u64 what)
 	return (what & 1) && !(mode & 0111) ? -EACCES : 0;
 }
 
-static long access_path(struct thread *t, const u64 *a, u64 dirfd, gva path, u64 what, u64 flags)
+static long access_path(struct thread *t, const u64 *a, u64 dirfd, unsigned at)
 {
 	struct vfile v;
 	long ret;
 
-	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, at, &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
 	if (served(&v))
-		return access_served(&v, what);
-	if (v.kind == VFILE_NONE || v.kind == VFILE_EXE)
-		return thread_syscall(t, __NR_faccessat2, AT_FDCWD, (u64)v.path, what, flags, 0, 0);
-	return syscall_pass(t, a);
+		return access_served(&v, a[at + 1]);
+	return v.kind == VFILE_NONE || v.kind == VFILE_EXE ? vfile_pass(t, a, at, &v) : syscall_pass(t, a);
 }
 
 long sys_access(struct thread *t, const u64 *a)
 {
-	return access_path(t, a, AT_FDCWD, a[0], a[1], 0);
+	return access_path(t, a, AT_FDCWD, 0);
 }
 
 long sys_faccessat(struct thread *t, const u64 *a)
 {
-	return access_path(t, a, a[0], a[1], a[2], 0);
+	return access_path(t, a, a[0], 1);
 }
 
 long sys_faccessat2(struct thread *t, const u64 *a)
 {
-	return access_path(t, a, a[0], a[1], a[2], a[3]);
+	return access_path(t, a, a[0], 1);
 }
 
 long vfile_check_exec(struct thread *t, const u64 *a)
@@ -222,43 +210,35 @@ long vfile_check_exec(struct thread *t, const u64 *a)
 	struct vfile v;
 	long ret;
 
-	if (!vfile_or_host(t, a, a[0], a[1], &v, &ret))
+	if (!vfile_or_host(t, a, a[0], 1, &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
 	if (served(&v))
 		return -EACCES;
-	if (v.kind == VFILE_NONE || v.kind == VFILE_EXE)
-		return thread_syscall(t, __NR_execveat, AT_FDCWD, (u64)v.path, a[2], a[3], a[4], 0);
-	return syscall_pass(t, a);
+	return v.kind == VFILE_NONE || v.kind == VFILE_EXE ? vfile_pass(t, a, 1, &v) : syscall_pass(t, a);
 }
 
-static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, gva path, gva to, u64 size)
+static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, unsigned at)
 {
 	struct vfile v;
 	long ret;
-	u64 len;
 
-	if (!vfile_or_host(t, a, dirfd, path, &v, &ret))
+	if (!vfile_or_host(t, a, dirfd, at, &v, &ret))
 		return ret;
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
-	if (v.kind == VFILE_NONE)
-		return thread_syscall(t, __NR_readlinkat, AT_FDCWD, (u64)v.path, to, size, 0, 0);
-	if (v.kind != VFILE_EXE || (s32)size <= 0)
-		return -EINVAL;
-	len = MIN(strlen(v.path), size);
-	return guest_write(to, v.path, len) ? -EFAULT : (long)len;
+	return v.kind == VFILE_NONE || v.kind == VFILE_EXE ? vfile_pass(t, a, at, &v) : -EINVAL;
 }
 
 long sys_readlink(struct thread *t, const u64 *a)
 {
-	return readlink_path(t, a, AT_FDCWD, a[0], a[1], a[2]);
+	return readlink_path(t, a, AT_FDCWD, 0);
 }
 
 long sys_readlinkat(struct thread *t, const u64 *a)
 {
-	return readlink_path(t, a, a[0], a[1], a[2], a[3]);
+	return readlink_path(t, a, a[0], 1);
 }
 
 /* Paths relative to it would lead to the host's tracefs. */
@@ -313,7 +293,9 @@ long sys_statfs(struct thread *t, const u64 *a)
 		return syscall_pass(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
-	return served(&v) ? statfs_served(&v, a[1]) : syscall_pass(t, a);
+	if (served(&v))
+		return statfs_served(&v, a[1]);
+	return v.kind == VFILE_EXE ? vfile_pass(t, a, 0, &v) : syscall_pass(t, a);
 }
 
 long sys_fstatfs(struct thread *t, const u64 *a)
@@ -330,7 +312,7 @@ long sys_fstatfs(struct thread *t, const u64 *a)
 }
 
 /* Extended attributes: served files have none. */
-static long xattr_path(struct thread *t, const u64 *a, long none)
+static long xattr_path(struct thread *t, const u64 *a, bool follow, long none)
 {
 	struct vfile v;
 
@@ -338,27 +320,29 @@ static long xattr_path(struct thread *t, const u64 *a, long none)
 		return syscall_pass(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
-	return served(&v) ? none : syscall_pass(t, a);
+	if (served(&v))
+		return none;
+	return v.kind == VFILE_EXE && follow ? vfile_pass(t, a, 0, &v) : syscall_pass(t, a);
 }
 
 long sys_getxattr(struct thread *t, const u64 *a)
 {
-	return xattr_path(t, a, -ENODATA);
+	return xattr_path(t, a, true, -ENODATA);
 }
 
 long sys_lgetxattr(struct thread *t, const u64 *a)
 {
-	return xattr_path(t, a, -ENODATA);
+	return xattr_path(t, a, false, -ENODATA);
 }
 
 long sys_listxattr(struct thread *t, const u64 *a)
 {
-	return xattr_path(t, a, 0);
+	return xattr_path(t, a, true, 0);
 }
 
 long sys_llistxattr(struct thread *t, const u64 *a)
 {
-	return xattr_path(t, a, 0);
+	return xattr_path(t, a, false, 0);
 }
 
 long sys_mkdir(struct thread *t, const u64 *a)
@@ -377,4 +361,15 @@ long sys_mkdirat(struct thread *t, const u64 *a)
 	if (!ret)
 		perf_mkdir(t, (s32)a[0], a[1]);
 	return ret;
+}
+
+/* All others that follow links. Nothing but a program is served to them. */
+long sys_by_path(struct thread *t, const u64 *a)
+{
+	const char *formats = syscall_formats(t->nr);
+	unsigned at = (unsigned)(strchr(formats, 's') - formats);
+	u64 dirfd = at && formats[at - 1] == 'a' ? a[at - 1] : (u64)AT_FDCWD;
+	struct vfile v;
+
+	return vfile_lookup(t, dirfd, a[at], &v) && v.kind == VFILE_EXE ? vfile_pass(t, a, at, &v) : syscall_pass(t, a);
 }

@@ -16,13 +16,6 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-static char exe_path[ARENA_PATH]; /* of this process; set before the guest runs */
-
-void vfile_set_exe(const char *path)
-{
-	rt_snprintf(exe_path, sizeof(exe_path), "%s", path);
-}
-
 /* /debug/tracing, as the interface of 2009 names it. */
 static bool has_debug(void)
 {
@@ -189,23 +182,18 @@ static struct task *process_task(u32 pidns, s32 tid)
 	return task;
 }
 
-static void find_exe(struct vfile *v, bool own, const struct task *task)
+/* other: NULL if it is the caller's own. */
+static void find_exe(const struct thread *t, const struct task *other, struct vfile *v)
 {
-	if (own) {
-		v->kind = exe_path[0] ? VFILE_EXE : VFILE_NONE;
-		rt_snprintf(v->path, sizeof(v->path), "%s", exe_path);
-		return;
-	}
-	if (!task || !task->exe[0])
-		return;
+	s32 own = t->has_left ? t->left_fd : the_process.runtime_fd;
+
 	v->kind = VFILE_EXE;
-	memcpy(v->path, task->exe, MIN(sizeof(v->path), sizeof(task->exe)));
-	v->path[sizeof(v->path) - 1] = 0;
+	v->program = (other ? __atomic_load_n(&other->fds, __ATOMIC_ACQUIRE) : own) + EXE_FD;
 }
 
 /*
  * A process that is named by its number in the guest's /proc. Own: *pid becomes the number that it knows itself by. Its
- * numbers are private memory's, not the arena's: what execve("/proc/PID/exe") executes is not for others to say.
+ * numbers are private memory's, not the arena's: what execve("/proc/self/exe") executes is not for others to say.
  */
 static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
 {
@@ -243,8 +231,8 @@ static void find_proc(struct thread *t, const char *p, struct vfile *v)
 		pid = t->group->pid;
 	other = own ? NULL : process_task(pidns, pid);
 	v->pid = own ? pid : 0;
-	if (!strcmp(p, "exe"))
-		find_exe(v, own, other);
+	if (!strcmp(p, "exe") && (own || other))
+		find_exe(t, other, v);
 	else if (!strcmp(p, "status"))
 		v->kind = own ? VFILE_STATUS : VFILE_NONE;
 	else if (!strcmp(p, "maps"))
@@ -322,6 +310,18 @@ static void find_absolute(struct thread *t, struct vfile *v)
 	}
 }
 
+/* The path as it was given, with the program's descriptor in place of "exe"; "exe/" and its like lead nowhere. */
+static void lead_to_program(struct vfile *v, gva path)
+{
+	static const char name[] = "exe";
+	long at = guest_read_str(v->path, path, sizeof(v->path)) - (long)strlen(name);
+
+	if (at < 0 || strcmp(v->path + at, name) || (size_t)at + sizeof("fd/2147483647") > sizeof(v->path))
+		v->kind = VFILE_NONE;
+	else
+		rt_snprintf(v->path + at, sizeof(v->path) - (size_t)at, "fd/%d", v->program);
+}
+
 /*
  * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
  * -errno if it cannot be read or does not start there. Takes at most ARENA_PATH bytes.
@@ -344,6 +344,8 @@ static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
 		return -ENOTDIR;
 	if (out->path[0] == '/')
 		find_absolute(t, out);
+	if (out->kind == VFILE_EXE)
+		lead_to_program(out, path);
 	return 0;
 }
 
@@ -375,31 +377,27 @@ bool __attribute__((noinline)) vfile_lookup_below(struct thread *t, u64 dirfd, g
 	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !find(t, dir, path, v);
 }
 
-bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret)
+bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, unsigned at, struct vfile *v, long *ret)
 {
-	if (vfile_lookup(t, dirfd, path, v))
+	if (vfile_lookup(t, dirfd, a[at], v))
 		return true;
 	*ret = syscall_pass(t, a);
-	return unlikely(*ret == -ENOTDIR) && vfile_lookup_below(t, dirfd, path, v);
+	return unlikely(*ret == -ENOTDIR) && vfile_lookup_below(t, dirfd, a[at], v);
 }
 
-void vfile_find_path(struct thread *t, const char *path, struct vfile *out)
+long vfile_pass(struct thread *t, const u64 *a, unsigned at, const struct vfile *v)
 {
-	rt_snprintf(out->path, sizeof(out->path), "%s", path);
-	out->kind = VFILE_NONE;
-	if (path[0] == '/')
-		find_absolute(t, out);
+	u64 args[6];
+
+	memcpy(args, a, sizeof(args));
+	args[at] = (u64)v->path;
+	return syscall_pass(t, args);
 }
 
-bool vfile_follow_exe(struct thread *t, char *path)
+void vfile_follow_exe(struct thread *t, s32 dirfd, char *path)
 {
 	struct vfile v;
 
-	if (strncmp(path, "/proc/", 6))
-		return false;
-	vfile_find_path(t, path, &v);
-	if (v.kind != VFILE_EXE)
-		return false;
-	memcpy(path, v.path, strlen(v.path) + 1);
-	return true;
+	if (vfile_lookup(t, (u64)dirfd, (gva)path, &v) && v.kind == VFILE_EXE)
+		memcpy(path, v.path, strlen(v.path) + 1);
 }

@@ -2,7 +2,8 @@
  * Files that the guest must not see as they are on the host: what shows pcl instead of the guest, and what describes a
  * PMU that the host does not have.
  *
- *   /proc/PID/exe                            the guest's program, for every process of the session
+ *   /proc/PID/exe                            the guest's program, for every process of the session: by a descriptor
+ *                                            of pcl's own, EXE_FD, since the kernel's link is to the runtime
  *   /proc/PID/maps, smaps                    the guest's memory as it asked for it, for the reader's own process; of
  *                                            others only pcl's own mappings are left out
  *   /proc/PID/status                         signal sets as the guest has them, for the reader's own process
@@ -54,9 +55,9 @@ static inline s32 vfile_fd_lowest(void)
 #define VFILE_NEVER_OPEN 0x7fffffffu
 
 enum vfile_kind {
-	VFILE_NONE,   /* the host's */
+	VFILE_NONE,   /* the host's: v->path is absolute */
 	VFILE_ABSENT, /* the host's, but the guest must not see it: ENOENT */
-	VFILE_EXE,    /* symbolic link to a program */
+	VFILE_EXE,    /* the link to a process's program */
 	VFILE_MAPS,
 	VFILE_SMAPS,
 	VFILE_STATUS, /* of the reader's own process */
@@ -69,7 +70,12 @@ struct vfile {
 	enum vfile_kind kind;
 	u32 mode;	       /* permission bits, of FILE and DIR */
 	s32 pid;	       /* of MAPS, SMAPS and STATUS; 0: another process */
-	char path[ARENA_PATH]; /* normalised, unless ".." leads elsewhere then; of EXE: the program */
+	s32 program;	       /* of EXE: the descriptor of it, in its process */
+	/*
+	 * Normalised, unless ".." leads elsewhere then. Of EXE: as it was given, relative to the same directory, to
+	 * /proc/PID/fd/NUMBER, which leads to the program as exe would, in all that the kernel does with a path.
+	 */
+	char path[ARENA_PATH];
 };
 
 /*
@@ -84,19 +90,26 @@ bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v);
 bool vfile_lookup_below(struct thread *t, u64 dirfd, gva path, struct vfile *v);
 /* The current directory is another one. */
 void vfile_cwd_changed(void);
-/* Both, for the system call that is being served. False: the host has served it, *ret is its answer. */
-bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, gva path, struct vfile *v, long *ret);
-/* What a path in our memory is. */
-void vfile_find_path(struct thread *t, const char *path, struct vfile *out);
+/*
+ * Both, for the system call that is being served, whose a[at] is a path. False: the host has served it, *ret is its
+ * answer.
+ */
+bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, unsigned at, struct vfile *v, long *ret);
 
-/* If path (ARENA_PATH bytes) is a /proc/PID/exe of a task of the session, replaces it by its program's: true. */
-bool vfile_follow_exe(struct thread *t, char *path);
+/* That call with v's path, of NONE and EXE. */
+long vfile_pass(struct thread *t, const u64 *a, unsigned at, const struct vfile *v);
+
+/* If path (ARENA_PATH bytes, in our memory) is EXE, it becomes one that leads to the program. */
+void vfile_follow_exe(struct thread *t, s32 dirfd, char *path);
 
 /* Which pid namespace /proc in the guest's tree is of (os/session/pidns.h): the launcher's or the caller's own. */
 u32 vfile_proc_pidns(const struct thread *t);
 
-/* The program of this process, as /proc/self/exe shows it. */
-void vfile_set_exe(const char *path);
+/*
+ * Puts fd, the program of the image that has just begun, in the place of the former one, and closes it. Where the limit
+ * on descriptors has become too low for that there is no program, and /proc/PID/exe leads nowhere.
+ */
+void vfile_keep_program(s32 fd);
 
 /* Opens what is neither NONE, ABSENT nor EXE: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);

@@ -80,7 +80,6 @@ struct task {
 	/* the thread group that the new image will find itself in; 0: no execve under way [owner] */
 	s32 exec_tgid;
 	u32 images;	     /* programs that it has executed [owner] */
-	char exe[ARENA_PATH]; /* what others are shown as its /proc/PID/exe [owner] */
 } __attribute__((aligned(4096)));
 
 /* It begins where a page begins: the task's thread has it mapped behind its struct cpu, too. */
@@ -92,10 +91,10 @@ _Static_assert(sizeof(struct task_bank) == CPU_BANK_SIZE, "whole pages");
 /*
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an
  * unconnected datagram socket to send from (perf/notify.h), the directory /proc of the launcher (os/session/proc.h), an
- * empty memfd that can take the runtime's place (os/files/sys_landlock.c), and the cache directory (os/mm/warm.h), or
- * something else if there is none.
+ * empty memfd that can take the runtime's place (os/files/sys_landlock.c), the cache directory (os/mm/warm.h), or
+ * something else if there is none, and the process's program (os/files/vfile.h), which each image puts there.
  */
-enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, SESSION_FDS };
+enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, EXE_FD, SESSION_FDS };
 
 /* The words of --abi. */
 enum session_abi { SESSION_ABI_TODAY, SESSION_ABI_2009 };

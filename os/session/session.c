@@ -337,7 +337,6 @@ struct task *session_task_new(struct task *parent, bool sibling)
 	cpu_new_bank(arena_bank(task_slot(task)));
 	task->ppid = sibling ? parent->ppid : parent->pid;
 	memcpy(task->comm, parent->comm, sizeof(task->comm));
-	memcpy(task->exe, parent->exe, strnlen(parent->exe, ARENA_PATH - 1) + 1);
 	task->in_cache = task->threaded = task->fences = task->exit_traced = 0;
 	task->exec_tgid = 0;
 	task->cputime_at_exit = task->own_work = 0;

@@ -416,7 +416,7 @@ static void set_open_path(struct request *r)
 	x->prefixes = 0;
 	x->interp[0] = 0;
 	copy_path(x->open_path, x->path);
-	vfile_follow_exe(r->t, x->open_path);
+	vfile_follow_exe(r->t, r->dirfd, x->open_path);
 }
 
 static long execute(struct request *r, gva path)

@@ -277,36 +277,6 @@ static long open_program(void)
 			   : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/*
- * Where /proc does not say: the name that it was executed by, absolute, as the C library of a static program expects
- * it.
- */
-static void note_name(char path[ARENA_PATH])
-{
-	long n = handover.name[0] == '/' ? 0 : sys2(__NR_getcwd, path, ARENA_PATH);
-
-	if (n > 1)
-		rt_append(path, ARENA_PATH, (size_t)n - 1, "%s%s", path[1] ? "/" : "", handover.name);
-	else
-		rt_snprintf(path, ARENA_PATH, "%s", handover.name);
-}
-
-/* Keeps the program's canonical path as /proc/PID/exe shows it, in path, too. */
-static void note_exe(struct task *task, int fd, char path[ARENA_PATH])
-{
-	char link[32];
-	long n;
-
-	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
-	n = sys4(__NR_readlinkat, proc_dir(), link, path, ARENA_PATH - 1);
-	if (n > 0)
-		path[n] = 0;
-	else
-		note_name(path);
-	vfile_set_exe(path);
-	memcpy(task->exe, path, strlen(path) + 1);
-}
-
 static long probe_images(struct loading *ld, int fd, long *interp_fd)
 {
 	int ret = elf_probe(fd, ld->path);
@@ -367,12 +337,27 @@ static void set_mm_map(const struct loading *ld, const struct stack_built *built
 	vma_unlock();
 }
 
+/* As /proc says, which may be missing; without its remark that the file has been unlinked. */
+static bool find_path(int fd, char path[ARENA_PATH])
+{
+	char link[32], *deleted;
+	long n;
+
+	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
+	n = sys4(__NR_readlinkat, proc_dir(), link, path, ARENA_PATH - 1);
+	path[MAX(n, 0l)] = 0;
+	deleted = strstr(path, DELETED);
+	if (deleted)
+		*deleted = 0;
+	return n > 0;
+}
+
 /*
  * The kernel names a process after the last part of the path that was executed. For a program named by descriptor, 6.14
  * and later take the file's own name: then this image, which is executed so, is not called after its descriptor's
  * number.
  */
-static void set_comm(struct task *task, const char *exe)
+static void set_comm(struct task *task, int fd, char path[ARENA_PATH])
 {
 	static const char by_fd[] = "/dev/fd/";
 	const char *name = handover.name;
@@ -380,13 +365,11 @@ static void set_comm(struct task *task, const char *exe)
 
 	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
 	if (!strncmp(name, by_fd, sizeof(by_fd) - 1) && !strchr(name + sizeof(by_fd) - 1, '/') &&
-	    (task->comm[0] < '0' || task->comm[0] > '9'))
-		name = exe;
+	    (task->comm[0] < '0' || task->comm[0] > '9') && find_path(fd, path))
+		name = path;
 	if (strrchr(name, '/'))
 		name = strrchr(name, '/') + 1;
 	rt_snprintf(comm, sizeof(comm), "%s", name);
-	if (name > exe && name < exe + ARENA_PATH && strstr(name, DELETED))
-		comm[MIN((size_t)(strstr(name, DELETED) - name), sizeof(comm) - 1)] = 0;
 	sys5(__NR_prctl, PR_SET_NAME, comm, 0, 0, 0);
 	sys5(__NR_prctl, PR_GET_NAME, task->comm, 0, 0, 0);
 }
@@ -490,9 +473,8 @@ void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *ou
 		ret = load(ld, task, fd, t->cpu);
 	if (ret)
 		fail(t, first && !is_past_return(ld, ret), handover.name, ret);
-	note_exe(task, fd, ld->path);
-	set_comm(task, ld->path);
-	sys1(__NR_close, fd);
+	set_comm(task, fd, ld->path);
+	vfile_keep_program(fd);
 	*out = result_of(ld);
 	scratch_free(ld, sizeof(*ld));
 }

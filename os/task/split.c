@@ -151,7 +151,6 @@ static void fill_slot(struct task *to, const struct task *from)
 	to->start_time = from->start_time;
 	to->threaded = from->threaded;
 	memcpy(to->comm, from->comm, sizeof(to->comm));
-	memcpy(to->exe, from->exe, sizeof(to->exe));
 	to->state = TASK_ALIVE;
 }
 
