@@ -9,6 +9,7 @@
 #include "dbt/dbt.h"
 #include "event/space.h"
 #include "os/mm/sys_mm.h"
+#include "os/mm/vma_chunks.h"
 #include "os/session/process.h"
 #include "os/session/served.h"
 #include "os/session/session.h"
@@ -239,19 +240,19 @@ static bool is_harmful(const struct thread *t, u32 descriptors)
 /* In each mapping of such memory: all of its code is forgotten, and can be written again. */
 static void forget_all_locked(void)
 {
-	const struct vma *v;
+	for (struct vma_pos p = vma_above(0); !vma_at_end(p); p = vma_next(p)) {
+		const struct vma *v = vma_entry_at(p);
 
-	for (gva at = 0; (v = vma_next_locked(at)); at = v->end)
 		if (v->memory)
 			dbt_invalidate(v->start, v->end);
+	}
 }
 
 /* The same of a part of one of them, [from, to) in the memory. */
 static void forget_part_locked(u16 number, u64 from, u64 to)
 {
-	const struct vma *v;
-
-	for (gva at = 0; (v = vma_next_locked(at)); at = v->end) {
+	for (struct vma_pos p = vma_above(0); !vma_at_end(p); p = vma_next(p)) {
+		const struct vma *v = vma_entry_at(p);
 		u64 low = MAX(from, v->offset), high = MIN(to, v->offset + (v->end - v->start));
 
 		if (v->memory == number && low < high)
