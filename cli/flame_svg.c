@@ -142,9 +142,9 @@ static void draw(const struct drawing *d, const struct flame_node *n, u64 x, int
 	fprintf(d->f, "\"/><text x=\"%.2f\" y=\"%d\">", left + 3, y + ROW - 5);
 	put_label(d->f, n->name, width);
 	fputs("</text></g>\n", d->f);
-	for (const struct flame_node *c = n->child; c; c = c->sibling) {
-		draw(d, c, x, depth + 1);
-		x += c->samples;
+	for (u32 i = 0; i < n->children; i++) {
+		draw(d, n->child[i], x, depth + 1);
+		x += n->child[i]->samples;
 	}
 }
 
@@ -152,9 +152,9 @@ static int depth_of(const struct flame_picture *p, const struct flame_node *n)
 {
 	int deepest = 0;
 
-	for (const struct flame_node *c = n->child; c; c = c->sibling)
-		if ((double)c->samples >= p->smallest * (double)p->root->samples) {
-			int below = depth_of(p, c);
+	for (u32 i = 0; i < n->children; i++)
+		if ((double)n->child[i]->samples >= p->smallest * (double)p->root->samples) {
+			int below = depth_of(p, n->child[i]);
 
 			deepest = MAX(deepest, below);
 		}

@@ -21,16 +21,26 @@ static int compare(const struct flame_node *n, const char *name, const char *fil
 
 static struct flame_node *child_of(struct flame_node *n, const char *name, const char *file)
 {
-	struct flame_node **at = &n->child, *new;
-	int differ = 1;
+	u32 low = 0, high = n->children;
+	struct flame_node *new;
 
-	for (; *at && (differ = compare(*at, name, file)) < 0; at = &(*at)->sibling)
-		;
-	if (*at && !differ)
-		return *at;
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+		int differ = compare(n->child[mid], name, file);
+
+		if (!differ)
+			return n->child[mid];
+		if (differ < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
 	new = memory_zeroed(1, sizeof(*new));
-	*new = (struct flame_node){.name = name, .file = file, .sibling = *at};
-	*at = new;
+	*new = (struct flame_node){.name = name, .file = file};
+	if (!(n->children & (n->children - 1)))
+		n->child = memory_resize(n->child, n->children ? n->children * 2ul : 1, sizeof(*n->child));
+	memmove(&n->child[low + 1], &n->child[low], (n->children++ - low) * sizeof(*n->child));
+	n->child[low] = new;
 	return new;
 }
 
@@ -63,9 +73,8 @@ struct flame_node *flame_tree_make(const struct samples *s, struct functions *f)
 
 void flame_tree_free(struct flame_node *n)
 {
-	for (struct flame_node *c = n->child, *next; c; c = next) {
-		next = c->sibling;
-		flame_tree_free(c);
-	}
+	for (u32 i = 0; i < n->children; i++)
+		flame_tree_free(n->child[i]);
+	free(n->child);
 	free(n);
 }

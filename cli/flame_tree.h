@@ -7,9 +7,10 @@
 #include "cli/samples.h"
 
 struct flame_node {
-	const char *name, *file;	    /* file: NULL for the root and the names of tasks */
-	u64 samples;			    /* its own and those of all below */
-	struct flame_node *child, *sibling; /* in the order of names */
+	const char *name, *file;   /* file: NULL for the root and the names of tasks */
+	u64 samples;		   /* its own and those of all below */
+	struct flame_node **child; /* in the order of names */
+	u32 children;
 };
 
 /* Of the samples of one event, after the run. */
