@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ struct candidate {
 	u64 start, size;
 	const char *name;
 	unsigned char bind;
-	char own[64]; /* the name, if it is made here */
+	bool plt; /* the name is that of what it leads to */
 };
 
 struct candidates {
@@ -123,22 +124,27 @@ static void add_plt(Elf *elf, struct candidates *c)
 		new = add(c);
 		new->start = at;
 		new->size = entry;
+		new->name = name;
 		new->bind = STB_GLOBAL;
-		strncpy(new->own, name, sizeof(new->own) - sizeof("@plt"));
-		strcat(new->own, "@plt");
+		new->plt = true;
 	}
 }
 
-static const char *name_of(const struct candidate *c)
+static char *make_name(const struct candidate *c)
 {
-	return c->name ? c->name : c->own;
+	const char *end = c->plt ? ELF_SYMBOLS_PLT : "";
+	size_t size = strlen(c->name) + strlen(end) + 1;
+	char *name = memory_zeroed(size, 1);
+
+	snprintf(name, size, "%s%s", c->name, end);
+	return name;
 }
 
 /* The better name first. */
 static int by_address(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	const char *p = name_of(x), *q = name_of(y);
+	const char *p = x->name, *q = y->name;
 	size_t m = strspn(p, "_"), n = strspn(q, "_");
 
 	if (x->start != y->start)
@@ -159,7 +165,8 @@ static int by_address(const void *a, const void *b)
 /* Symbols without a size go on to the next one. */
 static void settle(struct elf_symbols *s, struct candidates *c)
 {
-	qsort(c->list, c->nr, sizeof(*c->list), by_address);
+	if (c->nr)
+		qsort(c->list, c->nr, sizeof(*c->list), by_address);
 	s->symbol = memory_resize(NULL, c->nr, sizeof(*s->symbol));
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct candidate *from = &c->list[i];
@@ -168,8 +175,7 @@ static void settle(struct elf_symbols *s, struct candidates *c)
 			continue;
 		if (s->nr && s->symbol[s->nr - 1].end == s->symbol[s->nr - 1].start)
 			s->symbol[s->nr - 1].end = from->start;
-		s->symbol[s->nr++] =
-			(struct elf_symbol){from->start, from->start + from->size, memory_text(name_of(from))};
+		s->symbol[s->nr++] = (struct elf_symbol){from->start, from->start + from->size, make_name(from)};
 	}
 	if (s->nr && s->symbol[s->nr - 1].end == s->symbol[s->nr - 1].start)
 		s->symbol[s->nr - 1].end += PAGE_SIZE;

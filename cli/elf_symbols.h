@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include "abi/types.h"
 
+/* Behind the name of a function: its entry in the PLT. */
+#define ELF_SYMBOLS_PLT "@plt"
+
 struct elf_symbol {
 	u64 start, end; /* addresses as the file has them */
 	char *name;	/* not demangled */

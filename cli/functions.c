@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <libiberty/demangle.h>
 #undef ARRAY_SIZE /* the same as ours */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -44,13 +45,24 @@ void functions_begin(struct functions *f, const struct spaces *spaces)
 				.memo = memory_zeroed(MEMO, sizeof(*f->memo))};
 }
 
+/* Of "NAME@plt" it is NAME. */
 static char *demangled(const char *symbol)
 {
-	char *text = NULL;
+	char *name = memory_text(symbol), *plt = strstr(name, ELF_SYMBOLS_PLT), *text = NULL, *whole;
+	size_t size;
 
-	if (!strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2) || !strncmp(symbol, "__Z", 3))
-		text = cplus_demangle(symbol, DMGL_NO_OPTS);
-	return text ? text : memory_text(symbol);
+	if (plt)
+		*plt = 0;
+	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) || !strncmp(name, "__Z", 3))
+		text = cplus_demangle(name, DMGL_NO_OPTS);
+	free(name);
+	if (!text || !plt)
+		return text ? text : memory_text(symbol);
+	size = strlen(text) + sizeof(ELF_SYMBOLS_PLT);
+	whole = memory_zeroed(size, 1);
+	snprintf(whole, size, "%s" ELF_SYMBOLS_PLT, text);
+	free(text);
+	return whole;
 }
 
 static const struct function *intern(struct functions *f, const char *symbol, const char *file)

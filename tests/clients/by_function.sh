@@ -46,6 +46,21 @@ whole=$("$PCL" count --csv -o - -e instructions,branches -- ./known 30 | awk -F,
 sums=$(awk -F, '/^function/ { on = 1; next } on { a += $3; b += $4 } END { print a, b " " }' csv)
 [ "$sums" = "$whole" ] || fail "the functions' sums are $sums, the counts $whole"
 
+# A function of a library, in the PLT.
+cat >library.cc <<'END'
+#include <string>
+int main()
+{
+	std::string s;
+	for (int i = 0; i < 100; i++)
+		s.append("x", 1);
+	return s.size() != 100;
+}
+END
+g++ -O1 -fno-plt -o no_plt library.cc && g++ -O1 -Wl,-z,lazy -o library library.cc || fail "g++ library.cc"
+counted -c 1 -e instructions -- ./library
+grep -q '^"std::[^"]*::_M_append@plt",' csv || fail "no name in the PLT: $(grep plt csv)"
+
 # At a longer period: the sum stays exact, a share is right to what is said.
 counted -- sh -c './known 4000; ./known 1000'
 share=$(of known /known$)
