@@ -268,18 +268,23 @@ bool host_perfmon_capable(void)
 	return has_capability(CAP_PERFMON_) || has_capability(CAP_SYS_ADMIN);
 }
 
-/* Whoever may see where the task's directory is may observe it: the kernel checks just that. A zombie has none. */
+/*
+ * Whoever may see where the task's directory is may observe it: the kernel checks just that. A zombie has none, and a
+ * path may be too long to be shown.
+ */
 bool host_may_observe(task_id id)
 {
 	struct task *task = session_task(id);
 	char path[40], first;
+	long ret;
 
 	if (!task)
 		return false;
 	if (is_own_process(task))
 		return true;
 	rt_snprintf(path, sizeof(path), "%d/cwd", task->pid);
-	return sys4(__NR_readlinkat, proc_dir(), path, &first, 1) > 0 || proc_is_zombie(task->pid, task->pid) == 1;
+	ret = sys4(__NR_readlinkat, proc_dir(), path, &first, 1);
+	return ret > 0 || ret == -ENAMETOOLONG || proc_is_zombie(task->pid, task->pid) == 1;
 }
 
 /*
