@@ -3,7 +3,7 @@
     pcl --pin python3 -m pytest --update-counts     writes the counts
     pcl --pin python3 -m pytest                     a test fails if there are more by over 1 %, or none are written
 """
-import ctypes, fcntl, gc, json, os, pathlib, struct
+import ctypes, fcntl, gc, itertools, json, os, pathlib, struct
 import pytest
 
 COUNTS, TOLERANCE = pathlib.Path("pytest-counts.json"), 0.01  # what ran before has left its mark in the heap
@@ -20,17 +20,22 @@ def instructions(request):
     fd = ctypes.CDLL(None).syscall(298, attr, 0, -1, -1, 0)
     if fd < 0:
         pytest.skip("no counters here: run it by pcl --pin")
+    calls = itertools.count(1)
 
     def count(function, *arguments):
         function(*arguments)  # imports, caches
         gc.disable()
+        fcntl.ioctl(fd, 0x2403, 0)  # from 0 on: a test may count several calls
         fcntl.ioctl(fd, 0x2400, 0)
-        function(*arguments)
-        fcntl.ioctl(fd, 0x2401, 0)
-        gc.enable()
+        try:
+            function(*arguments)
+        finally:
+            fcntl.ioctl(fd, 0x2401, 0)
+            gc.enable()
         now = int.from_bytes(os.read(fd, 8), "little")
         counts = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-        name = request.node.nodeid
+        nr = next(calls)
+        name = request.node.nodeid + (" #%d" % nr if nr > 1 else "")
         if request.config.getoption("--update-counts"):
             COUNTS.write_text(json.dumps({**counts, name: now}, indent=1))
         elif name not in counts:

@@ -13,6 +13,8 @@ build more.cc
 [ $? = 120 ] && grep -q '^ regression: ' err || fail "more work: $(cat err)"
 grep -A4 '^ pcl check: sum' err | grep -q 'instructions  *REGRESSION$' || fail "which one: $(cat err)"
 "$examples/check-gbench" ./no-such-program 2>err && fail "a program that is not there"
+"$examples/check-gbench" true 2>err
+[ $? = 125 ] && grep -q 'lists no benchmark' err || fail "a program without benchmarks: $(cat err)"
 # What --benchmark_perf_counters says, where the library has libpfm (Debian's has not).
 if ldd ./bench | grep -q libpfm; then
 	pcl ./bench --benchmark_perf_counters=INSTRUCTIONS 2>err | grep -q 'INSTRUCTIONS=' ||

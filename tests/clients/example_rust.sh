@@ -29,5 +29,6 @@ PCL_CHECK=--update bench || fail "check-cargo --update: $(cat err)"
 bench && grep -q ' 0  instructions  *the same$' err || fail "check-cargo: $(cat err)"
 sed -i 's/100_000/110_000/' benches/squares.rs
 bench && fail "check-cargo: no regression"
-grep -q '^ pcl check: squares$' err && grep -q '^ regression: ' err || fail "check-cargo, more work: $(cat err)"
+grep -q '^ pcl check: squares (benches/squares.rs)$' err && grep -q '^ regression: ' err ||
+	fail "check-cargo, more work: $(cat err)"
 exit $status

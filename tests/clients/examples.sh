@@ -11,6 +11,8 @@ counts 1000000 50000000 pcl python3 "$examples/count.py"
 
 "$examples/compare" true 'ls /' >out || fail "compare: status $?"
 [ "$(awk '$2 == "instructions" && $3 > 1.5' out | wc -l)" = 1 ] && [ "$(wc -l <out)" = 2 ] || fail "compare: $(cat out)"
+"$examples/compare" 'ls /' 'ls / && ls /' >out || fail "compare: two commands in one: status $?"
+[ "$(awk '$3 > 1.5' out | wc -l)" = 1 ] || fail "compare: two commands in one: $(cat out)"
 "$examples/compare" true false >out && fail "compare: a program that fails"
 
 for file in "$examples"/*; do
