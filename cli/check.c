@@ -11,6 +11,7 @@
 #include "cli/count.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "cli/print.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
@@ -116,10 +117,25 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 	return 0;
 }
 
+/* A count that is compared with an estimate differs for no reason. */
+static bool has_estimates(const struct check *check)
+{
+	for (int e = 0; e < check->nr; e++) {
+		const struct comparison *c = &check->event[e];
+
+		if (strcmp(c->class, ESTIMATED) && strcmp(c->class, UNCOUNTED))
+			continue;
+		fprintf(stderr, "pcl check: %s: nothing is written: %s had to wait for a counter (--counters)\n",
+			check->label, c->event);
+		return true;
+	}
+	return false;
+}
+
 /* Others may have changed the file since it was read. */
 static int update(struct check *check, const struct counts *counts)
 {
-	struct baseline *b = baseline_read_to_write(check->file);
+	struct baseline *b = has_estimates(check) ? NULL : baseline_read_to_write(check->file);
 	int failed;
 
 	if (!b)
@@ -135,21 +151,17 @@ static int update(struct check *check, const struct counts *counts)
 	return failed ? LAUNCH_FAILED : 0;
 }
 
-static int print(const struct check *c, const struct check_options *o)
+static int print(const struct check *c, const struct check_options *o, FILE *f)
 {
-	FILE *f = !o->output ? stderr : !strcmp(o->output, "-") ? stdout : fopen(o->output, "we");
 	const char *summary = getenv(SUMMARY);
 
-	if (!f) {
-		fprintf(stderr, "pcl check: %s: %s\n", o->output, strerror(errno));
-		return LAUNCH_FAILED;
-	}
+	output_begin(f);
 	if (o->json)
 		check_print_json(c, f);
 	else
 		check_print_table(c, f);
 	if (o->github)
-		check_print_github(c, o->json ? stderr : f);
+		check_print_github(c, stderr); /* the runner reads what the job prints */
 	if (fflush(f) || ferror(f)) {
 		fprintf(stderr, "pcl check: cannot write: %s\n", strerror(errno));
 		return LAUNCH_FAILED;
@@ -191,7 +203,7 @@ static bool is_uncounted(const struct check *check, const struct counts *c)
 }
 
 /* Counts, compares, writes, prints. */
-static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv)
+static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv, FILE *f)
 {
 	bool known = baseline_choose(b, check->name);
 	char *events = known && !o->events ? baseline_events(b) : strdup(o->events ? o->events : DEFAULT_EVENTS);
@@ -224,7 +236,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 		return LAUNCH_FAILED;
 	check->note = print_still_running(note, &counts);
 	check->still_running = count_still_running(&counts);
-	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
+	check->other_cpu = !o->update && cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
 	status = compare(check, b, &counts);
 	if (o->by_function) {
 		check_functions_compare(&functions, b, &counts);
@@ -233,7 +245,7 @@ static int check_benchmark(const struct check_options *o, struct check *check, s
 	if (!status && o->update)
 		status = update(check, &counts);
 	if (!status)
-		status = print(check, o);
+		status = print(check, o, f);
 	if (!status)
 		status = conclude(check, o);
 	check_functions_free(&functions);
@@ -271,9 +283,15 @@ int check_main(int argc, char **argv)
 	struct check check = {0};
 	struct baseline *b;
 	char *command, *label;
+	FILE *f;
 
 	if (first < 0 || check_options_given(&o, first == argc))
 		return LAUNCH_FAILED;
+	f = o.output ? output_open(o.output) : stderr;
+	if (!f) {
+		fprintf(stderr, "pcl check: %s: %s\n", o.output, strerror(errno));
+		return LAUNCH_FAILED;
+	}
 	b = baseline_read(o.baseline, o.update);
 	command = join(argv + first);
 	if (!b || !command)
@@ -283,7 +301,7 @@ int check_main(int argc, char **argv)
 	check.label = label;
 	check.file = o.baseline;
 	check.tolerance = parse_tolerance(o.tolerance);
-	status = check_benchmark(&o, &check, b, argv + first);
+	status = check_benchmark(&o, &check, b, argv + first, f);
 	baseline_free(b);
 	free(command);
 	free(label);

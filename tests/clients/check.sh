@@ -115,6 +115,16 @@ says '^pcl check: w: nothing was compared: the baseline has none'
 grep -q '"result":"nothing compared"' json || { fail "JSON of nothing"; cat json; }
 check 125 --name w --github -e cycles -- ./work 1002000
 says '^::error title=pcl check w::nothing was compared$'
+cp base.json before_o.json
+check 0 --name w --github -o table -- ./work 1002000
+[ ! -s said ] && grep -q '^ pcl check: w$' table || { fail "-o"; cat said table; }
+check 120 --name w --github -o table -- ./work 2000000
+says '^::error title=pcl check w::instructions'
+check 125 --name w -u -o no/such/place -- ./work 2000000
+cmp -s base.json before_o.json || fail "the file was changed, although the table had no place"
+"$PCL" --counters=1 check -b base.json --name w -u -e instructions,branches -- ./work 2000000 2>said
+[ $? = 125 ] && grep -qE 'nothing is written: (instructions|branches) had to wait for a counter' said &&
+	cmp -s base.json before_o.json || { fail "an estimate became a baseline"; cat said; }
 check 0 --name one -u -e instructions -- ./work 1
 sed 's/"instructions":/"instructions,branches":/' base.json >list.json
 "$PCL" check -b list.json --name one -- ./work 1 2>said
@@ -146,6 +156,8 @@ sed -i 's/"cpu":"[^"]*"/"cpu":"Other, 100%"/' base.json
 check 0 --name w --github -- ./work 1002000
 says '^::warning title=pcl check w::the baseline was made on another processor \(Other, 100%25\)$'
 says 'libraries may choose other code'
+check 0 --name w --update -- ./work 1002000
+grep -q 'another processor' said && fail "the new baseline is said to be of another processor"
 check 0 -u --name 'a:b,c' -- ./work 1
 check 120 --github --name 'a:b,c' -- ./work 1000
 says '^::error title=pcl check a%3Ab%2Cc::'
