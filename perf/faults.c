@@ -73,10 +73,13 @@ static bool forget_range(struct cpu *cpu, void *arg)
 /* Barrier A: `changes` is written before entries are. Whoever writes one later takes it back. */
 void perf_pages_changed_slowly(gva start, gva end)
 {
+	struct thread *t = thread_current();
 	struct range r = {start, end};
 
+	own_faults_begin(t); /* of the tables, which are new after a fork */
 	__atomic_fetch_add(&changes, 1, __ATOMIC_SEQ_CST);
 	dbt_host_any_cpu(forget_range, &r);
+	own_faults_end(t);
 }
 
 /* The table's pages are there before translated code looks: they are no pages of the guest's. */

@@ -234,11 +234,9 @@ static long clone_vm(struct thread *t, struct request *rq, struct task *task)
 	struct thread *child;
 	long ret;
 
-	own_faults_begin(t);
 	if (apart)
 		give_back_killed(t);
 	child = make_child(t, rq, task, &ret);
-	own_faults_end(t);
 	if (!child)
 		return ret;
 	if (apart)
@@ -337,7 +335,6 @@ static void begin_forked(struct thread *t, struct task *task, u64 flags, const s
 	t->clone_flags = flags;
 	pin_task_begins(t, rq->seed);
 	split_now(t);
-	own_faults_settle(t);
 }
 
 /* In the child of a fork, first of all: as long as the parent's bank is mapped here, nothing may be counted. */
@@ -420,6 +417,7 @@ static long clone_any(struct thread *t, struct request *rq)
 	t->made.sp = cpu_get_gpr(t->cpu, REG_SP);
 	if (!(rq->args.flags & CLONE_THREAD))
 		own_memory_shared(rq->args.flags);
+	own_faults_begin(t);
 	task = make_task(t, rq, &ret);
 	if (task) {
 		generation = task->generation;
@@ -430,6 +428,7 @@ static long clone_any(struct thread *t, struct request *rq)
 			note_made(t, task, generation, rq->args.flags & CLONE_THREAD ? t->pid : (s32)ret, (s32)ret);
 	}
 	signal_host_mask(t->sigmask & ~SIG_NEVER_BLOCKED);
+	ret ? own_faults_end(t) : own_faults_settle(t); /* 0: the child of a fork */
 	return ret;
 }
 

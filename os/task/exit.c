@@ -6,6 +6,7 @@
 #include "os/pin/pin.h"
 #include "os/pin/turn.h"
 #include "os/session/apart.h"
+#include "os/session/own_faults.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
 #include "os/session/session.h"
@@ -33,6 +34,7 @@ long sys_exit(struct thread *t, const u64 *a)
 
 	if (unlikely(t->strict))
 		thread_leave(status);
+	own_faults_begin(t);
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS) | of_guest_memory(t)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	pin_task_ends(t);
@@ -52,6 +54,7 @@ long sys_exit_group(struct thread *t, const u64 *a)
 {
 	bool save;
 
+	own_faults_begin(t);
 	signal_end_begins(t);
 	refusals_last_word(t, (s32)a[0]);
 	group_quiesce(t);

@@ -10,6 +10,7 @@
 #define FUNCTIONS 16384
 #define STEP	  16 /* bytes of each */
 #define PAGES	  1000
+#define FORKS	  100
 #define OTHERS	  150 /* of stacks, of what is read for the first time */
 
 static const unsigned char *make_code(void)
@@ -130,6 +131,33 @@ static void of_an_executed(void)
 		expect(seen, PAGES);
 }
 
+/* A fork copies what the parent writes next, and only that: the parent's pages, and the child's. */
+static void of_forks(void)
+{
+	struct perf_attr a = perf_attr_sw(PERF_COUNT_SW_PAGE_FAULTS);
+	long own = perf_open(&a, 0, -1, -1, 0), all, before, seen;
+	int status;
+
+	a.inherit = 1;
+	all = perf_open(&a, 0, -1, -1, 0);
+	before = perf_value(own);
+	for (int i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		expect(waitpid(pid, &status, 0), pid);
+	}
+	seen = perf_value(own) - before;
+	if (seen > FORKS * 6)
+		expect(seen, FORKS * 2);
+	seen = perf_value(all);
+	if (seen > FORKS * 24)
+		expect(seen, FORKS * 16);
+	close((int)own);
+	close((int)all);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
@@ -139,5 +167,6 @@ int main(int argc, char **argv)
 	of_oneself();
 	of_another();
 	of_an_executed();
+	of_forks();
 	return perf_result();
 }
