@@ -153,12 +153,12 @@ static bool are_free(int first, int n)
 	return !n;
 }
 
-/* The least limit on descriptors with which SESSION_FDS are opened, each as low as can be, and then moved. */
+/* The least limit on descriptors with which all but EXE_FD are opened, each as low as can be, and then moved. */
 static int descriptors_needed(void)
 {
 	int fd = 0;
 
-	for (int opened = 0; opened < SESSION_FDS; fd++)
+	for (int opened = 0; opened < EXE_FD; fd++)
 		opened += is_free(fd);
 	while (!are_free(fd, SESSION_FDS))
 		fd++;

@@ -92,7 +92,8 @@ _Static_assert(sizeof(struct task_bank) == CPU_BANK_SIZE, "whole pages");
  * Descriptors that every member inherits and no guest sees, neighbours: the runtime's own image, the arena, an
  * unconnected datagram socket to send from (perf/notify.h), the directory /proc of the launcher (os/session/proc.h), an
  * empty memfd that can take the runtime's place (os/files/sys_landlock.c), the cache directory (os/mm/warm.h), or
- * something else if there is none, and the process's program (os/files/vfile.h), which each image puts there.
+ * something else if there is none, and the process's program (os/files/vfile.h), which no launcher but each image puts
+ * there.
  */
 enum { RUNTIME_FD, ARENA_FD, WAKER_FD, PROC_FD, SPARE_FD, CACHE_FD, EXE_FD, SESSION_FDS };
 
