@@ -186,6 +186,9 @@ enum dbt_where dbt_locate(struct cpu *cpu, const u64 *greg, struct cpu *out);
  */
 void dbt_leave(struct cpu *cpu, u64 *greg);
 
+/* The guest's instruction that host code at that address was made from; what is no translated code stays as it is. */
+u64 dbt_guest_pc(const struct cpu *cpu, u64 host);
+
 /*
  * A write fault at guest address addr while in the cache or in the runtime: if pcl itself write-protected the page
  * because of translated code, invalidates, makes it writable and returns true (the access can be done again).
@@ -200,6 +203,14 @@ bool dbt_is_alive(u64 host);
  * full.
  */
 void dbt_mend(void);
+
+/* A page of the guest's is protected from writing, or was. */
+bool dbt_protects(void);
+/*
+ * Somebody writes to [addr, addr + len) who gets an error, and no fault, where pcl has protected a page:
+ * dbt_write_fault() ahead, for the first MiB. Takes no lock where nothing is protected.
+ */
+void dbt_write_comes(gva addr, u64 len);
 
 /* Undoes the protection of all pages (and forgets their code), for a system call that got EFAULT; false: none was. */
 bool dbt_unprotect_all(void);
@@ -224,6 +235,8 @@ int dbt_host_mapping(gva addr, struct dbt_mapping *out);
 struct dbt_fault dbt_host_read_fault(gva addr);
 /* Implemented by os/: the next address above `after` that is the same memory as addr, if that is .own; 0: none. */
 gva dbt_host_alias(gva addr, gva after);
+/* Implemented by os/: the kernel writes to the page without being asked, for a thread. The dbt lock may be held. */
+bool dbt_host_kernel_writes(gva page);
 /*
  * Implemented by os/: whether test() is true for the cpu of any thread of this process. The dbt lock may be held.
  */

@@ -23,6 +23,7 @@ void guest_code_begin(struct guest_code *g)
 /* The guest cannot write to the page; false: nor could that be had. */
 static bool protect(struct code_page *p)
 {
+	cache.protects = true;
 	if (!p->protected_)
 		p->protected_ = !sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ);
 	return p->protected_;
@@ -95,7 +96,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	if ((g->map_shared && !(g->map_own && protect_aliases(p))) || (g->map_sealed && g->map_writable) ||
 	    p->writes >= CHECK_AFTER_WRITES || stress(STRESS_CHECKED))
 		p->checked = true;
-	if (g->map_writable && !p->checked && !protect(p))
+	if (g->map_writable && !p->checked && (dbt_host_kernel_writes(page) || !protect(p)))
 		p->checked = true;
 	g->checked |= p->checked;
 	check_slow(lock_held(RANK_DBT) && !(page % PAGE_SIZE));

@@ -11,6 +11,8 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
+#define WRITE_MAX (1u << 20) /* of larger ones the rest can be asked for again */
+
 void dbt_forget_frag(u32 frag)
 {
 	struct frag *f = &cache.frag[frag];
@@ -160,6 +162,23 @@ bool dbt_write_fault(gva addr)
 	}
 	cache_unlock();
 	return ours;
+}
+
+bool dbt_protects(void)
+{
+	return cache.protects;
+}
+
+void dbt_write_comes(gva addr, u64 len)
+{
+	gva end = addr + MIN(len, WRITE_MAX);
+
+	for (u64 page = ALIGN_DOWN(addr, PAGE_SIZE); page < end; page += PAGE_SIZE) {
+		const struct code_page *p = cache_page(page, false);
+
+		if (p && p->protected_)
+			dbt_write_fault(page);
+	}
 }
 
 bool dbt_is_alive(u64 host)

@@ -5,6 +5,7 @@
 #include "event/task.h"
 #include "isa/insn.h"
 #include "os/files/vfile.h"
+#include "os/kernel_writes.h"
 #include "os/mm/own_memory.h"
 #include "os/pin/pin.h"
 #include "os/session/process.h"
@@ -26,7 +27,7 @@
 struct syscall_row {
 	const char *name, *formats;
 	syscall_handler *handler;
-	u8 descriptors; /* bit per argument */
+	u8 descriptors, pointers; /* bit per argument */
 };
 
 #define IS_DESCRIPTOR(formats, i) ((sizeof(formats) > (i) + 1 && (formats[i] == 'f' || formats[i] == 'a')) << (i))
@@ -34,9 +35,15 @@ struct syscall_row {
 	(IS_DESCRIPTOR(formats, 0) | IS_DESCRIPTOR(formats, 1) | IS_DESCRIPTOR(formats, 2) |                           \
 	 IS_DESCRIPTOR(formats, 3) | IS_DESCRIPTOR(formats, 4) | IS_DESCRIPTOR(formats, 5))
 
+#define IS_POINTER(formats, i) ((sizeof(formats) > (i) + 1 && (formats[i] == 'p' || formats[i] == 'B')) << (i))
+#define POINTERS(formats)                                                                                              \
+	(IS_POINTER(formats, 0) | IS_POINTER(formats, 1) | IS_POINTER(formats, 2) | IS_POINTER(formats, 3) |           \
+	 IS_POINTER(formats, 4) | IS_POINTER(formats, 5))
+
 static const struct syscall_row rows[] = {
 #define pass					   syscall_pass
-#define SYSCALL(nr, name, handler, level, formats) [nr] = {#name, formats, handler, DESCRIPTORS(formats)},
+#define SYSCALL(nr, name, handler, level, formats)                                                                     \
+	[nr] = {#name, formats, handler, DESCRIPTORS(formats), POINTERS(formats)},
 #include ARCH_HEADER(os, syscalls.def)
 #undef SYSCALL
 #undef pass
@@ -53,7 +60,7 @@ static long call_unknown(struct thread *t, const u64 *a)
 	return t->nr >> X32_SHIFT == 1 ? refuse(ENOSYS, "x32: as a kernel without it") : syscall_pass(t, a);
 }
 
-static const struct syscall_row unknown = {NULL, NULL, call_unknown, 0};
+static const struct syscall_row unknown = {NULL, NULL, call_unknown, 0, 0};
 
 static const u8 syscall_insn[] = ARCH_SYSCALL;
 
@@ -203,6 +210,7 @@ static long __attribute__((noinline)) serve_without_own(struct thread *t, const 
 
 static long serve(struct thread *t, const struct syscall_row *row)
 {
+	kernel_writes_come(t, t->args, row->pointers, row->formats);
 	if (unlikely(has_own(row, t->args)))
 		return serve_without_own(t, row);
 	return unlikely(the_process.config.pin) ? pin_call(t, t->args, row->handler) : row->handler(t, t->args);

@@ -257,6 +257,18 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
 	return found;
 }
 
+bool dbt_host_kernel_writes(gva page)
+{
+	struct thread *t;
+	bool found = false;
+
+	lock_acquire(&the_process.threads_lock);
+	for (t = the_process.threads; t && !found; t = t->next)
+		found = ALIGN_DOWN(t->rseq.area, PAGE_SIZE) == page || ALIGN_DOWN(t->clear_tid, PAGE_SIZE) == page;
+	lock_release(&the_process.threads_lock);
+	return found;
+}
+
 struct refusal *refuse_slot(void)
 {
 	struct thread *t = thread_current();

@@ -161,6 +161,7 @@ struct thread {
 	u64 cgroup_looked;    /* perf clock when it was last seen where it is among cgroups: perf/cgroup.h */
 
 	struct rseq_state rseq;
+	gva clear_tid;	       /* where the kernel clears its number when it ends, 0: nowhere */
 
 	/* Sampling; see perf/sampling.h and perf/timer.h. */
 	struct breakpoints *breakpoints; /* NULL: none */

@@ -221,9 +221,11 @@ static struct thread *make_child(struct thread *t, const struct request *rq, str
 	begin_cpu(child->cpu, task, rq);
 	child->clone_flags = flags;
 	child->made = t->made;
+	child->clear_tid = clear_tid(rq);
 	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
+	dbt_write_comes(child->clear_tid, sizeof(u32)); /* by the kernel, at its end */
 	return child;
 }
 
@@ -376,7 +378,8 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
 	lock_release(&t->sighand->lock);
 	perf_after_fork();
 	if (ret == 0) {
-		turn_forked(t, clear_tid(rq));
+		t->clear_tid = clear_tid(rq);
+		turn_forked(t, t->clear_tid);
 		begin_forked(t, task, flags, rq);
 	}
 	return ret;
@@ -446,9 +449,7 @@ long sys_clone(struct thread *t, const u64 *a)
 
 long sys_fork(struct thread *t, const u64 *a)
 {
-	struct request rq = {.args.exit_signal = SIGCHLD};
-
-	return clone_any(t, &rq);
+	return clone_any(t, &(struct request){.args.exit_signal = SIGCHLD});
 }
 
 long sys_vfork(struct thread *t, const u64 *a)

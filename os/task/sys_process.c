@@ -104,3 +104,9 @@ long process_prctl(struct thread *t, const u64 *a)
 		return syscall_pass(t, a);
 	}
 }
+
+long sys_set_tid_address(struct thread *t, const u64 *a)
+{
+	t->clear_tid = a[0];
+	return syscall_pass(t, a);
+}

@@ -46,6 +46,11 @@ bool dbt_host_any_cpu(bool (*test)(struct cpu *cpu, void *arg), void *arg)
 	return !guest_executes && test(cpu, arg);
 }
 
+bool dbt_host_kernel_writes(gva page)
+{
+	return false;
+}
+
 void dbt_host_own_work(bool begins)
 {
 }
