@@ -104,3 +104,11 @@ void dbt_leave(struct cpu *cpu, u64 *greg)
 	greg[greg_of(STOLEN)] = (u64)(uintptr_t)cpu + CPU_BASE;
 	greg[GREG_PC] = (u64)(uintptr_t)dbt_enter_abort;
 }
+
+u64 dbt_guest_pc(const struct cpu *cpu, u64 host)
+{
+	u64 pc = piece_origin(cpu, host);
+	u32 frag = cache_contains(pc) ? cache_frag_at(pc) : 0;
+
+	return frag ? cache.frag[frag].pc + (u64)(s64)cache.rec[cache_rec_at(&cache.frag[frag], pc)].guest : host;
+}

@@ -136,12 +136,16 @@ void emit_taken(const struct guest_insn *gi)
 	tr.taken = NULL;
 }
 
-/* loop and jrcxz have 8-bit displacements only. */
+/*
+ * loop and jrcxz have 8-bit displacements only. Their prefixes stay, but for 66, which may cut the address: with F2 and
+ * F3, AMD's processors choose which ZF loope and loopne ask for.
+ */
 static u64 emit_loop(const struct guest_insn *gi)
 {
 	rec_add(gi->pc);
-	if (gi->in.legacy & 8)
-		emit8(&tr.e, 0x67);
+	for (u32 i = 0; i < gi->in.opcode_off; i++)
+		if (gi->bytes[i] != 0x66)
+			emit8(&tr.e, gi->bytes[i]);
 	emit8(&tr.e, gi->in.opcode);
 	emit8(&tr.e, 2);
 	emit8(&tr.e, 0xeb); /* not taken: over the jump, whose alignment is known after this */

@@ -14,6 +14,8 @@
  */
 #define PLAIN_BASES (0x4fcfu & ~STOLEN_BIT)
 
+#define REX_ONLY 0xff00u /* r8 to r15: not beside ah, ch, dh and bh, nor where there is no room for a prefix */
+
 /* The address that a rip-relative operand means. */
 static u64 rip_operand(const struct insn *in, u64 pc)
 {
@@ -71,6 +73,8 @@ static bool stolen_as_memory(struct emit *e, const u8 *bytes, const struct insn 
 
 	if (in->enc != ISA_LEGACY || !in->modrm_off || in->modrm < 0xc0 || in_reg == in_rm)
 		return false;
+	if (in->seg) /* which means nothing to a register, but would to the home */
+		return false;
 	memcpy(buf, bytes, in->len);
 	if (in_reg) {
 		/* The mirrored form has it in rm. A 32-bit write would not clear the upper half of the home. */
@@ -99,6 +103,8 @@ u8 rewrite_insn(struct emit *e, const u8 *bytes, const struct insn *in, u64 pc)
 	unsigned n = 0, sub = NO_SPILL;
 	bool uses_it = (in->reads | in->writes) & STOLEN_BIT;
 
+	if ((in->attr & ISA_REG8_HIGH) || in->len == ISA_MAX_LEN)
+		used |= REX_ONLY;
 	if (!uses_it && !(in->attr & ISA_RIP_REL)) {
 		emit_bytes(e, bytes, in->len);
 		return SPILLS_NONE;

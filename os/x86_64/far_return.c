@@ -27,9 +27,11 @@ struct far_frame {
 
 static u32 operand_size(const struct insn *in)
 {
-	if (in->opcode == OP_POPF)
-		return in->legacy & 1 ? 2 : 8;
-	return in->rex & 8 ? 8 : in->legacy & 1 ? 2 : 4;
+	if (in->rex & 8)
+		return 8;
+	if (in->legacy & 1)
+		return 2;
+	return in->opcode == OP_POPF ? 8 : 4;
 }
 
 /* n words of the stack. A fault is the guest's, at the word that cannot be read. */

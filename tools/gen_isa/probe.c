@@ -93,6 +93,8 @@ static ZyanStatus decode_status(const struct probe *p, ZydisDecodedInstruction *
 	status = ZydisDecoderDecodeFull(&decoder, bytes, 15, zi, op);
 	if (!ZYAN_SUCCESS(status))
 		return status;
+	if (zi->meta.isa_set == ZYDIS_ISA_SET_KNCJKBR) /* jkzd and jknzd, which would be taken for jz and jnz */
+		return ZYDIS_STATUS_DECODING_ERROR;
 	/* The byte may have been a prefix or an escape, not an opcode. */
 	if (zi->encoding != enc_of[p->enc] ||
 	    (p->enc != ISA_3DNOW && (zi->opcode != p->opcode || zi->opcode_map != map_of[p->map])))

@@ -9,6 +9,7 @@
  */
 #include <asm/errno.h>
 #include "dbt/calls.h"
+#include "dbt/dbt.h"
 #include "os/session/process.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
@@ -24,6 +25,7 @@
 
 /* eflags that sigreturn takes from the frame (FIX_EFLAGS), and those that a handler starts without. */
 #define EFLAGS_RESTORED	       0x50dd5u
+#define EFLAGS_SHOWN	       (EFLAGS_RESTORED | 0x204000u) /* in a frame: ID and NT, too */
 #define EFLAGS_HANDLER_CLEARED 0x10500u /* RF, DF, TF */
 
 /* User code and stack selectors: cs in bits 0..15, ss in bits 48..63. */
@@ -42,7 +44,8 @@
 
 /* The vector state's legacy area (FXSAVE format) with the words that software may use, and XSAVE's header. */
 struct xsave_area {
-	u8 fcw_to_mxcsr[24];
+	u16 fcw, fsw, ftw, fop;
+	u64 fip, fdp; /* the last x87 instruction, and its operand */
 	u32 mxcsr, mxcsr_mask;
 	u8 registers[384];
 	u8 reserved[48];
@@ -53,7 +56,8 @@ struct xsave_area {
 		u32 padding[7];
 	} sw;
 	u64 xstate_bv, xcomp_bv;
-	u8 header_reserved[48];
+	u64 header_zero; /* what follows it is not looked at */
+	u8 header_reserved[40];
 };
 _Static_assert(sizeof(struct xsave_area) == LEGACY_SIZE + HEADER_SIZE, "FXSAVE area and XSAVE header");
 
@@ -151,6 +155,7 @@ static int vector_push(struct thread *t, gva at)
 	memset(&x->xstate_bv, 0, HEADER_SIZE);
 	vector_save(x, vector.features);
 	x->xstate_bv |= FEATURES_LEGACY;
+	x->fip = dbt_guest_pc(t->cpu, x->fip);
 	memset(&x->sw, 0, sizeof(x->sw));
 	x->sw.magic1 = MAGIC1;
 	x->sw.extended_size = vector.size + MAGIC2_SIZE;
@@ -174,10 +179,8 @@ static bool has_xstate(const struct xsave_area *x, gva at)
 /* What XRSTOR would fault on. */
 static bool is_loadable(const struct xsave_area *x)
 {
-	static const u8 zero[48];
-
-	return !(x->mxcsr & ~vector.mxcsr_mask) && !x->xcomp_bv && !(x->xstate_bv & ~vector.features) &&
-	       memcmp(x->header_reserved, zero, sizeof(zero)) == 0;
+	return !(x->mxcsr & ~vector.mxcsr_mask) && !(x->xstate_bv & ~vector.features) && !x->xcomp_bv &&
+	       !x->header_zero;
 }
 
 static int vector_pop(struct thread *t, gva at)
@@ -218,7 +221,7 @@ static void context_save(const struct thread *t, u64 *g)
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		g[i] = cpu_get_gpr(t->cpu, order[i]);
 	g[GREG_RIP] = t->cpu->rip;
-	g[GREG_EFL] = (t->cpu->rflags & EFLAGS_RESTORED) | 0x202;
+	g[GREG_EFL] = (t->cpu->rflags & EFLAGS_SHOWN) | 0x202;
 	g[GREG_CSGSFS] = CSGSFS;
 	g[GREG_ERR] = t->trap_err;
 	g[GREG_TRAPNO] = t->trap_no;

@@ -24,11 +24,11 @@ static inline void oracle_init(void)
 	ZydisDecoderEnableMode(&oracle_decoder, ZYDIS_DECODER_MODE_MPX, ZYAN_FALSE);
 }
 
-/* Zydis also knows MVEX and VEX map 0, which only one coprocessor ever had (Knights Corner). */
+/* Zydis also knows MVEX, VEX map 0, and jkzd and jknzd, which only one coprocessor ever had (Knights Corner). */
 static inline bool oracle_decode(const u8 *bytes, size_t avail, struct oracle *o)
 {
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&oracle_decoder, bytes, avail, &o->zi, o->op)) &&
-	       o->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_MVEX &&
+	       o->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_MVEX && o->zi.meta.isa_set != ZYDIS_ISA_SET_KNCJKBR &&
 	       !(o->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX && o->zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT);
 }
 
