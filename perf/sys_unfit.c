@@ -8,11 +8,13 @@
 #include "perf/unfit.h"
 
 #include <asm-generic/errno.h>
+#include <linux/bpf.h>
 #include <linux/fcntl.h>
 #include "os/files/vfile.h"
 #include "os/syscall.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
+#include "rt/refuse.h"
 #include "rt/string.h"
 #include "rt/sys.h"
 
@@ -167,4 +169,19 @@ long sys_flistxattr(struct thread *t, const u64 *a)
 long sys_listxattrat(struct thread *t, const u64 *a)
 {
 	return likely(!names_event(t, a)) ? sys_by_path(t, a) : unfit(t, a, 0);
+}
+
+/* An event in a map, which BPF programs write records to: to the kernel its descriptor is none of an event. */
+long sys_bpf(struct thread *t, const u64 *a)
+{
+	union bpf_attr attr;
+	long ret = syscall_pass(t, a);
+	u32 fd;
+
+	if (likely(ret != -EBADF) || a[0] != BPF_MAP_UPDATE_ELEM ||
+	    guest_read(&attr, a[1], offsetof(union bpf_attr, flags)) || guest_read(&fd, attr.value, sizeof(fd)))
+		return ret;
+	if (!perf_is_event(t, fd))
+		return ret;
+	return refuse(EBADF, "BPF programs cannot write to pcl's events");
 }

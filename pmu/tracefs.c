@@ -16,8 +16,8 @@ static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tr
 enum place {
 	NOWHERE, ROOT, EVENTS, HEADER_EVENT, HEADER_PAGE, FTRACE, CALLS, RAW_CALLS, TRACEPOINT_DIR, FORMAT, ID,
 	EXCEPTIONS, SCHED, SIGNAL, TASK, DESCRIBED_DIR, DESCRIBED_FORMAT,
-	README, UPROBE_EVENTS, UPROBE_PROFILE, PROBE_GROUP, PROBE_DIR, PROBE_FORMAT, PROBE_ID_FILE, PROBE_ENABLE,
-	PROBE_FILTER,
+	README, AVAILABLE_EVENTS, UPROBE_EVENTS, UPROBE_PROFILE, PROBE_GROUP, PROBE_DIR, PROBE_FORMAT, PROBE_ID_FILE,
+	PROBE_ENABLE, PROBE_FILTER,
 };
 
 #define COMMON_FIELDS                                                                                                  \
@@ -52,6 +52,38 @@ static const struct {
 	 "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
 	 "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\n"
 	 "print fmt: \"pid=%d target_cpu=%d\", REC->pid, REC->target_cpu\n"},
+};
+
+/*
+ * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to
+ * open it, but who names all tracepoints ("*:*") does not mean it.
+ */
+static const struct {
+	enum place in, what;
+	const char *name;
+} entries[] = {
+	{ROOT, README, "README"},
+	{ROOT, AVAILABLE_EVENTS, "available_events"},
+	{ROOT, EVENTS, "events"},
+	{ROOT, UPROBE_EVENTS, "uprobe_events"},
+	{ROOT, UPROBE_PROFILE, "uprobe_profile"},
+	{EVENTS, HEADER_EVENT, "header_event"},
+	{EVENTS, HEADER_PAGE, "header_page"},
+	{EVENTS, EXCEPTIONS, "exceptions"},
+	{EVENTS, RAW_CALLS, "raw_syscalls"},
+	{EVENTS, SCHED, "sched"},
+	{EVENTS, SIGNAL, "signal"},
+	{EVENTS, CALLS, "syscalls"},
+	{EVENTS, TASK, "task"},
+	{RAW_CALLS, TRACEPOINT_DIR, "sys_enter"},
+	{RAW_CALLS, TRACEPOINT_DIR, "sys_exit"},
+	{TRACEPOINT_DIR, FORMAT, "format"},
+	{TRACEPOINT_DIR, ID, "id"},
+	{DESCRIBED_DIR, DESCRIBED_FORMAT, "format"},
+	{PROBE_DIR, PROBE_ENABLE, "enable"},
+	{PROBE_DIR, PROBE_FILTER, "filter"},
+	{PROBE_DIR, PROBE_FORMAT, "format"},
+	{PROBE_DIR, PROBE_ID_FILE, "id"},
 };
 
 /* ---- paths ---- */
@@ -232,10 +264,10 @@ static enum place find(const char *path, struct tracepoint *tp)
 		return find_in_events(path, tp);
 	if (*path)
 		return NOWHERE;
-	return is_part(part, len, "uprobe_events")    ? UPROBE_EVENTS
-	       : is_part(part, len, "uprobe_profile") ? UPROBE_PROFILE
-	       : is_part(part, len, "README")	      ? README
-						      : NOWHERE;
+	for (u32 i = 0; i < ARRAY_SIZE(entries); i++)
+		if (entries[i].in == ROOT && is_part(part, len, entries[i].name))
+			return entries[i].what;
+	return NOWHERE;
 }
 
 static enum pmu_node node_of(enum place place)
@@ -249,6 +281,7 @@ static enum pmu_node node_of(enum place place)
 	case ID:
 	case DESCRIBED_FORMAT:
 	case README:
+	case AVAILABLE_EVENTS:
 	case UPROBE_EVENTS:
 	case UPROBE_PROFILE:
 	case PROBE_FORMAT:
@@ -293,65 +326,6 @@ bool tracefs_is_uprobe_events(const char *path)
 
 /* ---- contents ---- */
 
-static int tracepoint_name(const struct tracepoint *tp, char *buf, size_t size)
-{
-	const char *prefix = trace_is_enter(tp->kind) ? "sys_enter" : "sys_exit";
-
-	if (tp->kind == TRACE_TASK)
-		return rt_snprintf(buf, size, "%s", task_tracepoint(tp->nr)->name);
-	return rt_snprintf(buf, size, tp->call ? "%s_%s" : "%s", prefix, tp->call);
-}
-
-static u32 id_of(const struct tracepoint *tp)
-{
-	return tracepoint_id(tp->kind, tp->nr);
-}
-
-/* "print fmt": how the record looks as text. */
-static size_t append_print(const struct tracepoint *tp, char *buf, size_t size, size_t at)
-{
-	struct tracepoint_field f;
-	u32 first = 5; /* behind the common fields and the number */
-
-	at = rt_append(buf, size, at, "\nprint fmt: ");
-	if (tp->kind == TRACE_TASK)
-		return rt_append(buf, size, at, "%s\n", task_tracepoint(tp->nr)->print);
-	if (tp->kind == TRACE_RAW_ENTER)
-		return rt_append(buf, size, at,
-				 "\"NR %%ld (%%lx, %%lx, %%lx, %%lx, %%lx, %%lx)\", REC->id, REC->args[0], "
-				 "REC->args[1], REC->args[2], REC->args[3], REC->args[4], REC->args[5]\n");
-	if (tp->kind == TRACE_RAW_EXIT)
-		return rt_append(buf, size, at, "\"NR %%ld = %%ld\", REC->id, REC->ret\n");
-	if (tp->kind == TRACE_EXIT)
-		return rt_append(buf, size, at, "\"0x%%lx\", REC->ret\n");
-	at = rt_append(buf, size, at, "\"");
-	for (u32 i = first; tracepoint_field(tp, i, &f); i++)
-		at = rt_append(buf, size, at, "%s%.*s: 0x%%08lx", i > first ? ", " : "", (int)f.name_len, f.name);
-	at = rt_append(buf, size, at, "\"");
-	for (u32 i = first; tracepoint_field(tp, i, &f); i++)
-		at = rt_append(buf, size, at, ", ((unsigned long)(REC->%.*s))", (int)f.name_len, f.name);
-	return rt_append(buf, size, at, "\n");
-}
-
-static long format(const struct tracepoint *tp, char *buf, size_t size)
-{
-	char name[TRACEFS_NAME];
-	struct tracepoint_field f;
-	bool common = true;
-	size_t at;
-
-	tracepoint_name(tp, name, sizeof(name));
-	at = rt_append(buf, size, 0, "name: %s\nID: %u\nformat:\n", name, id_of(tp));
-	for (u32 i = 0; tracepoint_field(tp, i, &f); i++) {
-		if (common && !f.common)
-			at = rt_append(buf, size, at, "\n");
-		common = f.common;
-		at = rt_append(buf, size, at, "\tfield:%.*s %.*s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", (int)f.type_len,
-			       f.type, (int)f.name_len, f.name, f.offset, f.size, f.is_signed);
-	}
-	return (long)append_print(tp, buf, size, at);
-}
-
 long tracefs_read(const char *path, char *buf, size_t size)
 {
 	struct tracepoint tp;
@@ -364,11 +338,13 @@ long tracefs_read(const char *path, char *buf, size_t size)
 	case HEADER_PAGE:
 		return rt_snprintf(buf, size, "%s", tracefs_header_page);
 	case FORMAT:
-		return format(&tp, buf, size);
+		return tracefs_format(&tp, buf, size);
 	case ID:
-		return rt_snprintf(buf, size, "%u\n", id_of(&tp));
+		return rt_snprintf(buf, size, "%u\n", tracepoint_id(tp.kind, tp.nr));
 	case README:
 		return rt_snprintf(buf, size, "%s", tracefs_readme);
+	case AVAILABLE_EVENTS:
+		return (long)tracefs_available(buf, size);
 	case UPROBE_EVENTS:
 		return (long)probe_list(buf, size);
 	case UPROBE_PROFILE:
@@ -403,38 +379,8 @@ long tracefs_write(const char *path, const char *text, size_t n)
 
 /* ---- directories ---- */
 
-/*
- * The entries that are always the same, of places that have such. events/ftrace is not listed: perf record wants to
- * open it, but who names all tracepoints ("*:*") does not mean it.
- */
 static enum pmu_node fixed_entry(enum place place, u32 *index, char *name)
 {
-	static const struct {
-		enum place in, what;
-		const char *name;
-	} entries[] = {
-		{ROOT, README, "README"},
-		{ROOT, EVENTS, "events"},
-		{ROOT, UPROBE_EVENTS, "uprobe_events"},
-		{ROOT, UPROBE_PROFILE, "uprobe_profile"},
-		{EVENTS, HEADER_EVENT, "header_event"},
-		{EVENTS, HEADER_PAGE, "header_page"},
-		{EVENTS, EXCEPTIONS, "exceptions"},
-		{EVENTS, RAW_CALLS, "raw_syscalls"},
-		{EVENTS, SCHED, "sched"},
-		{EVENTS, SIGNAL, "signal"},
-		{EVENTS, CALLS, "syscalls"},
-		{EVENTS, TASK, "task"},
-		{RAW_CALLS, TRACEPOINT_DIR, "sys_enter"},
-		{RAW_CALLS, TRACEPOINT_DIR, "sys_exit"},
-		{TRACEPOINT_DIR, FORMAT, "format"},
-		{TRACEPOINT_DIR, ID, "id"},
-		{DESCRIBED_DIR, DESCRIBED_FORMAT, "format"},
-		{PROBE_DIR, PROBE_ENABLE, "enable"},
-		{PROBE_DIR, PROBE_FILTER, "filter"},
-		{PROBE_DIR, PROBE_FORMAT, "format"},
-		{PROBE_DIR, PROBE_ID_FILE, "id"},
-	};
 	int which;
 
 	for (u32 i = 0; i < ARRAY_SIZE(entries); i++) {
@@ -490,7 +436,7 @@ enum pmu_node tracefs_entry(const char *dir, u32 index, char name[TRACEFS_NAME])
 			continue;
 		if (index < 2) {
 			tracepoint_by_id(tracepoint_id(index ? TRACE_EXIT : TRACE_ENTER, nr), &tp);
-			tracepoint_name(&tp, name, TRACEFS_NAME);
+			tracefs_tracepoint_name(&tp, name, TRACEFS_NAME);
 			return PMU_NODE_DIR;
 		}
 		index -= 2;

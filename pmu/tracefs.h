@@ -11,6 +11,7 @@
  *   /sys/kernel/debug/tracing                     the same
  *   /debug/tracing                                the same, with the interface of 2009
  *
+ *   /sys/kernel/tracing/available_events          SUBSYSTEM:NAME of those that can be opened
  *   /sys/kernel/tracing/{uprobe_events,uprobe_profile,README}           named probes, see pmu/probe_def.h
  *   /sys/kernel/tracing/events/GROUP/EVENT/{id,format,enable,filter}    theirs
  *

@@ -36,6 +36,25 @@ ctypes.CDLL(None).ptrace(16, 1, 0, 0)
 os.kill(os.getpid(), 9)"; :' 2>/dev/null
 grep -q '^ *1  python3: ptrace: EPERM' file || { fail "a killed member"; cat file; }
 
+# An event in a map of BPF programs, who may make one.
+cat >bpf.py <<'END'
+import ctypes
+libc = ctypes.CDLL(None)
+def bpf(cmd, text):
+    return libc.syscall(321, cmd, text, len(text))
+def attr(*words):
+    return b"".join(n.to_bytes(size, "little") for n, size in words)
+array = bpf(0, attr((4, 4), (4, 4), (4, 4), (2, 4), (0, 4)))    # PERF_EVENT_ARRAY
+event = (ctypes.c_char * 128).from_buffer(bytearray(attr((1, 4), (128, 4), (10, 8)).ljust(128, b"\0")))
+fd = ctypes.c_int(libc.syscall(298, event, -1, 0, -1, 0))    # PERF_COUNT_SW_BPF_OUTPUT
+key = ctypes.c_int(0)
+if array >= 0 and fd.value >= 0:
+    print(bpf(2, attr((array, 8), (ctypes.addressof(key), 8), (ctypes.addressof(fd), 8), (0, 8))))
+END
+if [ "$("$PCL" --why=file --paranoid=-1 python3 bpf.py)" = -1 ]; then
+	grep -q "^ *1  python3: bpf: EBADF: BPF programs cannot write to pcl's events$" file || { fail bpf; cat file; }
+fi
+
 # An instruction. Natively it may be refused, too.
 printf '.globl _start\n_start: mov $20, %%eax\n int $0x80\n mov $60, %%eax\n xor %%edi, %%edi\n syscall\n' >int80.s
 if gcc -nostdlib -static -o int80 int80.s 2>/dev/null; then

@@ -170,6 +170,22 @@ static u32 walk(const char *dir)
 	return n;
 }
 
+/* Each event that has an id, and nothing else. */
+static void test_available(u32 n)
+{
+	char path[256], *text = strdup(text_of("/sys/kernel/debug/tracing/available_events"));
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), n--) {
+		char *colon = strchr(line, ':');
+
+		expect(colon);
+		snprintf(path, sizeof(path), EVENTS "/%.*s/%s/id", (int)(colon - line), line, colon + 1);
+		expect_long(tracefs_find(path), PMU_NODE_FILE);
+	}
+	expect_long(n, 0);
+	free(text);
+}
+
 static void test_driver(void)
 {
 	struct perf_attr a = {.type = PERF_TYPE_TRACEPOINT, .config = 16, .sample_type = PERF_SAMPLE_BRANCH_STACK};
@@ -204,6 +220,7 @@ int main(void)
 	test_formats();
 	expect_long(walk("/sys/kernel/tracing"), 2 * 366 + 2 + 7);
 	expect_long(walk("/sys/kernel/debug/tracing/events/ftrace"), 0);
+	test_available(2 * 366 + 2 + 7);
 	test_driver();
 	return unit_result();
 }
