@@ -259,6 +259,7 @@ static void fill_config(struct session_config *c, const struct options *o, int r
 		.call_stacks = (u32)o->call_stacks,
 		.processor = processor_chosen(),
 		.counters = (u32)MAX(o->counters, 0),
+		.accepts_no_model = o->no_model != 0,
 		.no_traces = (u32)o->no_traces,
 		.no_links = (u32)o->no_links,
 		.no_ibl = (u32)o->no_ibl,

@@ -326,6 +326,7 @@ struct event_space {
 	u32 call_stacks;   /* every call chain is an exact one; set before any event is opened */
 	u32 abi_2009;	   /* the interface of 2009 is there; set likewise */
 	u32 counters;	   /* hardware counters of each CPU, 0: as many as events; set likewise */
+	u32 accepts_no_model; /* events that no driver can count are opened all the same; set likewise */
 	u32 cgroups;	   /* [any] an event of a cgroup was opened: tasks are looked for there (perf/cgroup.h) */
 	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */
 	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */

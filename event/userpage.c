@@ -63,6 +63,7 @@ static void set_times(struct perf_event_mmap_page *p, struct event *e, u64 now)
 	struct event_total total;
 	const struct event_tally *t = event_tally(e);
 	u64 ns = is_enabled(e) && now > t->stamp ? now - t->stamp : 0;
+	bool runs = t->state == PERF_STATE_ACTIVE && !e->source.never;
 
 	if (e->cgroup.at) {
 		event_read_total(e, true, &total);
@@ -70,7 +71,7 @@ static void set_times(struct perf_event_mmap_page *p, struct event *e, u64 now)
 		p->time_running = total.running;
 		return;
 	}
-	total.running = t->running + t->child_running + (t->state == PERF_STATE_ACTIVE ? ns : 0);
+	total.running = t->running + t->child_running + (runs ? ns : 0);
 	p->time_enabled = t->enabled + t->child_enabled + ns;
 	p->time_running = e->task ? total.running : counters_time_running(e, total.running);
 }

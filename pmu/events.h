@@ -8,7 +8,7 @@
 enum pmu_class { EXACT, MODELLED, MEASURED };
 
 /* What the hardware PMU counts besides the cells: CELL_CYCLES, in cycles of the bus. */
-enum { HW_BUS_CYCLES = CELL_NR + 1 };
+enum { HW_BUS_CYCLES = CELL_NR + 1, HW_NO_MODEL };
 
 /*
  * Sources of the software PMU. Those of page faults that are seen one by one (perf/faults.h) have one of SW_SEEN*

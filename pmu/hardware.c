@@ -19,10 +19,16 @@
 #define BRANCH_KINDS 0x3ff8u /* the bits of branch_sample_type that select kinds, from ANY to CALL */
 #define PERF_SAMPLE_BRANCH_COUNTERS_ (1u << 19) /* Linux 6.8 */
 
-#define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded */
+#define SOURCE_NOTHING 0xffffffffu /* both user and kernel mode are excluded, or there is no model */
+
+static int without_model(const char *why, u32 *cell)
+{
+	*cell = HW_NO_MODEL;
+	return event_space->accepts_no_model ? 0 : refuse(ENOENT, why);
+}
 
 /* As the kernel's set_ext_hw_attr(): three numbers of a byte each, what is above them is not looked at. */
-static int refuse_cache(u64 config)
+static int find_cache(u64 config, u32 *cell)
 {
 	if ((config & 0xff) >= PERF_COUNT_HW_CACHE_MAX)
 		return refuse(EINVAL, "no such cache");
@@ -30,10 +36,10 @@ static int refuse_cache(u64 config)
 		return refuse(EINVAL, "no such operation on a cache");
 	if ((config >> 16 & 0xff) >= PERF_COUNT_HW_CACHE_RESULT_MAX)
 		return refuse(EINVAL, "no such result of an operation on a cache");
-	return refuse(ENOENT, "there is no cache model");
+	return without_model("there is no cache model (see --no-model)", cell);
 }
 
-/* The cell, or HW_BUS_CYCLES. */
+/* The cell, HW_BUS_CYCLES or HW_NO_MODEL. */
 static int find_cell(const struct perf_attr *attr, u32 *cell)
 {
 	const struct pmu_event *row;
@@ -41,12 +47,12 @@ static int find_cell(const struct perf_attr *attr, u32 *cell)
 	if (attr->type == PERF_TYPE_RAW)
 		return vendor_find(event_space->processor, attr->config, cell);
 	if (attr->type == PERF_TYPE_HW_CACHE)
-		return refuse_cache(attr->config);
+		return find_cache(attr->config, cell);
 	if (attr->type == PERF_TYPE_HARDWARE && attr->config >= PERF_COUNT_HW_MAX)
 		return refuse(EINVAL, "no such generalized hardware event");
 	row = pmu_event_find(attr->type, attr->config);
 	if (!row)
-		return refuse(ENOENT, "there is no model for this hardware event");
+		return without_model("there is no model for this hardware event (see --no-model)", cell);
 	*cell = row->source;
 	return 0;
 }
@@ -126,8 +132,9 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->source = SOURCE_NOTHING;
 	out->units = 0;
 	out->shift = 0;
+	out->never = cell == HW_NO_MODEL;
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
-	if (out->per_cpu)
+	if (out->per_cpu || out->never)
 		return 0;
 	out->shift = shift_of(cell);
 	if (cell == HW_BUS_CYCLES)

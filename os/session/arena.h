@@ -133,6 +133,7 @@ struct session_config {
 	u32 call_stacks;   /* call chains come from the translator's call stack */
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h) */
 	u32 counters;	   /* of the virtual PMU, 0: as many as events */
+	u32 accepts_no_model; /* events that the PMU cannot count are opened */
 	u32 no_traces, no_links, no_ibl; /* mechanisms of dbt/ turned off */
 	u32 no_spans, no_unroll, no_liveness, no_approach, no_polls, no_siblings, no_bias;
 	u32 prefetch; /* enum prefetch_returns */
