@@ -96,7 +96,7 @@ static bool use_page(struct guest_code *g, u64 page, struct dbt_fault *fault)
 	if ((g->map_shared && !(g->map_own && protect_aliases(p))) || (g->map_sealed && g->map_writable) ||
 	    p->writes >= CHECK_AFTER_WRITES || stress(STRESS_CHECKED))
 		p->checked = true;
-	if (g->map_writable && !p->checked && (dbt_host_kernel_writes(page) || !protect(p)))
+	if (g->map_writable && !p->checked && !p->protected_ && (dbt_host_kernel_writes(page) || !protect(p)))
 		p->checked = true;
 	g->checked |= p->checked;
 	check_slow(lock_held(RANK_DBT) && !(page % PAGE_SIZE));
