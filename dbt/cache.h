@@ -203,7 +203,7 @@ struct cache {
 	u32 nfrag_of[2];     /* nfrag, also of the half that is full */
 	u64 code[2];	     /* where each one's code is: start | end << 32 */
 
-	bool protects;	     /* a page of the guest's was protected from writing, now or before */
+	bool has_protected;  /* a page of the guest's is protected from writing, or was */
 	bool touches_ahead;  /* see dbt_touch_ahead() */
 	bool huge[2];	     /* the kernel was asked for huge pages for it */
 	/* to be left before more is made: no memory for a larger table of a variant of this half; or cache_mend() */

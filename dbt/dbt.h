@@ -205,12 +205,12 @@ bool dbt_is_alive(u64 host);
 void dbt_mend(void);
 
 /* A page of the guest's is protected from writing, or was. */
-bool dbt_protects(void);
+bool dbt_has_protected(void);
 /*
- * Somebody writes to [addr, addr + len) who gets an error, and no fault, where pcl has protected a page:
- * dbt_write_fault() ahead, for the first MiB. Takes no lock where nothing is protected.
+ * Makes what is protected in [addr, addr + len) writable, and forgets its code: the first MiB, for a system call that
+ * would get EFAULT. Takes no lock where nothing is protected.
  */
-void dbt_write_comes(gva addr, u64 len);
+void dbt_unprotect(gva addr, u64 len);
 
 /* Undoes the protection of all pages (and forgets their code), for a system call that got EFAULT; false: none was. */
 bool dbt_unprotect_all(void);

@@ -23,7 +23,7 @@ void guest_code_begin(struct guest_code *g)
 /* The guest cannot write to the page; false: nor could that be had. */
 static bool protect(struct code_page *p)
 {
-	cache.protects = true;
+	cache.has_protected = true;
 	if (!p->protected_)
 		p->protected_ = !sys3(__NR_mprotect, p->page, PAGE_SIZE, PROT_READ);
 	return p->protected_;

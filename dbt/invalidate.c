@@ -11,7 +11,7 @@
 #include "rt/stats.h"
 #include "rt/sys.h"
 
-#define WRITE_MAX (1u << 20) /* of larger ones the rest can be asked for again */
+#define WRITE_MAX (1u << 20) /* no datagram is larger; of a stream the rest can be read again */
 
 void dbt_forget_frag(u32 frag)
 {
@@ -164,12 +164,12 @@ bool dbt_write_fault(gva addr)
 	return ours;
 }
 
-bool dbt_protects(void)
+bool dbt_has_protected(void)
 {
-	return cache.protects;
+	return cache.has_protected;
 }
 
-void dbt_write_comes(gva addr, u64 len)
+void dbt_unprotect(gva addr, u64 len)
 {
 	gva end = addr + MIN(len, WRITE_MAX);
 

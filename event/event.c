@@ -78,7 +78,7 @@ static void tally_time(const struct event *e, struct event_tally *t, u64 now)
 
 	if (state >= PERF_STATE_INACTIVE)
 		t->enabled += ns;
-	if (state == PERF_STATE_ACTIVE && !e->source.never)
+	if (state == PERF_STATE_ACTIVE && !e->source.never_runs)
 		t->running += ns;
 	t->stamp += ns;
 }

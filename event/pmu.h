@@ -40,7 +40,7 @@ struct event_source {
 	u8 hits;     /* not read(): the event's own event.hits, which event_hit() advances */
 	u8 clock;    /* a task's clock: what limits it is not the driver but host_clock_limit() */
 	u8 polled;   /* overflows are only noticed by event_poll(): nothing stops the task where its limit is reached */
-	u8 never;    /* there is nothing that counts it: it stays 0, and its time_running, too */
+	u8 never_runs; /* nothing counts it: it stays 0, and its time_running, too */
 	u32 sampling_units; /* needed besides, by an event that samples */
 	u32 rdpmc;   /* 1 + the number of the counter that rdpmc reads, see event/userpage.h; 0: there is none */
 };

@@ -63,7 +63,7 @@ static void set_times(struct perf_event_mmap_page *p, struct event *e, u64 now)
 	struct event_total total;
 	const struct event_tally *t = event_tally(e);
 	u64 ns = is_enabled(e) && now > t->stamp ? now - t->stamp : 0;
-	bool runs = t->state == PERF_STATE_ACTIVE && !e->source.never;
+	bool runs = t->state == PERF_STATE_ACTIVE && !e->source.never_runs;
 
 	if (e->cgroup.at) {
 		event_read_total(e, true, &total);

@@ -11,6 +11,6 @@
 #include "os/session/thread.h"
 
 /* For the call t->nr: `pointers` has a bit for each argument that may lead there, `formats` is its row's. */
-void kernel_writes_come(const struct thread *t, const u64 *args, u32 pointers, const char *formats);
+void kernel_writes_prepare(const struct thread *t, const u64 *args, u32 pointers, const char *formats);
 
 #endif

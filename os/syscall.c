@@ -210,7 +210,7 @@ static long __attribute__((noinline)) serve_without_own(struct thread *t, const 
 
 static long serve(struct thread *t, const struct syscall_row *row)
 {
-	kernel_writes_come(t, t->args, row->pointers, row->formats);
+	kernel_writes_prepare(t, t->args, row->pointers, row->formats);
 	if (unlikely(has_own(row, t->args)))
 		return serve_without_own(t, row);
 	return unlikely(the_process.config.pin) ? pin_call(t, t->args, row->handler) : row->handler(t, t->args);

@@ -138,14 +138,14 @@ static bool names_event(struct thread *t, const u64 *a)
 
 long sys_change_inode_at(struct thread *t, const u64 *a)
 {
-	return likely(!names_event(t, a)) ? sys_by_path(t, a) : unfit(t, a, EOPNOTSUPP);
+	return likely(!names_event(t, a)) ? sys_follow_exe(t, a) : unfit(t, a, EOPNOTSUPP);
 }
 
 /* To the present time: whoever may write it may, and it is root's. */
 long sys_change_times_at(struct thread *t, const u64 *a)
 {
 	if (likely(!names_event(t, a)))
-		return sys_by_path(t, a);
+		return sys_follow_exe(t, a);
 	return unfit(t, a, !a[2] && sys0(__NR_geteuid) ? EACCES : EOPNOTSUPP);
 }
 
@@ -168,7 +168,7 @@ long sys_flistxattr(struct thread *t, const u64 *a)
 
 long sys_listxattrat(struct thread *t, const u64 *a)
 {
-	return likely(!names_event(t, a)) ? sys_by_path(t, a) : unfit(t, a, 0);
+	return likely(!names_event(t, a)) ? sys_follow_exe(t, a) : unfit(t, a, 0);
 }
 
 /* An event in a map, which BPF programs write records to: to the kernel its descriptor is none of an event. */

@@ -132,9 +132,9 @@ static int hw_event_init(const struct perf_attr *attr, struct event_source *out)
 	out->source = SOURCE_NOTHING;
 	out->units = 0;
 	out->shift = 0;
-	out->never = cell == HW_NO_MODEL;
+	out->never_runs = cell == HW_NO_MODEL;
 	out->per_cpu = attr->exclude_user || attr->exclude_host;
-	if (out->per_cpu || out->never)
+	if (out->per_cpu || out->never_runs)
 		return 0;
 	out->shift = shift_of(cell);
 	if (cell == HW_BUS_CYCLES)

@@ -363,8 +363,8 @@ long sys_mkdirat(struct thread *t, const u64 *a)
 	return ret;
 }
 
-/* All others that follow links. Nothing but a program is served to them. */
-long sys_by_path(struct thread *t, const u64 *a)
+/* All other calls that take a path and follow links: what EXE leads to. Files that are served are not known to them. */
+long sys_follow_exe(struct thread *t, const u64 *a)
 {
 	const char *formats = syscall_formats(t->nr);
 	unsigned at = (unsigned)(strchr(formats, 's') - formats);

@@ -225,7 +225,7 @@ static struct thread *make_child(struct thread *t, const struct request *rq, str
 	child->pin.seed = rq->seed;
 	child->nr = t->nr;
 	thread_list_add(child);
-	dbt_write_comes(child->clear_tid, sizeof(u32)); /* by the kernel, at its end */
+	dbt_unprotect(child->clear_tid, sizeof(u32)); /* by the kernel, at its end */
 	return child;
 }
 
