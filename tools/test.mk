@@ -48,8 +48,9 @@ check-fast: test-deps
 
 test-programs: $(TEST_PROGRAMS)
 
-# What tests of other builds need, without ./pcl: guest programs are those of MODE=rel.
-hosted-tests: $(O)/pcl $(O)/pclrt $(UNIT_TESTS)
+# What tests of other builds need, without ./pcl: guest programs are those of MODE=rel, but for one that unit tests of a
+# build that is alone want.
+hosted-tests: $(O)/pcl $(O)/pclrt $(UNIT_TESTS) $(T)/restricted/restrict
 
 bench: test-deps
 	$(MAKE) all $(BENCH_PROGRAMS) $(T)/count/counted
