@@ -23,35 +23,51 @@ static char *make_key(const struct function *f)
 	return repaired;
 }
 
-/* The same functions of another build's file, and overloads: one name. */
-static struct changed_function *find(struct check_functions *c, const char *key)
+/* The key is theirs then. */
+static void add(struct check_functions *c, char *key, u64 before, u64 now)
 {
-	struct changed_function *f;
-
-	for (int i = 0; i < c->nr; i++)
-		if (!strcmp(c->changed[i].key, key))
-			return &c->changed[i];
-	c->changed = memory_resize(c->changed, (size_t)c->nr + 1, sizeof(*c->changed));
-	f = &c->changed[c->nr++];
-	*f = (struct changed_function){.key = memory_text(key)};
-	return f;
+	if (!(c->nr & (c->nr - 1)))
+		c->changed = memory_resize(c->changed, c->nr ? (size_t)c->nr * 2 : 1, sizeof(*c->changed));
+	c->changed[c->nr++] = (struct changed_function){key, before, now};
 }
 
 static void take_counts(struct check_functions *c, const struct counts *counts)
 {
 	const struct by_function *b = counts->functions;
 
-	for (u32 i = 0; i < b->nr; i++) {
-		char *key = make_key(b->row[i].function);
-
-		find(c, key)->now += b->row[i].count[0];
-		free(key);
-	}
+	for (u32 i = 0; i < b->nr; i++)
+		add(c, make_key(b->row[i].function), 0, b->row[i].count[0]);
 }
 
 static void take_before(void *arg, const char *key, u64 count)
 {
-	find(arg, key)->before = count;
+	add(arg, memory_text(key), count, 0);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct changed_function *)a)->key, ((const struct changed_function *)b)->key);
+}
+
+/* The same functions of another build's file, and overloads: one name. */
+static void join(struct check_functions *c)
+{
+	int n = 0;
+
+	if (c->nr)
+		qsort(c->changed, (size_t)c->nr, sizeof(*c->changed), by_key);
+	for (int i = 0; i < c->nr; i++) {
+		struct changed_function *f = &c->changed[i], *last = n ? &c->changed[n - 1] : NULL;
+
+		if (!last || strcmp(last->key, f->key)) {
+			c->changed[n++] = *f;
+			continue;
+		}
+		last->before += f->before;
+		last->now += f->now;
+		free(f->key);
+	}
+	c->nr = n;
 }
 
 static u64 change_of(const struct changed_function *f)
@@ -63,8 +79,7 @@ static int by_change(const void *a, const void *b)
 {
 	u64 x = change_of(a), y = change_of(b);
 
-	return x != y ? (x < y) - (x > y)
-		      : strcmp(((const struct changed_function *)a)->key, ((const struct changed_function *)b)->key);
+	return x != y ? (x < y) - (x > y) : by_key(a, b);
 }
 
 void check_functions_compare(struct check_functions *c, const struct baseline *b, const struct counts *counts)
@@ -78,7 +93,9 @@ void check_functions_compare(struct check_functions *c, const struct baseline *b
 	if (!c->known)
 		return;
 	take_counts(c, counts);
-	qsort(c->changed, (size_t)c->nr, sizeof(*c->changed), by_change);
+	join(c);
+	if (c->nr)
+		qsort(c->changed, (size_t)c->nr, sizeof(*c->changed), by_change);
 	while (c->nr && (c->nr > SHOWN || change_of(&c->changed[c->nr - 1]) <= least))
 		free(c->changed[--c->nr].key);
 }
@@ -89,6 +106,7 @@ void check_functions_update(struct baseline *b, const struct counts *counts)
 	struct check_functions all = {0};
 
 	take_counts(&all, counts);
+	join(&all);
 	for (int i = 0; i < all.nr; i++)
 		if (all.changed[i].now > least)
 			baseline_put_function(b, counts->specs.spec[0].text, all.changed[i].key, all.changed[i].now);
