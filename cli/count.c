@@ -77,6 +77,14 @@ static int run_once(struct counts *c, struct run *run)
 	return counting_watched(&c->specs, c->argv, &samples_watcher, &c->functions->samples, run);
 }
 
+static struct run *add_run(struct counts *c)
+{
+	if (!(c->runs & (c->runs - 1)))
+		c->run = memory_resize(c->run, c->runs ? (size_t)c->runs * 2 : 1, sizeof(*c->run));
+	c->run[c->runs] = (struct run){0};
+	return &c->run[c->runs++];
+}
+
 int count_runs(const char *events, int runs, char **argv, const struct count_parts *parts, struct counts *out)
 {
 	int status = 0;
@@ -85,14 +93,15 @@ int count_runs(const char *events, int runs, char **argv, const struct count_par
 		.argv = argv, .wanted = runs, .per_process = parts->per_process, .per_thread = parts->per_thread};
 	if (specs_parse(events, &out->specs))
 		return LAUNCH_FAILED;
-	out->run = memory_zeroed((size_t)runs, sizeof(*out->run));
 	if (parts->by_function) {
 		out->functions = memory_zeroed(1, sizeof(*out->functions));
 		by_function_begin(out->functions, parts->period);
 	}
 	while (!status && out->runs < runs) {
-		status = run_once(out, &out->run[out->runs]);
-		if (!status && out->run[out->runs++].status)
+		struct run *run = add_run(out);
+
+		status = run_once(out, run);
+		if (run->status)
 			break;
 	}
 	if (status)
@@ -121,7 +130,7 @@ void count_free(struct counts *c)
 		if (c->summary)
 			free(c->summary[e].value);
 	}
-	for (int r = 0; c->run && r < c->wanted; r++) { /* the last one may have failed */
+	for (int r = 0; r < c->runs; r++) {
 		for (int i = 0; i < c->run[r].tasks.nr; i++)
 			free(c->run[r].tasks.task[i].count);
 		free(c->run[r].tasks.task);

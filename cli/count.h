@@ -29,7 +29,7 @@ struct counts {
 	char **argv;
 	struct specs specs;
 	struct run *run;
-	int runs, wanted;	 /* made; asked for */
+	int runs, wanted;	 /* made, of which the last one may have failed; asked for */
 	struct summary *summary; /* one for each event */
 	bool per_process, per_thread;
 	struct by_function *functions; /* NULL: nobody asked for them */

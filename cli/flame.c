@@ -13,7 +13,7 @@
 #include "cli/stay.h"
 
 #define DEFAULT_EVENT	 "instructions"
-#define DEFAULT_SMALLEST "0.01%"
+#define DEFAULT_SMALLEST 0.01 /* per cent */
 #define FLAME_WORK	 10007 /* a prime: loops have other lengths */
 #define NO_PERIOD	 (-2)  /* not given: the parser takes no such number */
 #define LONGEST_CHAIN	 127   /* perf_event_max_stack */
@@ -29,17 +29,6 @@ static const struct option_row rows[] = {
 
 const struct option_table flame_table = {"pcl flame", rows, ARRAY_SIZE(rows), true};
 
-/* A share, 1 is the whole. Negative: it is none. */
-static double parse_smallest(const char *text)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
-		return -1;
-	return v / 100;
-}
-
 static int check_options(const struct flame_options *o, bool no_program)
 {
 	const char *wrong = NULL;
@@ -50,7 +39,7 @@ static int check_options(const struct flame_options *o, bool no_program)
 		wrong = "--output=FILE must be given";
 	else if (o->period != NO_PERIOD && o->period < 1)
 		wrong = "--period takes a number above 0";
-	else if (parse_smallest(o->smallest) < 0)
+	else if (o->smallest > 100)
 		wrong = "--smallest takes a percentage from 0 to 100, as 0.01%";
 	else if (regions_are_wanted())
 		wrong = "the picture is of whole programs, not of --regions";
@@ -130,7 +119,7 @@ static int draw(struct samples *s, const struct flame_options *o, const struct s
 						.note = note,
 						.period = samples_period(s, spec),
 						.is_time = spec->is_time,
-						.smallest = parse_smallest(o->smallest)},
+						.smallest = o->smallest / 100},
 			f);
 	failed = fflush(f) || ferror(f);
 	if (failed)

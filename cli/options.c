@@ -1,4 +1,5 @@
 /* See options.h. */
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,17 @@ static int parse_address(const char *text, int *out)
 	return 0;
 }
 
+/* strtod() would take signs, spaces, hexadecimal digits, "inf" and "nan", too. */
+static int parse_percent(const char *text, double *out)
+{
+	char *end;
+
+	if ((!isdigit((unsigned char)*text) && *text != '.') || strpbrk(text, "xX"))
+		return -1;
+	*out = strtod(text, &end);
+	return end == text || strcmp(end, *end == '%' ? "%" : "") || *out > OPTIONS_PERCENT_MOST ? -1 : 0;
+}
+
 /* No command has two options that are lists. */
 static int add_to_list(const char *value, const char **list)
 {
@@ -131,6 +143,8 @@ static int apply(const struct option_row *o, const char *value, void *out)
 		return value ? parse_letters(value, o->argument, field) : -1;
 	case ADDRESS:
 		return value ? parse_address(value, field) : -1;
+	case PERCENT:
+		return value ? parse_percent(value, field) : -1;
 	case WORDS:
 		return value ? parse_words(value, o->argument, field) : -1;
 	case WHY:
@@ -177,9 +191,20 @@ static int complain_unknown(const struct option_table *t, const char *word)
 	return -1;
 }
 
-static int complain_form(const struct option_table *t, const struct option_row *o, const char *word)
+/* word: as it was given; value: if that was the next word. */
+static int complain_form(const struct option_table *t, const struct option_row *o, const char *word, const char *value)
 {
-	fprintf(stderr, "%s: wrong option %s: the form is --%s%s\n", t->command, word, o->name, o->argument);
+	static const char *const what[] = {
+		[NUMBER] = ", a whole number of at most 2147483647",
+		[ADDRESS] = ", a number of at most 0x7fffffff",
+		[PERCENT] = ", a number from 0 to 1000000, as 0.1%",
+		[TEXT] = ", which is not empty",
+		[LIST] = ", which is not empty",
+		[MAYBE] = NULL,
+	};
+
+	fprintf(stderr, "%s: wrong option %s%s%s: the form is --%s%s%s\n", t->command, word, value ? " " : "",
+		value ? value : "", o->name, o->argument, what[o->kind] ? what[o->kind] : "");
 	return -1;
 }
 
@@ -188,11 +213,11 @@ static int complain_form(const struct option_table *t, const struct option_row *
 static int read_value(const struct option_table *t, const struct option_row *o, int argc, char **argv, int i,
 		      const char *value, void *out)
 {
-	const char *word = argv[i];
+	const char *word = argv[i], *next = NULL;
 
 	if (!value && t->separate && takes_argument(o) && i + 1 < argc && strcmp(argv[i + 1], "--"))
-		value = argv[++i];
-	return apply(o, value, out) ? complain_form(t, o, word) : i;
+		value = next = argv[++i];
+	return apply(o, value, out) ? complain_form(t, o, word, next) : i;
 }
 
 int options_read(const struct option_table *t, int argc, char **argv, void *out)

@@ -15,12 +15,15 @@
  * WORDS   some of the words of `argument`, "=A,B,...": stores a bit for each that is given, 1 for the first
  * LETTERS the same of the letters of `argument`, "=AB..."
  * ADDRESS a number as C writes it, that an int can hold
+ * PERCENT decimal digits, with a % behind them or without: stores a double from 0 to OPTIONS_PERCENT_MOST
  * WHY     none, or "=why": stores 1 or 2
  * TEXT    any text, stores a pointer to it
  * LIST    any text; of an option that is given again, all texts with commas between them
  * MAYBE   none, or any text: stores "" or a pointer to it
  */
-enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, LIST, MAYBE };
+enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, PERCENT, WHY, TEXT, LIST, MAYBE };
+
+#define OPTIONS_PERCENT_MOST 1000000
 
 #define OPTION_TYPE_FLAG int
 #define OPTION_TYPE_NUMBER int
@@ -28,6 +31,7 @@ enum option_kind { FLAG, NUMBER, WORD, WORDS, LETTERS, ADDRESS, WHY, TEXT, LIST,
 #define OPTION_TYPE_WORDS int
 #define OPTION_TYPE_LETTERS int
 #define OPTION_TYPE_ADDRESS int
+#define OPTION_TYPE_PERCENT double
 #define OPTION_TYPE_WHY int
 #define OPTION_TYPE_TEXT const char *
 #define OPTION_TYPE_LIST const char *

@@ -218,9 +218,16 @@ done
 wait
 [ "$(grep -o '"n[1-6]"' together.json | sort -u | wc -l)" = 6 ] || { fail "updates were lost"; cat together.json; }
 
-for wrong in --tolerance=% --tolerance=0x10 --tolerance=-1 --tolerance=x --tolerance=1%% --tolerance=nan --runs=0 --nothing; do
+for wrong in --runs=0 --runs=-0 --runs=2147483648 --runs= --nothing; do
 	check 125 $wrong -- ./work 1
+	[ "$(wc -l <said)" = 1 ] || { fail "$wrong is not refused in one line"; cat said; }
 done
+for wrong in '' % 0x10 -0 -1 +1 ' 1' x 1%% nan inf 1e400 1000001; do
+	check 125 "--tolerance=$wrong" -- ./work 1
+	says "^pcl check: wrong option --tolerance=.*: the form is --tolerance=PERCENT, a number from 0 to 1000000, as 0.1%$"
+done
+check 125 -t nan -- ./work 1
+says '^pcl check: wrong option -t nan: the form is'
 "$PCL" check -- ./work 1 2>said && fail "no baseline: accepted"
 says '--baseline=FILE must be given'
 mkdir directory && chmod 555 directory

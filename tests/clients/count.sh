@@ -236,7 +236,9 @@ refused 'a group inside' -e '{instructions,{branches}}'
 refused "event's name is missing" -e instructions,
 refused 'not one of' -e instructions:z
 refused 'above 0' -r 0
-refused 'the form is --runs=N' -r many
+refused 'wrong option -r many: the form is --runs=N, a whole number of at most 2147483647' -r many
+refused 'the form is --runs=N' -r 2147483648
+refused 'the form is --runs=N' --runs=
 refused 'the form is --events=LIST' -e
 refused 'is --json meant?' --jsn
 refused 'stands in front of the command' --aslr

@@ -147,7 +147,11 @@ ends 125 'a picture is of one' -o a.svg -e instructions,branches -- true
 ends 125 'a picture is of one' -o a.svg -e instructions -e branches -- true
 ends 125 '--period takes a number above 0' -o a.svg -c 0 -- true
 ends 125 'is in ns, 50000 at least' -o a.svg -e task-clock -c 1009 -- true
-ends 125 '--smallest takes a percentage' -o a.svg --smallest=x -- true
+ends 125 '--smallest takes a percentage' -o a.svg --smallest=100.1 -- true
+for wrong in x '' % -0 -1 +1 ' 1' nan inf 0x1p3 1e400 1%%; do
+	ends 125 "wrong option --smallest=$wrong: the form is --smallest=PERCENT, a number from 0" \
+		-o a.svg "--smallest=$wrong" -- true
+done
 ends 125 'no event is called' -o a.svg -e no-such -- true
 ends 125 'No such file or directory' -o /nowhere/a.svg -- true
 ends 127 'no-such-program' -o a.svg -- no-such-program
