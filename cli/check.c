@@ -11,6 +11,7 @@
 #include "cli/count.h"
 #include "cli/event_names.h"
 #include "cli/launch.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/print.h"
 #include "cli/regions.h"
@@ -54,13 +55,15 @@ static const char *cpu_name(void)
 
 static char *join(char **argv)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	size_t size = 1;
+	char *text, *to;
 
-	for (char **word = argv; f && *word; word++)
-		fprintf(f, "%s%s", word > argv ? " " : "", *word);
-	return f && !fclose(f) ? text : NULL;
+	for (char **word = argv; *word; word++)
+		size += strlen(*word) + 1;
+	text = to = memory_zeroed(size, 1);
+	for (char **word = argv; *word; word++)
+		to += sprintf(to, "%s%s", word > argv ? " " : "", *word);
+	return text;
 }
 
 double check_change(const struct comparison *c)
@@ -81,11 +84,9 @@ static enum verdict judge(const struct comparison *c, double tolerance)
 	return check_change(c) < -tolerance ? VERDICT_BETTER : VERDICT_WITHIN;
 }
 
-static int compare(struct check *check, const struct baseline *b, const struct counts *counts)
+static void compare(struct check *check, const struct baseline *b, const struct counts *counts)
 {
-	check->event = calloc((size_t)counts->specs.nr, sizeof(*check->event));
-	if (!check->event)
-		return LAUNCH_FAILED;
+	check->event = memory_zeroed((size_t)counts->specs.nr, sizeof(*check->event));
 	check->nr = counts->specs.nr;
 	for (int e = 0; e < check->nr; e++) {
 		const struct spec *s = &counts->specs.spec[e];
@@ -102,7 +103,6 @@ static int compare(struct check *check, const struct baseline *b, const struct c
 		check->fresh += c->verdict == VERDICT_NEW;
 		check->unjudged += c->verdict == VERDICT_NOT_JUDGED;
 	}
-	return 0;
 }
 
 /* A count that is compared with an estimate differs for no reason. */
@@ -190,55 +190,65 @@ static bool is_uncounted(const struct check *check, const struct counts *c)
 	return true;
 }
 
-/* Counts, compares, writes, prints. */
-static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv, FILE *f)
+static int complain_unknown(const struct check *check, const struct baseline *b)
 {
-	bool known = baseline_choose(b, check->name);
-	char *events = known && !o->events ? baseline_events(b) : strdup(o->events ? o->events : DEFAULT_EVENTS);
-	const char *cpu = known ? baseline_cpu(b) : NULL;
+	const char *nearest = baseline_nearest(b, check->name);
+
+	fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s", check->file, check->label, nearest ? "; is \"" : "");
+	if (nearest)
+		print_text(nearest, stderr);
+	fprintf(stderr, "%s (--update adds it)\n", nearest ? "\" meant?" : "");
+	return LAUNCH_FAILED;
+}
+
+/* What was counted: compares, writes, prints. */
+static int check_counts(const struct check_options *o, struct check *check, const struct baseline *b,
+			const struct counts *counts, FILE *f)
+{
+	const char *cpu = o->update ? NULL : baseline_cpu(b);
 	struct check_functions functions = {0};
-	struct counts counts = {0};
 	char note[PRINT_NOTE];
 	int status;
 
-	if (!known && !o->update) {
-		const char *nearest = baseline_nearest(b, check->name);
-
-		fprintf(stderr, "pcl check: %s has no benchmark \"%s\"%s%s%s (--update adds it)\n", o->baseline,
-			check->label, nearest ? "; is \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+	if (is_uncounted(check, counts))
 		return LAUNCH_FAILED;
-	}
-	status = events ? count_runs(events, o->runs, argv, &(struct count_parts){.by_function = o->by_function},
-				     &counts)
-			: LAUNCH_FAILED;
-	if (status) {
-		count_free(&counts);
-		return status;
-	}
-	status = counts.run[counts.runs - 1].status;
-	if (status) {
-		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->label);
-		stay_end_as(status);
-	}
-	if (is_uncounted(check, &counts))
-		return LAUNCH_FAILED;
-	check->note = print_still_running(note, &counts);
-	check->still_running = count_still_running(&counts);
-	check->other_cpu = !o->update && cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
-	status = compare(check, b, &counts);
+	check->note = print_still_running(note, counts);
+	check->still_running = count_still_running(counts);
+	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
+	compare(check, b, counts);
 	if (o->by_function) {
-		check_functions_compare(&functions, b, &counts);
+		check_functions_compare(&functions, b, counts);
 		check->functions = &functions;
 	}
-	if (!status && o->update)
-		status = update(check, &counts);
+	status = o->update ? update(check, counts) : 0;
 	if (!status)
 		status = print(check, o, f);
 	if (!status)
 		status = conclude(check, o);
 	check_functions_free(&functions);
-	count_free(&counts);
 	free(check->event);
+	return status;
+}
+
+static int check_benchmark(const struct check_options *o, struct check *check, struct baseline *b, char **argv, FILE *f)
+{
+	const struct count_parts parts = {.by_function = o->by_function};
+	bool known = baseline_choose(b, check->name);
+	struct counts counts = {0};
+	char *events;
+	int status;
+
+	if (!known && !o->update)
+		return complain_unknown(check, b);
+	events = known && !o->events ? baseline_events(b) : memory_text(o->events ? o->events : DEFAULT_EVENTS);
+	status = events ? count_runs(events, o->runs, argv, &parts, &counts) : LAUNCH_FAILED;
+	if (!status && counts.run[counts.runs - 1].status) {
+		fprintf(stderr, "pcl check: %s did not end well: nothing is compared\n", check->label);
+		stay_end_as(counts.run[counts.runs - 1].status);
+	}
+	if (!status)
+		status = check_counts(o, check, b, &counts, f);
+	count_free(&counts);
 	free(events);
 	return status;
 }
@@ -279,9 +289,9 @@ int check_main(int argc, char **argv)
 		return LAUNCH_FAILED;
 	}
 	b = baseline_read(o.baseline, o.update);
-	command = join(argv + first);
-	if (!b || !command)
+	if (!b)
 		return LAUNCH_FAILED;
+	command = join(argv + first);
 	check.name = o.name ? o.name : command;
 	label = utf8_printable(check.name);
 	check.label = label;

@@ -124,12 +124,8 @@ int count_still_running(const struct counts *c)
 
 void count_free(struct counts *c)
 {
-	for (int e = 0; e < c->specs.nr; e++) {
-		free(c->specs.spec[e].name);
-		free(c->specs.spec[e].text);
-		if (c->summary)
-			free(c->summary[e].value);
-	}
+	for (int e = 0; c->summary && e < c->specs.nr; e++)
+		free(c->summary[e].value);
 	for (int r = 0; r < c->runs; r++) {
 		for (int i = 0; i < c->run[r].tasks.nr; i++)
 			free(c->run[r].tasks.task[i].count);
@@ -139,7 +135,7 @@ void count_free(struct counts *c)
 	if (c->functions)
 		by_function_free(c->functions);
 	free(c->functions);
-	free(c->specs.spec);
+	specs_free(&c->specs);
 	free(c->summary);
 	free(c->run);
 }

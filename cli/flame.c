@@ -129,35 +129,44 @@ static int draw(struct samples *s, const struct flame_options *o, const struct s
 	return failed ? LAUNCH_FAILED : 0;
 }
 
-int flame_main(int argc, char **argv)
+/* Counts and draws. *ended: what the program ended with. */
+static int flame_program(const struct flame_options *o, struct specs *specs, char **argv, int *ended)
 {
-	struct flame_options o = {.period = NO_PERIOD, .smallest = DEFAULT_SMALLEST};
-	struct samples s = {.work = FLAME_WORK, .chains = true};
-	int first = options_read(&flame_table, argc, argv, &o), status;
-	struct specs specs = {0};
+	struct samples s = {.work = FLAME_WORK, .chains = true, .period = o->period == NO_PERIOD ? 0 : (u64)o->period};
 	struct run run = {0};
-	FILE *f;
+	FILE *f = output_open(o->output);
+	int status;
 
-	if (first < 0 || check_options(&o, first == argc) || parse_event(o.event ? o.event : DEFAULT_EVENT, &specs) ||
-	    check_period(&specs.spec[0], o.period))
-		return LAUNCH_FAILED;
-	s.period = o.period == NO_PERIOD ? 0 : (u64)o.period;
-	f = output_open(o.output);
 	if (!f) {
-		fprintf(stderr, "pcl flame: %s: %s\n", o.output, strerror(errno));
+		fprintf(stderr, "pcl flame: %s: %s\n", o->output, strerror(errno));
 		return LAUNCH_FAILED;
 	}
-	status = counting_watched(&specs, argv + first, &samples_watcher, &s, &run);
+	status = counting_watched(specs, argv, &samples_watcher, &s, &run);
 	if (!status && !run.reading[0].running)
 		fprintf(stderr, "pcl flame: nothing was counted: %s\n", counting_why_never(&run, 0));
 	if (!status)
-		status = draw(&s, &o, &specs.spec[0], run.reading[0].count, argv + first, f);
-	if (status)
-		return status;
+		status = draw(&s, o, &specs->spec[0], run.reading[0].count, argv, f);
+	*ended = run.status;
 	samples_free(&s);
 	free(run.reading);
-	free(specs.spec[0].name);
-	free(specs.spec[0].text);
-	free(specs.spec);
-	stay_end_as(run.status);
+	return status;
+}
+
+int flame_main(int argc, char **argv)
+{
+	struct flame_options o = {.period = NO_PERIOD, .smallest = DEFAULT_SMALLEST};
+	int first = options_read(&flame_table, argc, argv, &o), status, ended = 0;
+	struct specs specs = {0};
+
+	if (first < 0 || check_options(&o, first == argc))
+		return LAUNCH_FAILED;
+	status = parse_event(o.event ? o.event : DEFAULT_EVENT, &specs);
+	if (!status)
+		status = check_period(&specs.spec[0], o.period);
+	if (!status)
+		status = flame_program(&o, &specs, argv + first, &ended);
+	specs_free(&specs);
+	if (status)
+		return status;
+	stay_end_as(ended);
 }

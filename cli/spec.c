@@ -437,6 +437,16 @@ int specs_parse(const char *text, struct specs *out)
 	return 0;
 }
 
+void specs_free(struct specs *s)
+{
+	for (int i = 0; i < s->nr; i++) {
+		free(s->spec[i].name);
+		free(s->spec[i].text);
+	}
+	free(s->spec);
+	*s = (struct specs){0};
+}
+
 /* Whether it is counted alone, for this process. */
 static bool opens_alone(const struct spec *s)
 {

@@ -31,8 +31,9 @@ struct specs {
 	int nr;
 };
 
-/* Returns 0, or -1 after a message in words. */
+/* Returns 0, or -1 after a message in words. *out is empty at first, and to be freed in both cases. */
 int specs_parse(const char *text, struct specs *out);
+void specs_free(struct specs *s);
 
 /* Why perf_event_open gives this errno for the event, in words. May open it once more to find out. */
 const char *spec_refusal(const struct spec *s, int err);
