@@ -118,7 +118,7 @@ static const char *find_jit(struct functions *f, u32 pid, u64 address)
 		jit = memory_zeroed(1, sizeof(*jit));
 		jit->next = f->jits;
 		jit->pid = pid;
-		jit_map_read(&jit->map, pid);
+		jit_map_read(&jit->map, pid, &f->spaces->began);
 		f->jits = jit;
 	}
 	return jit_map_find(&jit->map, address);

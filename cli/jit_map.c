@@ -1,8 +1,10 @@
 /* See jit_map.h. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/jit_map.h"
@@ -39,8 +41,32 @@ static void take_line(struct jit_map *m, char *text)
 	m->nr++;
 }
 
+struct timespec jit_map_now(void)
+{
+	int fd = memfd_create("pcl", MFD_CLOEXEC);
+	struct stat st = {0};
+
+	if (fd < 0)
+		return st.st_mtim;
+	fstat(fd, &st);
+	close(fd);
+	return st.st_mtim;
+}
+
+/* Some file systems know whole seconds only. */
+static bool is_older(const struct timespec *file, const struct timespec *than)
+{
+	return file->tv_sec < than->tv_sec ||
+	       (file->tv_sec == than->tv_sec && file->tv_nsec && file->tv_nsec < than->tv_nsec);
+}
+
 /* Anybody can write to /tmp: only a plain file of this user or of root is read. */
-static FILE *open_map(u32 pid)
+static bool is_good(const struct stat *st, const struct timespec *since)
+{
+	return S_ISREG(st->st_mode) && (st->st_uid == geteuid() || !st->st_uid) && !is_older(&st->st_mtim, since);
+}
+
+static FILE *open_map(u32 pid, const struct timespec *since)
 {
 	char path[32];
 	struct stat st;
@@ -50,18 +76,18 @@ static FILE *open_map(u32 pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || !st.st_uid))
+	if (!fstat(fd, &st) && is_good(&st, since))
 		return fdopen(fd, "r");
 	close(fd);
 	return NULL;
 }
 
-void jit_map_read(struct jit_map *m, u32 pid)
+void jit_map_read(struct jit_map *m, u32 pid, const struct timespec *since)
 {
 	char *line = NULL;
 	size_t room = 0;
 	u64 reach = 0;
-	FILE *f = open_map(pid);
+	FILE *f = open_map(pid, since);
 
 	*m = (struct jit_map){0};
 	if (!f)

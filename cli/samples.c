@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cli/jit_map.h"
 #include "cli/memory.h"
 #include "cli/records.h"
 #include "cli/regions.h"
@@ -97,6 +98,7 @@ static int samples_open(void *arg, struct specs *specs, pid_t pid, int *refused)
 	size_t n = (size_t)specs->nr;
 	int err;
 
+	s->spaces.began = jit_map_now();
 	s->events = specs->nr;
 	s->fd = memory_zeroed(n, sizeof(*s->fd));
 	s->id = memory_zeroed(n, sizeof(*s->id));

@@ -8,6 +8,7 @@
 #define CLI_SPACES_H
 
 #include <stdbool.h>
+#include <time.h>
 #include "abi/types.h"
 
 struct mapping {
@@ -24,6 +25,7 @@ struct space {
 };
 
 struct spaces {
+	struct timespec began; /* the recording, in the time of files (cli/jit_map.h) */
 	struct space *space;
 	int nr;
 	int tasks; /* that there were */

@@ -101,6 +101,12 @@ map=$("$PCL" flame -o jit.svg -- ./jit) || fail "jit: $?"
 	fail "the map of a JIT: $(grep -c . jit.svg) lines"
 rm -f "$map"
 
+# A map of an earlier run, of a process with the same number.
+"$PCL" flame -o old.svg -- sh -c 'echo "0 7fffffffffff stale" >/tmp/perf-$$.map; echo /tmp/perf-$$.map >old
+	touch -d yesterday /tmp/perf-$$.map; exec ./jit /dev/null >/dev/null' || fail "an old map: $?"
+grep -q '<title>stale' old.svg && fail "a map of an earlier run is taken for this one's"
+rm -f "$(cat old)"
+
 # A map that is none: nobody waits for it.
 timeout -k 5 30 "$PCL" flame -o pipe.svg \
 	-- sh -c 'mkfifo /tmp/perf-$$.map; echo /tmp/perf-$$.map >fifo; exec ./jit /dev/null >/dev/null' ||
