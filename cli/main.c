@@ -7,6 +7,7 @@
  * in the session that is there; its options are the outer session's affair then and are not used.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,12 +152,25 @@ static int print_asked(const struct options *o)
 	return o->pin && !strcmp(o->pin, "help") ? pin_help() : -1;
 }
 
+/*
+ * A file of pcl's own must not get the number of a standard one that is closed: messages would go there. What takes the
+ * number can be neither read nor written, as a closed one, and programs that are executed find it closed.
+ */
+static void keep_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) != fd)
+			return; /* there is no room */
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
 	const struct command *command = NULL;
-	int first = options_parse(argc, argv, &options), status;
+	int first, status;
 
+	keep_closed();
+	first = options_parse(argc, argv, &options);
 	if (first < 0)
 		return LAUNCH_FAILED;
 	status = print_asked(&options);
