@@ -207,13 +207,15 @@ static int check_counts(const struct check_options *o, struct check *check, cons
 {
 	const char *cpu = o->update ? NULL : baseline_cpu(b);
 	struct check_functions functions = {0};
-	char note[PRINT_NOTE];
+	char note[2][PRINT_NOTE];
 	int status;
 
 	if (is_uncounted(check, counts))
 		return LAUNCH_FAILED;
-	check->note = print_still_running(note, counts);
+	check->notes[0] = print_still_running(note[0], counts);
+	check->notes[1] = print_leavers(note[1], counts);
 	check->still_running = count_still_running(counts);
+	check->leavers = count_leavers(counts);
 	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
 	compare(check, b, counts);
 	if (o->by_function) {

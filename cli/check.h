@@ -42,7 +42,8 @@ struct check {
 	struct comparison *event;
 	int nr, regressions, better, fresh, unjudged; /* fresh: new */
 	int still_running;			      /* tasks that went on after the program's end, most of a run */
-	const char *note;			      /* that they did; NULL: none */
+	int leavers;				      /* processes that gave up their user, the same */
+	const char *notes[2];			      /* that they did; NULL: none */
 	const struct check_functions *functions;      /* NULL: nobody asked */
 };
 

@@ -65,8 +65,9 @@ void check_print_table(const struct check *c, FILE *f)
 		fprintf(f,
 			"\n the baseline was made on another processor (%s): libraries may choose other code there\n",
 			c->other_cpu);
-	if (c->note)
-		fprintf(f, "\n %s\n", c->note);
+	for (size_t i = 0; i < ARRAY_SIZE(c->notes); i++)
+		if (c->notes[i])
+			fprintf(f, "\n %s\n", c->notes[i]);
 	if (c->updated)
 		fprintf(f, "\n %s has these counts now\n\n", c->file);
 	else if (c->regressions)
@@ -101,6 +102,7 @@ void check_print_json(const struct check *c, FILE *f)
 	if (c->other_cpu)
 		json_object_object_add(o, "baseline_cpu", json_object_new_string(c->other_cpu));
 	json_object_object_add(o, "still_running", json_object_new_int(c->still_running));
+	json_object_object_add(o, "gave_up_user", json_object_new_int(c->leavers));
 	for (int i = 0; i < c->nr; i++) {
 		const struct comparison *e = &c->event[i];
 		struct json_object *row = json_object_new_object();
@@ -159,8 +161,9 @@ void check_print_github(const struct check *c, FILE *f)
 	}
 	if (check_nothing(c))
 		annotate(c, "error", "nothing was compared", f);
-	if (c->note)
-		annotate(c, "warning", c->note, f);
+	for (size_t i = 0; i < ARRAY_SIZE(c->notes); i++)
+		if (c->notes[i])
+			annotate(c, "warning", c->notes[i], f);
 	if (c->functions && *c->functions->note)
 		annotate(c, "warning", c->functions->note, f);
 	if (c->other_cpu) {

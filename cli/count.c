@@ -122,6 +122,15 @@ int count_still_running(const struct counts *c)
 	return most;
 }
 
+int count_leavers(const struct counts *c)
+{
+	int most = 0;
+
+	for (int r = 0; r < c->runs; r++)
+		most = MAX(most, c->run[r].leavers);
+	return most;
+}
+
 void count_free(struct counts *c)
 {
 	for (int e = 0; c->summary && e < c->specs.nr; e++)

@@ -48,6 +48,8 @@ struct count_parts {
 int count_runs(const char *events, int runs, char **argv, const struct count_parts *parts, struct counts *out);
 /* Tasks that went on when the program had ended, of the run with most; -1: not known. */
 int count_still_running(const struct counts *c);
+/* Processes that gave up their user and with it the session, of the run with most. */
+int count_leavers(const struct counts *c);
 void count_free(struct counts *c);
 
 /* argv[0] is "count". Returns an exit status. */

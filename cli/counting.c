@@ -165,7 +165,7 @@ static int read_all(struct specs *specs, const struct watcher *w, void *arg, str
 static int let_run(const struct start *s, pid_t pid, struct watched *w, struct run *out)
 {
 	u64 begin = monotonic();
-	int failed;
+	int failed, leavers = regions_leavers();
 
 	if (write(s->go[1], "", 1) != 1 && errno != EPIPE) /* a signal may have ended it while it waited */
 		return LAUNCH_FAILED;
@@ -174,6 +174,7 @@ static int let_run(const struct start *s, pid_t pid, struct watched *w, struct r
 	drain(w);
 	out->began = family_began(&w->family);
 	out->still_running = family_alive(&w->family);
+	out->leavers = regions_leavers() - leavers;
 	return read(s->failed[0], &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
 

@@ -22,6 +22,7 @@ struct run {
 	u64 elapsed;		 /* ns; 0: not known, by a virtual clock */
 	bool began;		 /* the program executed an instruction */
 	int still_running;	 /* tasks that had not ended when the program had, -1: not known */
+	int leavers;		 /* processes that gave up the session's user and were not counted any more */
 	struct tasks tasks;	 /* with `shares` only */
 };
 

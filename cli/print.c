@@ -97,11 +97,25 @@ const char *print_still_running(char text[PRINT_NOTE], const struct counts *c)
 	return text;
 }
 
+const char *print_leavers(char text[PRINT_NOTE], const struct counts *c)
+{
+	int n = count_leavers(c);
+
+	if (!n)
+		return NULL;
+	snprintf(text, PRINT_NOTE,
+		 "%d process%s gave up %s user: what %s did from then on is not counted (pcl --users=any counts it)", n,
+		 n > 1 ? "es" : "", n > 1 ? "their" : "its", n > 1 ? "they" : "it");
+	return text;
+}
+
 /* Of which tasks the counts are. */
 static const char *scope(const struct counts *c)
 {
 	char text[PRINT_NOTE];
 
+	if (count_leavers(c))
+		return "not all threads and child processes counted";
 	return print_still_running(text, c) ? "threads and child processes counted until the program's end"
 					    : "all threads and child processes counted";
 }
@@ -223,7 +237,6 @@ static void print_end(const struct counts *c, FILE *f)
 void print_table(const struct counts *c, FILE *f)
 {
 	char text[PRINT_NOTE];
-	const char *note = print_still_running(text, c);
 
 	print_head(c, f);
 	if (c->runs > 1)
@@ -234,7 +247,9 @@ void print_table(const struct counts *c, FILE *f)
 		print_shares(c, f);
 	if (c->functions)
 		print_functions_table(c, f);
-	if (note)
-		fprintf(f, "\n %s\n", note);
+	if (print_still_running(text, c))
+		fprintf(f, "\n %s\n", text);
+	if (print_leavers(text, c))
+		fprintf(f, "\n %s\n", text);
 	print_end(c, f);
 }

@@ -17,6 +17,8 @@ const char *print_count(char text[PRINT_COUNT], u64 value, bool is_time);
 #define PRINT_NOTE 160
 /* That tasks went on when the program had ended, and what that means. NULL: none did. */
 const char *print_still_running(char text[PRINT_NOTE], const struct counts *c);
+/* The same of processes that left the session. */
+const char *print_leavers(char text[PRINT_NOTE], const struct counts *c);
 
 /* In one line: see utf8_printable(). */
 void print_text(const char *text, FILE *f);

@@ -66,6 +66,8 @@ void print_csv(const struct counts *c, FILE *f)
 		print_functions_csv(c, f);
 	if (print_still_running(note, c))
 		fprintf(stderr, "pcl count: %s\n", note);
+	if (print_leavers(note, c))
+		fprintf(stderr, "pcl count: %s\n", note);
 	if (print_lost(note, c))
 		fprintf(stderr, "pcl count: %s\n", note);
 }
@@ -133,6 +135,7 @@ void print_json(const struct counts *c, FILE *f)
 		json_object_array_add(elapsed, c->run[r].elapsed ? number(c->run[r].elapsed) : NULL);
 	put(o, "elapsed_ns", elapsed);
 	put(o, "still_running", json_object_new_int(count_still_running(c)));
+	put(o, "gave_up_user", json_object_new_int(count_leavers(c)));
 	for (int e = 0; e < c->specs.nr; e++)
 		json_object_array_add(events, make_event(c, e));
 	put(o, "events", events);

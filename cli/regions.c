@@ -10,6 +10,11 @@ bool regions_are_wanted(void)
 	return state > 0 && state & REGIONS_WANTED;
 }
 
+int regions_leavers(void)
+{
+	return prctl(REGIONS_PRCTL, REGIONS_LEAVERS);
+}
+
 void regions_wait(struct perf_event_attr *attr, bool leads)
 {
 	attr->disabled = leads;

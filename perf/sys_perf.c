@@ -19,6 +19,7 @@
 #include "event/regs.h"
 #include "os/files/vfile.h"
 #include "os/session/apart.h"
+#include "os/session/arena.h"
 #include "os/session/process.h"
 #include "os/session/refusals.h"
 #include "os/session/regions.h"
@@ -250,6 +251,8 @@ static long region_prctl(struct thread *t, u64 request)
 {
 	bool wanted = the_process.config.regions;
 
+	if (request == REGIONS_LEAVERS)
+		return __atomic_load_n(&arena()->leavers, __ATOMIC_RELAXED);
 	if (request > REGIONS_END)
 		return refuse(EINVAL, "no request of pcl/session.h");
 	if (request == REGIONS_STATE)

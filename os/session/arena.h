@@ -185,6 +185,7 @@ struct images_missed {
 
 struct arena {
 	u32 images_off; /* somebody can write to code without a trace: no image is used any more; atomic, by everyone */
+	u32 leavers;	   /* see REGIONS_LEAVERS (os/session/regions.h); atomic, by each of them */
 	u32 memory_spread; /* memory that was lent has come to others, see os/mm/own_memory.h; atomic, by everyone */
 	u64 images_checked[ARENA_IMAGES]; /* see os/mm/warm_file.c; atomic, by everyone */
 	struct images_missed images_missed[ARENA_IMAGES];

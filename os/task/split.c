@@ -87,11 +87,13 @@ void split_cancel(const struct split *s)
 
 static void say_so(const struct thread *t)
 {
-	if (event_task_counted(t->cpu->slot))
-		log_printf(0,
-			   "%s[%d] has given up its user: from here on it is a session of its own and not counted "
-			   "(--users=any counts it)",
-			   t->task->comm, t->pid);
+	if (!event_task_counted(t->cpu->slot))
+		return;
+	__atomic_fetch_add(&arena()->leavers, 1, __ATOMIC_RELAXED);
+	log_printf(0,
+		   "%s[%d] has given up its user: from here on it is a session of its own and not counted "
+		   "(--users=any counts it)",
+		   t->task->comm, t->pid);
 }
 
 /* What was an event answers from now on as one in its error state: with the end of the file. */

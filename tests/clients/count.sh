@@ -157,6 +157,21 @@ time.sleep(0.3)' && grep -q '"still_running":0,' json ||
 "$PCL" count -e instructions --json -o json -- sh -c 'sleep 0.1 & sleep 0.1 | cat & wait' &&
 	grep -q '"still_running":0,' json || { fail "no orphans:"; cat json; }
 
+# Nor are processes that give up their user, which is said as well, unless they stay.
+become="setpriv --reuid=1 --clear-groups true"
+said='^ 2 processes gave up their user: what they did from then on is not counted'
+if $become 2>/dev/null; then
+	"$PCL" count -e instructions -o table -- sh -c "$become; $become; :" 2>/dev/null && grep -q "$said" table &&
+		grep -q 'elapsed; not all threads and child processes counted$' table || { fail "another user:"; cat table; }
+	"$PCL" count -e instructions --json -o json -- $become 2>/dev/null && grep -q '"gave_up_user":1,' json ||
+		{ fail "another user, JSON:"; cat json; }
+	"$PCL" count -e instructions --csv -o csv -- sh -c "$become; $become; :" 2>&1 | grep -q "^pcl count:${said#^}" ||
+		fail "another user, CSV"
+	"$PCL" check -u -b users.json -- sh -c "$become; $become; :" 2>&1 | grep -q "$said" || fail "another user, check"
+	"$PCL" --users=any count -e instructions -o table -- $become && ! grep -q 'user' table ||
+		{ fail "--users=any:"; cat table; }
+fi
+
 # The status is the program's, also of the run that fails; standard input is too.
 ends() { want=$1; shift; "$PCL" count -o table "$@" 2>err; got=$?; [ $got = "$want" ] ||
 	fail "$*: status $got, not $want: $(cat err)"; }
