@@ -117,7 +117,7 @@ static bool open_by_link(struct debug_file *d, Elf *of, const char *path)
 	size_t len = name ? strnlen(name, data->d_size) : 0, sum_at = (len + 4) & ~3ul;
 	u32 sum;
 
-	if (!len || !slash || strchr(name, '/') || sum_at + sizeof(sum) > data->d_size)
+	if (!len || !slash || memchr(name, '/', len) || sum_at + sizeof(sum) > data->d_size)
 		return false;
 	memcpy(&sum, name + sum_at, sizeof(sum));
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {

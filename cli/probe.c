@@ -27,12 +27,13 @@ static void __attribute__((noreturn)) become(char *const *argv, int out)
 	_exit(NOT_RUN);
 }
 
-/* Until all that has the other end is gone. False: it takes too long. */
+/* Until all that has the other end is gone. False: it takes too long. The text is one at any time. */
 static bool read_all(int fd, char *text, size_t size)
 {
 	time_t end = time(NULL) + PROBE_SECONDS;
 	size_t n = 0;
 
+	memset(text, 0, size);
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		char rest[512];
@@ -50,8 +51,7 @@ static bool read_all(int fd, char *text, size_t size)
 		n += (size_t)got;
 	}
 	while (n && text[n - 1] == '\n')
-		n--;
-	text[n] = 0;
+		text[--n] = 0;
 	return true;
 }
 
