@@ -8,6 +8,7 @@
 #include "cli/baseline_file.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "cli/print.h"
 #include "cli/utf8.h"
 
 #define VERSION_KEY "pcl-baseline"
@@ -51,6 +52,16 @@ static struct json_object *make_empty(void)
 	return root;
 }
 
+/* Names of events are in messages as they are. */
+static bool is_printable(const char *text)
+{
+	char *printable = utf8_printable(text);
+	bool same = *text && !strcmp(printable, text);
+
+	free(printable);
+	return same;
+}
+
 static const char *find_fault_of_counts(struct json_object *counts)
 {
 	if (!counts)
@@ -59,7 +70,8 @@ static const char *find_fault_of_counts(struct json_object *counts)
 		return "has counts of no event";
 	json_object_object_foreach(counts, event, count)
 	{
-		(void)event;
+		if (!is_printable(event))
+			return "has a count of what cannot be an event's name";
 		if (!json_object_is_type(count, json_type_int) || json_object_get_int64(count) < 0)
 			return "has a count that is not a whole number";
 	}
@@ -98,7 +110,9 @@ static struct json_object *parse(const char *text, const char **fault)
 	const char *rest = text + json_tokener_get_parse_end(t);
 
 	*fault = NULL;
-	if (json_tokener_get_error(t) != json_tokener_success)
+	if (json_tokener_get_error(t) == json_tokener_error_depth)
+		*fault = "is nested deeper than any baseline";
+	else if (json_tokener_get_error(t) != json_tokener_success)
 		*fault = text[strspn(text, " \t\n\r")] ? "is not JSON" : "is empty";
 	else if (rest[strspn(rest, " \t\n\r")])
 		*fault = "has text behind its JSON value";
@@ -125,7 +139,8 @@ static struct json_object *read_file(const char *path, bool may_be_missing)
 	if (!fault)
 		return root;
 	fprintf(stderr, "pcl check: %s %s", path, benchmark ? "has a benchmark \"" : "");
-	fprintf(stderr, benchmark ? "%s\" that %s\n" : "%s%s\n", benchmark ? benchmark : "", fault);
+	print_text(benchmark ? benchmark : "", stderr);
+	fprintf(stderr, "%s%s\n", benchmark ? "\" that " : "", fault);
 	json_object_put(root);
 	return NULL;
 }

@@ -151,11 +151,12 @@ static int print(const struct check *c, const struct check_options *o, FILE *f)
 	if (o->github)
 		check_print_github(c, stderr); /* the runner reads what the job prints */
 	if (fflush(f) || ferror(f)) {
-		fprintf(stderr, "pcl check: cannot write: %s\n", strerror(errno));
+		fprintf(stderr, "pcl check: cannot write %s: %s\n", o->output ? o->output : "the result",
+			strerror(errno));
 		return LAUNCH_FAILED;
 	}
 	if (o->github && summary && *summary && check_append_summary(c, summary)) {
-		fprintf(stderr, "pcl check: %s: %s\n", summary, strerror(errno));
+		fprintf(stderr, "pcl check: cannot write " SUMMARY " (%s): %s\n", summary, strerror(errno));
 		return LAUNCH_FAILED;
 	}
 	return 0;

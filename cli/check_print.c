@@ -61,10 +61,11 @@ void check_print_table(const struct check *c, FILE *f)
 		check_functions_print(c->functions, f);
 	if (c->functions && *c->functions->note)
 		fprintf(f, "\n %s\n", c->functions->note);
-	if (c->other_cpu)
-		fprintf(f,
-			"\n the baseline was made on another processor (%s): libraries may choose other code there\n",
-			c->other_cpu);
+	if (c->other_cpu) {
+		fprintf(f, "\n the baseline was made on another processor (");
+		print_text(c->other_cpu, f);
+		fprintf(f, "): libraries may choose other code there\n");
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(c->notes); i++)
 		if (c->notes[i])
 			fprintf(f, "\n %s\n", c->notes[i]);
@@ -174,16 +175,17 @@ void check_print_github(const struct check *c, FILE *f)
 	}
 }
 
-/* In a table's cell of Markdown. */
+/* In a table's cell of Markdown, where a line's end would be one, and GitHub has formulas between dollars. */
 static void print_cell(const char *text, FILE *f)
 {
 	for (; *text; text++)
-		fprintf(f, strchr("|\\`*_<>[]", *text) ? "\\%c" : "%c", *text == '\n' ? ' ' : *text);
+		fprintf(f, strchr("|\\`*_<>[]&~$", *text) ? "\\%c" : "%c", strchr("\n\r", *text) ? ' ' : *text);
 }
 
 int check_append_summary(const struct check *c, const char *path)
 {
 	FILE *f = fopen(path, "ae");
+	bool failed;
 
 	if (!f)
 		return -1;
@@ -214,5 +216,6 @@ int check_append_summary(const struct check *c, const char *path)
 			print_count(now, g->now, c->functions->is_time));
 	}
 	fputc('\n', f);
-	return fclose(f);
+	failed = ferror(f);
+	return fclose(f) || failed ? -1 : 0;
 }

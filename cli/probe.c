@@ -60,10 +60,10 @@ const char *probe_reason(int status, const char *text)
 	static char reason[32];
 	const char *sig = status > 128 ? sigabbrev_np(status - 128) : NULL;
 
-	if (*text)
-		return text;
 	if (status == LATE)
 		return "it takes too long";
+	if (*text)
+		return text;
 	if (status == NOT_RUN)
 		return "it cannot be executed";
 	if (!sig)

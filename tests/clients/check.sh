@@ -158,6 +158,10 @@ says '^::warning title=pcl check w::the baseline was made on another processor \
 says 'libraries may choose other code'
 check 0 --name w --update -- ./work 1002000
 grep -q 'another processor' said && fail "the new baseline is said to be of another processor"
+GITHUB_STEP_SUMMARY=$PWD/odd.md check 0 --github -u --name $'a|b\r\n<i>&amp; $x$ ~~y~~' -- ./work 1
+grep -qxF '### pcl check: a\|b  \<i\>\&amp; \$x\$ \~\~y\~\~' odd.md || { fail "an odd name in the summary"; cat odd.md; }
+GITHUB_STEP_SUMMARY=/dev/full check 125 --github -u --name w -- ./work 1002000
+says '^pcl check: cannot write GITHUB_STEP_SUMMARY \(/dev/full\): No space left on device$'
 check 0 -u --name 'a:b,c' -- ./work 1
 check 120 --github --name 'a:b,c' -- ./work 1000
 says '^::error title=pcl check a%3Ab%2Cc::'
@@ -186,6 +190,12 @@ not 'is JSON, but not an object as a baseline of pcl check is' 5
 not 'is empty' ''
 not 'is not JSON' nothing
 not 'has text behind its JSON value' '{"pcl-baseline":1,"benchmarks":{}} {"more":1}'
+not 'is nested deeper than any baseline' "$(printf '[%.0s' {1..1000})"
+not 'has a benchmark "\\x1b\[31m" that has no counts' '{"pcl-baseline":1,"benchmarks":{"\u001b[31m":{}}}'
+for name in '' 'a\nb' '\u001b[31m'; do
+	not "has a benchmark \"w\" that has a count of what cannot be an event's name" \
+		'{"pcl-baseline":1,"benchmarks":{"w":{"counts":{"'"$name"'":1}}}}'
+done
 not 'has a benchmark "w" that has counts of no event' '{"pcl-baseline":1,"benchmarks":{"w":{"counts":{}}}}'
 # file WORDS PATH: the same of what is no file.
 file()
