@@ -1,5 +1,4 @@
 /* See check.h. The process is a guest: cli/main.c has seen to that. */
-#include <cpuid.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/print.h"
+#include "cli/processor.h"
 #include "cli/regions.h"
 #include "cli/stay.h"
 #include "cli/utf8.h"
@@ -30,28 +30,6 @@ static const struct option_row rows[] = {
 };
 
 const struct option_table check_table = {"pcl check", rows, ARRAY_SIZE(rows), true};
-
-/* The processor's own name for itself: libraries choose their code by it. */
-static const char *cpu_name(void)
-{
-	static union {
-		u32 word[12];
-		char text[49];
-	} name;
-	u32 a, b, c, d;
-	char *start = name.text;
-
-	if (!__get_cpuid(0x80000000u, &a, &b, &c, &d) || a < 0x80000004u)
-		return "unknown";
-	for (u32 i = 0; i < 3; i++)
-		__get_cpuid(0x80000002u + i, &name.word[4 * i], &name.word[4 * i + 1], &name.word[4 * i + 2],
-			    &name.word[4 * i + 3]);
-	while (*start == ' ')
-		start++;
-	for (size_t n = strlen(start); n && start[n - 1] == ' '; n--)
-		start[n - 1] = 0;
-	return start;
-}
 
 static char *join(char **argv)
 {
@@ -128,7 +106,7 @@ static int update(struct check *check, const struct counts *counts)
 
 	if (!b)
 		return LAUNCH_FAILED;
-	baseline_begin(b, check->name, counts->argv, cpu_name());
+	baseline_begin(b, check->name, counts->argv, processor_brand());
 	for (int e = 0; e < check->nr; e++)
 		baseline_put(b, check->event[e].key, check->event[e].now);
 	if (counts->functions)
@@ -217,7 +195,7 @@ static int check_counts(const struct check_options *o, struct check *check, cons
 	check->notes[1] = print_leavers(note[1], counts);
 	check->still_running = count_still_running(counts);
 	check->leavers = count_leavers(counts);
-	check->other_cpu = cpu && strcmp(cpu, cpu_name()) ? cpu : NULL;
+	check->other_cpu = cpu && strcmp(cpu, processor_brand()) ? cpu : NULL;
 	compare(check, b, counts);
 	if (o->by_function) {
 		check_functions_compare(&functions, b, counts);

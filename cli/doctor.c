@@ -1,5 +1,4 @@
 /* See doctor.h. */
-#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -22,6 +21,7 @@
 #include "cli/limits.h"
 #include "cli/pids.h"
 #include "cli/probe.h"
+#include "cli/processor.h"
 
 #ifndef PR_GET_MDWE /* Linux 6.3 */
 #define PR_GET_MDWE 66
@@ -269,20 +269,10 @@ static void probe_session(char *self)
 
 static void print_head(void)
 {
-	union {
-		u32 word[12];
-		char text[49];
-	} cpu = {.text = "unknown"};
 	struct utsname u;
-	u32 a, b, c, d;
 
-	if (__get_cpuid(0x80000000u, &a, &b, &c, &d) && a >= 0x80000004u)
-		for (u32 i = 0; i < 3; i++)
-			__get_cpuid(0x80000002u + i, &cpu.word[4 * i], &cpu.word[4 * i + 1], &cpu.word[4 * i + 2],
-				    &cpu.word[4 * i + 3]);
-	cpu.text[48] = 0;
 	uname(&u);
-	printf("pcl " PCL_VERSION ", %s %s, %s, %ld processors\n", u.sysname, u.release, cpu.text,
+	printf("pcl " PCL_VERSION ", %s %s, %s, %ld processors\n", u.sysname, u.release, processor_brand(),
 	       sysconf(_SC_NPROCESSORS_ONLN));
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "cli/flame_svg.h"
 #include "cli/print.h"
+#include "cli/utf8.h"
 
 #define WIDTH  1200
 #define MARGIN 10
@@ -21,31 +22,17 @@ struct drawing {
 extern const char script[], script_end[];
 __asm__(".section .rodata\nscript: .incbin \"cli/flame.js\"\nscript_end: .previous");
 
-/* How many bytes of a character of UTF-8 are there, 0: it is none. */
-static int utf8_length(const unsigned char *c)
+/* Two characters of Unicode are none of XML: U+FFFE and U+FFFF. */
+static size_t character_length(const char *c)
 {
-	int n = *c < 0x80			    ? 1
-		: (*c & 0xe0) == 0xc0 && *c >= 0xc2 ? 2
-		: (*c & 0xf0) == 0xe0		    ? 3
-		: (*c & 0xf8) == 0xf0 && *c < 0xf5  ? 4
-						    : 0;
-
-	for (int i = 1; i < n; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	if (n == 3 && ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
-		       (c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe)))
-		return 0;
-	if (n == 4 && ((c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90)))
-		return 0;
-	return n;
+	return strncmp(c, "\xef\xbf\xbe", 3) && strncmp(c, "\xef\xbf\xbf", 3) ? utf8_length(c) : 0;
 }
 
 /* As text of XML. What is no character there becomes a question mark. */
 static void put_text(FILE *f, const char *text)
 {
-	for (const unsigned char *c = (const void *)text; *c;) {
-		int n = utf8_length(c);
+	for (const char *c = text; *c;) {
+		size_t n = character_length(c);
 
 		if (*c == '<')
 			fputs("&lt;", f);
@@ -55,10 +42,10 @@ static void put_text(FILE *f, const char *text)
 			fputs("&amp;", f);
 		else if (*c == '"')
 			fputs("&quot;", f);
-		else if (!n || *c < ' ' || *c == 0x7f)
+		else if (!n || (unsigned char)*c < ' ' || *c == 0x7f)
 			fputc('?', f);
 		else
-			fwrite(c, 1, (size_t)n, f);
+			fwrite(c, 1, n, f);
 		c += n ? n : 1;
 	}
 }
@@ -70,9 +57,9 @@ static void put_label(FILE *f, const char *name, double width)
 	size_t most = width > 3 * LETTER ? (size_t)((width - 6) / LETTER) : 0, chars = 0, n = 0;
 
 	for (; name[n] && n < sizeof(label) - 8 && chars < most; chars++) {
-		int len = utf8_length((const unsigned char *)name + n);
+		size_t len = character_length(name + n);
 
-		n += (size_t)(len ? len : 1);
+		n += len ? len : 1;
 	}
 	if (!name[n]) {
 		put_text(f, most ? name : "");

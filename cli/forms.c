@@ -1,23 +1,17 @@
 /* See forms.h. */
 #include <cpuid.h>
 #include <stdio.h>
-#include <string.h>
 #include "abi/types.h"
 #include "cli/forms.h"
 #include "cli/launch.h"
+#include "cli/processor.h"
 #include "dbt/probe.h"
-
-#define BRAND_FIRST 0x80000002u
-#define BRAND_LAST  0x80000004u
 
 /* As in /proc/cpuinfo. */
 static void print_processor(void)
 {
-	u32 text[12 + 1] = {0}, a = 0, b, c, d, family, model;
+	u32 a = 0, b, c, d, family, model;
 
-	for (u32 i = 0; i <= BRAND_LAST - BRAND_FIRST; i++)
-		if (!__get_cpuid(BRAND_FIRST + i, &text[4 * i], &text[4 * i + 1], &text[4 * i + 2], &text[4 * i + 3]))
-			strcpy((char *)text, "unknown");
 	__get_cpuid(1, &a, &b, &c, &d);
 	family = a >> 8 & 15;
 	model = a >> 4 & 15;
@@ -25,7 +19,7 @@ static void print_processor(void)
 		model |= a >> 12 & 0xf0;
 	if (family == 15)
 		family += a >> 20 & 255;
-	printf("%s, family %u model %u\n\n", (char *)text, family, model);
+	printf("%s, family %u model %u\n\n", processor_brand(), family, model);
 }
 
 static double cycles(u64 ticks, const struct processor_probe *p)

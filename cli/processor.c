@@ -7,6 +7,8 @@
 #include "cli/pin.h"
 #include "cli/processor.h"
 
+#define BRAND_FIRST 0x80000002u /* leaf of CPUID */
+
 enum {
 #define PROCESSOR(id, name, text) PROCESSOR_##id,
 #define MODELS(id, vendor, family, first, last)
@@ -76,6 +78,27 @@ static u32 find_own(void)
 	memcpy(vendor + 8, &c, 4);
 	__get_cpuid(1, &a, &b, &c, &d);
 	return find(vendor, a);
+}
+
+const char *processor_brand(void)
+{
+	static union {
+		u32 word[12 + 1];
+		char text[49];
+	} brand;
+	u32 a, b, c, d;
+	char *start = brand.text;
+
+	if (!__get_cpuid(BRAND_FIRST - 2, &a, &b, &c, &d) || a < BRAND_FIRST + 2)
+		return "unknown";
+	for (u32 i = 0; i < 3; i++)
+		__get_cpuid(BRAND_FIRST + i, &brand.word[4 * i], &brand.word[4 * i + 1], &brand.word[4 * i + 2],
+			    &brand.word[4 * i + 3]);
+	while (*start == ' ')
+		start++;
+	for (size_t n = strlen(start); n && start[n - 1] == ' '; n--)
+		start[n - 1] = 0;
+	return *start ? start : "unknown";
 }
 
 static u32 chosen;

@@ -20,6 +20,9 @@ extern const size_t processor_nr_events;
  */
 int processor_choose(const char *name);
 
+/* The processor's own name for itself, without spaces around it; "unknown". */
+const char *processor_brand(void);
+
 /* The row. */
 u32 processor_chosen(void);
 const char *processor_text(void);

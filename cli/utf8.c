@@ -9,8 +9,8 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Bytes of the character there, as table 3-7 of the Unicode standard has them; 0: it is none. */
-static size_t length(const char *text)
+/* As table 3-7 of the Unicode standard has them. */
+size_t utf8_length(const char *text)
 {
 	const u8 *s = (const u8 *)text;
 	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
@@ -34,7 +34,7 @@ char *utf8_repaired(const char *text)
 	char *out = memory_zeroed(strlen(text) * strlen(REPLACEMENT) + 1, 1), *to = out;
 
 	while (*text) {
-		size_t n = length(text);
+		size_t n = utf8_length(text);
 
 		if (n)
 			to = mempcpy(to, text, n);
@@ -59,7 +59,7 @@ char *utf8_printable(const char *text)
 	char *out = memory_zeroed(strlen(text) * strlen("\\xff") + 1, 1), *to = out;
 
 	while (*text) {
-		size_t n = length(text);
+		size_t n = utf8_length(text);
 		const char *name = strchr(named, *text);
 
 		if (n && !is_control(text)) {

@@ -5,6 +5,9 @@
 
 #include <json-c/json.h>
 
+/* Bytes of the character of UTF-8 there, 0: it is none. */
+size_t utf8_length(const char *text);
+
 /* With U+FFFD for each byte that belongs to no character of UTF-8. */
 char *utf8_repaired(const char *text);
 
