@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "abi/types.h"
+#include "cli/output.h"
 #include "cli/why.h"
 #include "os/session/arena.h"
 #include "rt/arch.h"
@@ -20,7 +21,7 @@ static const char *const call_names[] = {
 int why_open(const char *path)
 {
 	name = *path ? path : "standard error";
-	out = *path ? fopen(path, "we") : stderr;
+	out = *path ? output_open(path) : stderr;
 	if (out)
 		return 0;
 	fprintf(stderr, "pcl: %s: %s\n", path, strerror(errno));
@@ -93,6 +94,7 @@ int why_print(void)
 		if (__atomic_load_n(&all->row[i].count, __ATOMIC_RELAXED))
 			row[n++] = all->row[i];
 	qsort(row, n, sizeof(*row), by_count);
+	output_begin(out);
 	for (size_t i = 0; i < n; i++)
 		sum += row[i].count;
 	if (!sum)

@@ -158,6 +158,11 @@ OUTSIDE=$! try python3 another.py; says 5 "$why"
 kill $!
 grep -q '^ *1  python3: perf_event_open: ESRCH: no task of the session has this pid$' file ||
 	{ fail "outside"; cat file; }
+# Where the program writes, too, what it wrote stays.
+echo before >both
+"$PCL" --why=/dev/stderr sh -c 'echo program >&2' 2>>both
+[ "$(cat both)" = "$(printf 'before\nprogram\npcl: nothing was refused')" ] || { fail "/dev/stderr"; cat both; }
+[ "$("$PCL" --why=- sh -c 'echo program')" = "$(printf 'program\npcl: nothing was refused')" ] || fail "--why=-"
 "$PCL" --why=/no/such/file true 2>err
 [ $? = 125 ] && grep -q '^pcl: /no/such/file: ' err || fail "a file that cannot be written"
 exit $failed
