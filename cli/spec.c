@@ -207,7 +207,7 @@ static int parse_term(struct parser *p, struct spec *s)
 		/* a flag */
 	} else if (key_len == len) {
 		return complain_unknown(key);
-	} else if (!strncmp(key, "name=", 5)) {
+	} else if (!strncmp(key, "name=", 5) && key[5]) {
 		free(s->name);
 		s->name = strdup(key + 5);
 	} else {
@@ -267,6 +267,8 @@ static int parse_breakpoint(struct parser *p)
 
 	if (end == start + 4)
 		return complain_at(p, "an address is missing");
+	if (*end == '/' && !isdigit((unsigned char)end[1]))
+		return complain_at(p, "a length is missing");
 	if (*end == '/')
 		length = strtoull(end + 1, &end, 0);
 	len = *end == ':' ? strcspn(end + 1, END_OF_NAME) : 0;

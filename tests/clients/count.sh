@@ -245,6 +245,8 @@ refused 'is sched:sched_process_fork meant?' -e sched:sched_process_frok
 refused 'there is no PMU uncore' -e uncore/clockticks/
 refused 'not a term' -e cpu/depth=3/
 refused 'pcl does not count it' -e cpu/event=0xfe/
+refused 'a length is missing' -e mem:0x401000/:w
+refused 'not a term' -e cpu/event=1,name=/
 refused 'not a breakpoint' -e mem:0x401000/3:w
 refused '} is missing' -e '{instructions'
 refused 'a group inside' -e '{instructions,{branches}}'
