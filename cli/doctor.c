@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,6 +287,7 @@ int doctor_main(int argc, char **argv)
 	}
 	if (find_self(&self))
 		return LAUNCH_FAILED;
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status of the probes */
 	print_head();
 	printf("\n%s\n", launch_is_inside() ? "this session of pcl, as a guest meets it" : "this machine, without pcl");
 	probe_kernel();

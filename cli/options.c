@@ -194,13 +194,12 @@ static int complain_unknown(const struct option_table *t, const char *word)
 /* word: as it was given; value: if that was the next word. */
 static int complain_form(const struct option_table *t, const struct option_row *o, const char *word, const char *value)
 {
-	static const char *const what[] = {
+	static const char *const what[MAYBE + 1] = {
 		[NUMBER] = ", a whole number of at most 2147483647",
 		[ADDRESS] = ", a number of at most 0x7fffffff",
 		[PERCENT] = ", a number from 0 to 1000000, as 0.1%",
 		[TEXT] = ", which is not empty",
 		[LIST] = ", which is not empty",
-		[MAYBE] = NULL,
 	};
 
 	fprintf(stderr, "%s: wrong option %s%s%s: the form is --%s%s%s\n", t->command, word, value ? " " : "",

@@ -25,6 +25,12 @@ says '^this machine, without pcl$'
 says '^  ok     counting  .*pcl --version takes [0-9]+ instructions, the same twice$'
 says '^  (ok   |-    )  Landlock '
 says '^pcl works here.$'
+# Started by a program that wants to hear of no child.
+cp said before
+doctor 0 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$pcl" doctor
+[ "$(grep 'process ids' said)" = "$(grep 'process ids' before)" ] || fail "with SIGCHLD ignored: $(cat said)"
 # Natively and in a session perf_event_open has other answers.
 doctor 0 "$pcl" "$pcl" doctor
 says '^this session of pcl'
