@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,16 +93,25 @@ static char *resolve(const char *path)
 	return real ? real : memory_text(path);
 }
 
+/* Signals are blocked since the program was run (cli/stay.h): those that mean pcl's end are taken here. */
 static int wait_for_lock(int fd)
 {
 	static const struct timespec interval = {.tv_nsec = LOCK_NS};
+	sigset_t ends;
 
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -1;
 		if (i == LOCK_ROUNDS)
 			return -1;
-		nanosleep(&interval, NULL);
+		if (sigtimedwait(&ends, NULL, &interval) > 0) {
+			errno = EINTR;
+			return -1;
+		}
 	}
 	return 0;
 }

@@ -221,6 +221,19 @@ mkdir -p elsewhere && mv base.json elsewhere/ && ln -s elsewhere/base.json base.
 check 0 --name v -u -- ./work 1
 [ -L base.json ] && grep -q '"v"' elsewhere/base.json || fail "the link was replaced"
 
+# Who waits for another process that has the lock can be ended.
+mkdir locked
+exec 8<locked
+flock 8
+"$PCL" check -b locked/base.json -n w -u -e instructions -- sh -c './work 1; echo >ended' 8<&- 2>said &
+while ! [ -s ended ]; do sleep 0.1; done
+sleep 1
+kill -TERM $!
+wait $!
+[ $? = 125 ] || fail "ended while it waited for the lock: $?"
+exec 8<&-
+says '^pcl check: cannot lock locked, where locked/base.json is: Interrupted system call$'
+
 # Updates at the same time: none is lost.
 for i in 1 2 3 4 5 6; do
 	"$PCL" check -b together.json -n "n$i" -u -e instructions -- ./work 1 2>/dev/null &
