@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/tracepoints.h"
 
@@ -30,8 +31,9 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 int tracepoints_each(const char *group, const char *pattern, struct nearest *nearest,
 		     int (*see)(void *arg, const char *name, u64 id), void *arg)
 {
+	static char kept[sizeof(((struct dirent *)0)->d_name)]; /* of the entries, for `nearest` */
 	char path[sizeof(TRACEFS) + 256 + 1];
-	struct dirent **entry;
+	struct dirent **entry = NULL;
 	int n, err = 0;
 	u64 id;
 
@@ -46,7 +48,12 @@ int tracepoints_each(const char *group, const char *pattern, struct nearest *nea
 			err = see(arg, name, id);
 		nearest_try(nearest, name);
 	}
-	return n < 0 ? -1 : err; /* the names stay, for `nearest` */
+	if (nearest->best && nearest->best != kept)
+		nearest->best = strcpy(kept, nearest->best);
+	for (int i = 0; i < n; i++)
+		free(entry[i]);
+	free(entry);
+	return n < 0 ? -1 : err;
 }
 
 bool tracepoints_is_of_kernel(const char *name)

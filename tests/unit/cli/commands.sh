@@ -32,6 +32,8 @@ refused 125 count -e cpu/event=0xfe/ --by-function -- true
 refused 127 count -r 2147483647 -- no-such-program
 refused 125 flame -o picture -e instructions,no-such -- true
 refused 125 flame -o picture -e instructions,branches -- true
+refused 125 flame -o picture -e 'sched:*' -- true
+refused 125 count -e sched:sched_process_frok -- true
 refused 125 flame -o picture -e task-clock -c 100 -- true
 refused 125 flame -o picture -e cpu/event=0xfe/ -- true
 refused 127 flame -o picture -- no-such-program
