@@ -26,13 +26,14 @@ static void unthrottle(struct event *e)
 
 /*
  * SIGTRAP does not queue: of several the first one that is sent stays. Linux quirk: they are sent in the reverse order
- * of overflows, which among breakpoints is the order in which they were opened, among others the reverse of that.
+ * of overflows, which among breakpoints is the order in which they were opened, among others the reverse of that. Those
+ * that are not hit overflow here in the order in which they were opened.
  */
 static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 {
 	struct overflow_result *out = r->out;
 
-	if (!e->attr.sigtrap || !out || (out->sigtrap && e->attr.type != PERF_TYPE_BREAKPOINT))
+	if (!e->attr.sigtrap || !out || (out->sigtrap && !e->source.hits))
 		return;
 	*out = (struct overflow_result){
 		.sigtrap = true,
@@ -420,7 +421,7 @@ static void hit_traced(void *arg)
 	struct event *e;
 
 	round_begin(r);
-	for_each_in_ctx(e, r->ctx) {
+	for_each_in_ctx_newest(e, r->ctx) { /* the kernel's order: members before their leader */
 		if (e->source.source != t->source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
 			continue;
 		/* Units: without them it is excluded. */
