@@ -7,14 +7,19 @@
 #include "rt/log.h"
 #include "rt/string.h"
 
+static void put(struct event *e)
+{
+	if (!--e->refs)
+		event_release(e);
+}
+
 static void drop(u32 files, u64 fd)
 {
 	u32 *entry = event_fd_entry(files, fd);
 	struct event *e = event_slot(*entry);
 
 	__atomic_store_n(entry, 0, __ATOMIC_RELEASE);
-	if (!--e->refs)
-		event_release(e);
+	put(e);
 }
 
 /* The first descriptor from fd on that is an event, ~0: there is none. */
@@ -113,12 +118,12 @@ void event_files_uninstall_locked(task_id task, u64 fd)
 	drop_range(event_ctx(task)->files, fd, fd);
 }
 
-/* Those of the references that are no descriptors. */
-static u32 mappings(const struct event *e)
+/* Those of the references that are no descriptors in a table. */
+static u32 not_in_tables(const struct event *e)
 {
 	const struct ring *r = ring_of(e);
 
-	return ring_is_own(r, e) ? r->maps : 0;
+	return e->in_messages + (ring_is_own(r, e) ? r->maps : 0);
 }
 
 /* True if others have descriptors of the event still. */
@@ -126,7 +131,7 @@ static bool note_left(task_id task, u32 nr)
 {
 	struct event *e = event_slot(nr);
 
-	if (e->refs <= mappings(e) || event_files_find(task, nr) >= 0)
+	if (e->refs <= not_in_tables(e) || event_files_find(task, nr) >= 0)
 		return false;
 	event_space->left += !e->left;
 	e->left = 1;
@@ -199,7 +204,15 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd)
 	return err;
 }
 
-void event_files_adopt(task_id task, u64 fd, u64 inode)
+static void leave_message(struct event *e)
+{
+	if (!e->in_messages)
+		return;
+	e->in_messages--;
+	put(e);
+}
+
+void event_files_adopt(task_id task, u64 fd, u64 inode, bool in_message)
 {
 	struct event *e;
 
@@ -209,9 +222,39 @@ void event_files_adopt(task_id task, u64 fd, u64 inode)
 	for_each_opened(e) {
 		if (e->inode == inode) {
 			(void)event_files_install_locked(task, fd, e);
+			if (in_message)
+				leave_message(e);
 			break;
 		}
 	}
+	event_unlock();
+}
+
+void event_files_sent(task_id task, u64 fd)
+{
+	struct event *e;
+
+	if (!event_files_lookup(task, fd))
+		return;
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e) {
+		e->refs++;
+		e->in_messages++;
+	}
+	event_unlock();
+}
+
+void event_files_unsent(task_id task, u64 fd)
+{
+	struct event *e;
+
+	if (!event_files_lookup(task, fd))
+		return;
+	event_lock();
+	e = event_files_get_locked(task, fd);
+	if (e)
+		leave_message(e);
 	event_unlock();
 }
 

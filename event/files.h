@@ -3,8 +3,10 @@
  * every entry is a reference to its event, and the event goes when the last one does.
  *
  * Functions take event_lock() themselves unless their name says _locked. Descriptors at or above EVENT_FDS cannot be
- * events: event_files_install_locked() answers -EMFILE. If the last descriptor is closed while a copy is in a socket's
- * queue, the event ends.
+ * events: event_files_install_locked() answers -EMFILE.
+ *
+ * A descriptor in a message (SCM_RIGHTS) is a reference, too: who sends it may close it before it is received. Nobody
+ * tells of a message that is never received: its event goes on until the session ends.
  */
 #ifndef EVENT_FILES_H
 #define EVENT_FILES_H
@@ -56,9 +58,13 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd);
 
 /*
  * A descriptor came from another process (SCM_RIGHTS, pidfd_getfd): if the file behind it is an event's, it is one here
- * too.
+ * too. in_message: it was in a message, and is not any more.
  */
-void event_files_adopt(task_id task, u64 fd, u64 inode);
+void event_files_adopt(task_id task, u64 fd, u64 inode, bool in_message);
+
+/* A descriptor is about to be sent in a message; unsent: it was not sent. Nothing happens to one that is no event. */
+void event_files_sent(task_id task, u64 fd);
+void event_files_unsent(task_id task, u64 fd);
 
 /* unshare(CLONE_FILES), or CLOSE_RANGE_UNSHARE: the task gets a table of its own. 0 or -ENOMEM. */
 int event_files_unshare(task_id task);

@@ -131,7 +131,8 @@ struct event {
 	u32 async_owed[3], async_unsent;
 
 	/* Derived. */
-	u32 refs;		     /* descriptors in all tables, and mappings; roots only */
+	u32 refs;		     /* descriptors in all tables and in messages, and mappings; roots only */
+	u32 in_messages;	     /* those that were sent to a process which has not received them yet */
 	u32 left;		     /* some process has closed it, and another still has it; roots only */
 	u32 watches;		     /* the first of its registrations; roots only */
 	u32 nr_siblings;	     /* leaders only */

@@ -167,7 +167,7 @@ static const char *check_rings(u64 *maps)
 static const char *check_files(u64 maps)
 {
 	struct event_space *s = event_space;
-	u64 refs = 0, entries = 0, users = 0, tasks = 0;
+	u64 refs = 0, entries = 0, messages = 0, users = 0, tasks = 0;
 
 	for (u32 f = 1; f < s->files_high; f++) {
 		users += s->files[f].users;
@@ -181,11 +181,15 @@ static const char *check_files(u64 maps)
 	}
 	for (u32 task = 1; task < s->ctx_high; task++)
 		tasks += !!s->ctx[task].live;
-	for (u32 nr = 1; nr < s->slots_high; nr++)
-		refs += event_slot(nr)->slot == SLOT_LIVE ? event_slot(nr)->refs : 0;
+	for (u32 nr = 1; nr < s->slots_high; nr++) {
+		if (event_slot(nr)->slot != SLOT_LIVE)
+			continue;
+		refs += event_slot(nr)->refs;
+		messages += event_slot(nr)->in_messages;
+	}
 	if (users != tasks)
 		return "users of descriptor tables are miscounted";
-	return refs == entries + maps ? NULL : "descriptors of events are miscounted";
+	return refs == entries + messages + maps ? NULL : "descriptors of events are miscounted";
 }
 
 static const char *check_sizes(void)

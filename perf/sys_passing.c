@@ -15,6 +15,7 @@
 
 #define SOL_SOCKET_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SCM_RIGHTS_ 1
+#define MSG_PEEK_ 2
 #define MESSAGES 1024u /* UIO_MAXIOV: of one call */
 
 /* struct msghdr, mmsghdr and cmsghdr of x86-64. */
@@ -69,7 +70,26 @@ static bool see_all(struct thread *t, gva message, see_passed *see)
 
 static bool adopt(struct thread *t, s32 fd)
 {
-	event_files_adopt(t->cpu->slot, (u32)fd, notify_inode((u32)fd));
+	event_files_adopt(t->cpu->slot, (u32)fd, notify_inode((u32)fd), true);
+	return false;
+}
+
+/* The message stays in the queue. */
+static bool adopt_copy(struct thread *t, s32 fd)
+{
+	event_files_adopt(t->cpu->slot, (u32)fd, notify_inode((u32)fd), false);
+	return false;
+}
+
+static bool send(struct thread *t, s32 fd)
+{
+	event_files_sent(t->cpu->slot, (u32)fd);
+	return false;
+}
+
+static bool unsend(struct thread *t, s32 fd)
+{
+	event_files_unsent(t->cpu->slot, (u32)fd);
 	return false;
 }
 
@@ -81,7 +101,7 @@ long sys_recvmsg(struct thread *t, const u64 *a)
 		return unfit(t, a, ENOTSOCK);
 	ret = syscall_pass(t, a);
 	if (unlikely(ret >= 0 && event_space->opened))
-		see_all(t, a[1], adopt);
+		see_all(t, a[1], a[2] & MSG_PEEK_ ? adopt_copy : adopt);
 	return ret;
 }
 
@@ -93,7 +113,7 @@ long sys_recvmmsg(struct thread *t, const u64 *a)
 		return unfit(t, a, ENOTSOCK);
 	n = syscall_pass(t, a);
 	for (long i = 0; event_space->opened && i < n; i++)
-		see_all(t, a[1] + (u64)i * sizeof(struct numbered_message), adopt);
+		see_all(t, a[1] + (u64)i * sizeof(struct numbered_message), a[3] & MSG_PEEK_ ? adopt_copy : adopt);
 	return n;
 }
 
@@ -104,9 +124,40 @@ static bool is_own(struct thread *t, s32 fd)
 
 long sys_sendmsg(struct thread *t, const u64 *a)
 {
+	bool events = event_space->opened;
+	long ret;
+
 	if (unlikely(perf_is_event(t, a[0])))
 		return unfit(t, a, ENOTSOCK);
-	return see_all(t, a[1], is_own) ? -EBADF : syscall_pass(t, a);
+	if (see_all(t, a[1], is_own))
+		return -EBADF;
+	if (unlikely(events))
+		see_all(t, a[1], send);
+	ret = syscall_pass(t, a);
+	if (unlikely(events && ret < 0))
+		see_all(t, a[1], unsend);
+	return ret;
+}
+
+/* Messages [from, to) of the call. */
+static void see_range(struct thread *t, gva messages, u32 from, u32 to, see_passed *see)
+{
+	for (; from < to; from++)
+		see_all(t, messages + from * sizeof(struct numbered_message), see);
+}
+
+/* The first n messages of the call; not all need have been sent. */
+static long send_some(struct thread *t, const u64 *a, u32 n)
+{
+	bool events = event_space->opened;
+	long ret;
+
+	if (unlikely(events))
+		see_range(t, a[1], 0, n, send);
+	ret = thread_syscall(t, (long)t->nr, a[0], a[1], n, a[3], 0, 0);
+	if (unlikely(events))
+		see_range(t, a[1], ret < 0 ? 0 : (u32)ret, n, unsend);
+	return ret;
 }
 
 /* As the kernel: those before the first that cannot be sent are. */
@@ -117,11 +168,10 @@ long sys_sendmmsg(struct thread *t, const u64 *a)
 	if (unlikely(perf_is_event(t, a[0])))
 		return unfit(t, a, ENOTSOCK);
 	for (u32 i = 0; i < n; i++) {
-		if (!see_all(t, a[1] + i * sizeof(struct numbered_message), is_own))
-			continue;
-		return i ? thread_syscall(t, (long)t->nr, a[0], a[1], i, a[3], 0, 0) : -EBADF;
+		if (see_all(t, a[1] + i * sizeof(struct numbered_message), is_own))
+			return i ? send_some(t, a, i) : -EBADF;
 	}
-	return syscall_pass(t, a);
+	return send_some(t, a, n);
 }
 
 /* That number is hidden in a process of the session. */
@@ -165,6 +215,6 @@ long sys_pidfd_getfd(struct thread *t, const u64 *a)
 		sys1(__NR_close, fd);
 		return -EBADF;
 	}
-	event_files_adopt(t->cpu->slot, (u64)fd, notify_inode((u64)fd));
+	event_files_adopt(t->cpu->slot, (u64)fd, notify_inode((u64)fd), false);
 	return fd;
 }

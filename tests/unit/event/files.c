@@ -61,6 +61,39 @@ static void test_fork(void)
 	expect_empty();
 }
 
+/* An event lives on in a message, each copy of it for itself; what was not sent does not count. */
+static void test_messages(void)
+{
+	struct event *e;
+	long fd;
+
+	fake_session();
+	fake_fork(1, 2, 0);
+	fd = open_simple(PERF_TYPE_RAW, 0, -1);
+	e = event_slot(event_files_lookup(1, (u64)fd));
+	event_files_sent(1, (u64)fd);
+	event_files_sent(1, (u64)fd);
+	event_files_sent(1, (u64)fd);
+	event_files_unsent(1, (u64)fd);
+	event_files_sent(1, 99);
+	event_files_unsent(1, 99);
+	event_files_close(1, (u64)fd);
+	run(1, 6);
+	event_files_adopt(2, 9, e->inode, false);
+	event_files_close(2, 9);
+	event_files_adopt(2, 9, e->inode, true);
+	fake_current = 2;
+	expect_long(value_of(9), 6);
+	event_files_close(2, 9);
+	expect_long(event_count(), 1);
+	event_files_adopt(2, 9, e->inode, true);
+	event_files_close(2, 9);
+	expect_long(event_count(), 0);
+	fake_exit(2);
+	fake_current = 1;
+	expect_empty();
+}
+
 static void test_unshare(void)
 {
 	long fd;
@@ -84,11 +117,11 @@ static void test_adopt(void)
 	fake_fork(1, 2, 0);
 	fd = open_simple(PERF_TYPE_RAW, 0, -1);
 	run(1, 6);
-	event_files_adopt(2, 9, 77777);
+	event_files_adopt(2, 9, 77777, false);
 	expect(!event_files_lookup(2, 9));
-	event_files_adopt(2, 9, 0);
+	event_files_adopt(2, 9, 0, false);
 	expect(!event_files_lookup(2, 9));
-	event_files_adopt(2, 9, event_slot(event_files_lookup(1, (u64)fd))->inode);
+	event_files_adopt(2, 9, event_slot(event_files_lookup(1, (u64)fd))->inode, false);
 	event_files_close(1, (u64)fd);
 	fake_current = 2;
 	expect_long(value_of(9), 6);
@@ -140,6 +173,7 @@ int main(void)
 	test_fork();
 	test_unshare();
 	test_adopt();
+	test_messages();
 	test_exec();
 	test_close_range();
 	return unit_result();
