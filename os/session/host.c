@@ -150,8 +150,13 @@ u64 host_task_count(task_id id, enum host_count what)
 	return count_at_exit(task, what);
 }
 
-/* A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited
- * for. */
+#define FIND_STEPS 10000
+#define FIND_STEPS_RUNNING 20 /* a task that runs has begun by then */
+
+/*
+ * A task may exist for the kernel, and be known to its parent, before it has run and filled in its slot: it is waited
+ * for. One that has not begun after a while may be stopped: it is used as it is, if its parent has told its ids.
+ */
 task_id host_find_task(s32 pid)
 {
 	static const struct {
@@ -160,9 +165,11 @@ task_id host_find_task(s32 pid)
 	u32 pidns = pidns_own();
 	task_id id = session_find_tid(pidns, pid);
 
-	for (int i = 0; !id && i < 10000 && session_expects(pid); i++) {
+	for (int i = 0; !id && i < FIND_STEPS && session_expects(pid); i++) {
 		sys2(__NR_nanosleep, &pause, 0);
 		id = session_find_tid(pidns, pid);
+		if (!id && !pidns && i >= FIND_STEPS_RUNNING)
+			id = session_find_made(pid);
 	}
 	/* It may have begun between the last two looks. */
 	return id ? id : session_find_tid(pidns, pid);

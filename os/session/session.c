@@ -85,6 +85,19 @@ u32 session_find_tid(u32 pidns, s32 tid)
 	return 0;
 }
 
+u32 session_find_made(s32 tid)
+{
+	u32 slot;
+
+	for (slot = 1; slot < arena_tasks_high(); slot++) {
+		const struct task *task = session_task(slot);
+
+		if (task && task->state == TASK_NEW && task->made && task->tid == tid && session_task_exists(task))
+			return slot;
+	}
+	return 0;
+}
+
 bool session_task_exists(const struct task *task)
 {
 	return pidns_exists(task->pid, task->tid);

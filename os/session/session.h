@@ -20,6 +20,8 @@ void session_exec_done(const struct task *self);
 struct task *session_task(u32 slot);
 /* The live slot of a kernel thread id of that pid namespace (os/session/pidns.h), 0 if it is no task of the session. */
 u32 session_find_tid(u32 pidns, s32 tid);
+/* A task of the launcher's namespace that has not begun, but whose ids its creator has told. 0: there is none. */
+u32 session_find_made(s32 tid);
 /* A task that is being made is this thread of the caller's pid namespace, or may turn out to be. */
 bool session_expects(s32 tid);
 

@@ -391,10 +391,11 @@ static long clone_copy(struct thread *t, struct request *rq, struct task *task)
  */
 static void note_made(struct thread *t, struct task *task, u32 generation, s32 pid, s32 tid)
 {
-	if (!event_space->opened || t->task->depth)
+	if (t->task->depth)
 		return;
 	session_task_made(task, generation, pid, tid);
-	perf_forked(t, (u32)(task - arena()->tasks), generation);
+	if (event_space->opened)
+		perf_forked(t, (u32)(task - arena()->tasks), generation);
 }
 
 static long clone_any(struct thread *t, struct request *rq)
