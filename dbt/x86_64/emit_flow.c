@@ -273,10 +273,18 @@ static u64 emit_indirect(const struct guest_insn *gi)
 	return 0;
 }
 
-/* A transaction that aborts at once, without a reason: what a processor may always do. */
+/*
+ * A transaction that aborts at once, without a reason: what a processor may always do. The processor's own instruction
+ * stands in front, since one without transactions raises SIGILL.
+ */
 static u64 emit_xbegin(const struct guest_insn *gi)
 {
+	static const u8 code[] = {0xc7, 0xf8, 0, 0, 0, 0, /* xbegin to the next instruction */
+				  0xc6, 0xf8, 0};	  /* xabort $0 */
+
 	rec_add(gi->pc);
+	for (u32 i = 0; i < sizeof(code); i++)
+		emit8(&tr.e, code[i]);
 	emit_mov_imm(&tr.e, RAX, 0);
 	return isa_target(&gi->in, gi->pc);
 }

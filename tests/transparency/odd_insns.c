@@ -122,6 +122,16 @@ static void vex_jump(void)
 	printf("went on\n");
 }
 
+/* Where there are transactions it aborts, and goes on at the same place. */
+static void transaction(void)
+{
+	static const char text[] = "\xc7\xf8\x03\x00\x00\x00" /* xbegin 1f */
+				   "\xc6\xf8\x00"		 /* xabort $0 */
+				   "\xb8\x07\x00\x00\x00\xc3"; /* 1: mov $7, %eax; ret */
+
+	printf("%d\n", ((int (*)(void))put(NULL, text, sizeof(text)))());
+}
+
 /* Both prefixes: the second one decides, eight bytes. */
 static void popf_by_both(void)
 {
@@ -166,6 +176,7 @@ int main(void)
 	in_child("long instruction", long_insn);
 	in_child("loops", loops);
 	in_child("VEX jump", vex_jump);
+	in_child("transaction", transaction);
 	in_child("popf by both prefixes", popf_by_both);
 	in_child("flags", flags_in_frame);
 	in_child("x87", x87_exception);
