@@ -47,6 +47,16 @@ static bool take(const char **path, const char *text)
 	return true;
 }
 
+/* Not so the root of a detached mount, whose path is "/" too. */
+static bool is_root(s32 dirfd, const char *path)
+{
+	struct stat dir, root;
+
+	return !strcmp(path, "/") && !sys4(__NR_newfstatat, dirfd, "", &dir, AT_EMPTY_PATH) &&
+	       !sys4(__NR_newfstatat, AT_FDCWD, "/", &root, 0) && dir.st_dev == root.st_dev &&
+	       dir.st_ino == root.st_ino;
+}
+
 /*
  * The directory that a relative path starts from, which is the current one for AT_FDCWD: true if there may be virtual
  * files below it, and its path (ARENA_PATH bytes).
@@ -63,32 +73,32 @@ static bool find_start(s32 dirfd, char *dir)
 		rt_snprintf(link, sizeof(link), "thread-self/fd/%d", dirfd);
 	n = sys4(__NR_readlinkat, proc_dir(), link, dir, ARENA_PATH - 1);
 	dir[n > 0 ? n : 0] = 0;
-	return take(&p, "/proc") || take(&p, "/sys") || (has_debug() && take(&p, "/debug"));
+	return is_root(dirfd, dir) || take(&p, "/proc") || take(&p, "/sys") || (has_debug() && take(&p, "/debug"));
 }
 
 /* Whether relative paths lead from the current directory to virtual files: that of the thread that asked last. */
-static enum { NOT_KNOWN, NO, YES } cwd_is_start;
+static enum { NOT_KNOWN, NO, YES, ROOT } cwd_is_start;
 
 void vfile_cwd_changed(void)
 {
 	__atomic_store_n(&cwd_is_start, NOT_KNOWN, __ATOMIC_RELAXED);
 }
 
-static bool is_cwd_start(void)
+static u32 find_cwd_is_start(void)
 {
 	char dir[ARENA_PATH];
 	u32 is = __atomic_load_n(&cwd_is_start, __ATOMIC_RELAXED);
 
 	if (unlikely(is == NOT_KNOWN)) {
-		is = find_start(AT_FDCWD, dir) ? YES : NO;
+		is = !find_start(AT_FDCWD, dir) ? NO : dir[1] ? YES : ROOT;
 		__atomic_store_n(&cwd_is_start, is, __ATOMIC_RELAXED);
 	}
-	return is == YES;
+	return is;
 }
 
 /*
- * For a path that is relative to a descriptor, of which nobody wants to know each time where it leads: whether its last
- * part is the name of a virtual file, or it goes through a directory with many.
+ * For a path that is relative to a descriptor, of which nobody wants to know each time where it leads, or to the root:
+ * whether its last part is the name of a virtual file, or it goes through a directory with many.
  */
 static bool is_named_as_ours(gva path)
 {
@@ -110,7 +120,9 @@ static bool is_named_as_ours(gva path)
 
 static bool is_interesting_below(s32 dirfd, gva path)
 {
-	return dirfd == AT_FDCWD ? is_cwd_start() : is_named_as_ours(path);
+	u32 cwd = dirfd == AT_FDCWD ? find_cwd_is_start() : ROOT;
+
+	return cwd == YES || (cwd == ROOT && is_named_as_ours(path));
 }
 
 /* Makes an absolute path shorter by its text alone: no empty parts, no "." and "..". */
@@ -310,11 +322,15 @@ static void find_absolute(struct thread *t, struct vfile *v)
 	}
 }
 
-/* The path as it was given, with the program's descriptor in place of "exe"; "exe/" and its like lead nowhere. */
-static void lead_to_program(struct vfile *v, gva path)
+/*
+ * The path as it was given, with the program's descriptor in place of "exe"; "exe/" and its like lead nowhere. Below a
+ * served directory, in which the kernel finds nothing, it stays absolute.
+ */
+static void lead_to_program(struct vfile *v, bool served, gva path)
 {
 	static const char name[] = "exe";
-	long at = guest_read_str(v->path, path, sizeof(v->path)) - (long)strlen(name);
+	long len = served ? (long)strlen(v->path) : guest_read_str(v->path, path, sizeof(v->path)),
+	     at = len - (long)strlen(name);
 
 	if (at < 0 || strcmp(v->path + at, name) || (size_t)at + sizeof("fd/2147483647") > sizeof(v->path))
 		v->kind = VFILE_NONE;
@@ -323,10 +339,10 @@ static void lead_to_program(struct vfile *v, gva path)
 }
 
 /*
- * Finds out what the path is. dir: NULL, or the path of the served directory that a relative path starts from. 0, or
+ * Finds out what the path is. dir: NULL, or the path of the directory that a relative path starts from. 0, or
  * -errno if it cannot be read or does not start there. Takes at most ARENA_PATH bytes.
  */
-static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
+static int find(struct thread *t, const char *dir, bool served, gva path, struct vfile *out)
 {
 	size_t at = 0;
 	long len;
@@ -334,7 +350,8 @@ static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
 	if (dir) {
 		at = strlen(dir);
 		memcpy(out->path, dir, at);
-		out->path[at++] = '/';
+		if (at > 1)
+			out->path[at++] = '/';
 	}
 	len = guest_read_str(out->path + at, path, sizeof(out->path) - at);
 	if (len < 0)
@@ -345,7 +362,7 @@ static int find(struct thread *t, const char *dir, gva path, struct vfile *out)
 	if (out->path[0] == '/')
 		find_absolute(t, out);
 	if (out->kind == VFILE_EXE)
-		lead_to_program(out, path);
+		lead_to_program(out, served, path);
 	return 0;
 }
 
@@ -356,7 +373,7 @@ static bool __attribute__((noinline)) lookup_slowly(struct thread *t, u64 dirfd,
 	guest_read(&first, path, 1);
 	if (first != '/' && !find_start((s32)dirfd, dir))
 		return false;
-	return !find(t, first == '/' ? NULL : dir, path, v) && v->kind != VFILE_NONE;
+	return !find(t, first == '/' ? NULL : dir, false, path, v) && v->kind != VFILE_NONE;
 }
 
 bool vfile_lookup(struct thread *t, u64 dirfd, gva path, struct vfile *v)
@@ -374,7 +391,7 @@ bool __attribute__((noinline)) vfile_lookup_below(struct thread *t, u64 dirfd, g
 {
 	char dir[VFILE_DIR_PATH];
 
-	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !find(t, dir, path, v);
+	return (s32)dirfd >= 0 && vfile_dir_path((s32)dirfd, dir) && !find(t, dir, true, path, v);
 }
 
 bool vfile_or_host(struct thread *t, const u64 *a, u64 dirfd, unsigned at, struct vfile *v, long *ret)
@@ -398,6 +415,7 @@ void vfile_follow_exe(struct thread *t, s32 dirfd, char *path)
 {
 	struct vfile v;
 
-	if (vfile_lookup(t, (u64)dirfd, (gva)path, &v) && v.kind == VFILE_EXE)
+	if ((vfile_lookup(t, (u64)dirfd, (gva)path, &v) && v.kind == VFILE_EXE) ||
+	    vfile_lookup_below(t, (u64)dirfd, (gva)path, &v))
 		memcpy(path, v.path, strlen(v.path) + 1);
 }

@@ -12,9 +12,9 @@
  *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h
  *   /debug/tracing                                                  the same, with --abi=2009
  *
- * Recognised are absolute paths, however written, and paths relative to a served directory, to a current directory in
- * /proc or /sys, and to a descriptor of such a one. Not recognised are those through symbolic links that lead there: of
- * the guest's, and as "cwd" and "root" in /proc.
+ * Recognised are absolute paths, however written, and paths relative to a served directory, to a current directory that
+ * is the root or in /proc or /sys, and to a descriptor of such a one. Not recognised are those through symbolic links
+ * that lead there: of the guest's, and as "cwd" and "root" in /proc.
  *
  * A served file is a memfd with its contents as they were at open, sealed, by which pcl knows it again
  * (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the

@@ -97,6 +97,7 @@ static void show_exec(const char *what, int dirfd, const char *path, int flags)
 static void all_ways(void)
 {
 	int self = open("/proc/self", O_RDONLY | O_DIRECTORY), proc = open("/proc", O_PATH), here = open(".", O_PATH);
+	int root = open("/", O_PATH), devices = open("/sys/bus/event_source/devices", O_RDONLY | O_DIRECTORY);
 	struct open_how how = {.flags = O_RDONLY, .resolve = RESOLVE_NO_MAGICLINKS};
 	struct stat st;
 
@@ -104,6 +105,8 @@ static void all_ways(void)
 	show_open("open O_PATH", AT_FDCWD, "/proc//self/./exe", O_PATH);
 	show_open("open O_NOFOLLOW", AT_FDCWD, EXE, O_RDONLY | O_NOFOLLOW);
 	show_open("open below", self, "exe", O_RDONLY);
+	show_open("open from /sys", devices, "../../../../proc/self/exe", O_RDONLY);
+	show_open("open below /", root, "proc/self/exe", O_RDONLY);
 	show_open("open exe/", AT_FDCWD, EXE "/", O_RDONLY);
 	show_open("open exe/.", AT_FDCWD, EXE "/.", O_RDONLY);
 	show_stat("stat", AT_FDCWD, "/proc/thread-self/exe");
@@ -119,14 +122,24 @@ static void all_ways(void)
 	show_link("readlink below", proc, "self/exe");
 	show_exec("exec", AT_FDCWD, EXE, 0);
 	show_exec("exec below", self, "exe", 0);
+	show_link("readlink below /", root, "proc/self/../thread-self/exe");
+	show_link("readlink from /sys", devices, "../../../../proc/self/exe");
+	show_exec("exec from /sys", devices, "../../../../proc/self/exe", 0);
+	show_exec("exec below /", root, "proc/self/exe", 0);
 	show_exec("exec not following", self, "exe", AT_SYMLINK_NOFOLLOW);
 	if (fchdir(self))
 		abort();
 	show_link("readlink in /proc/self", AT_FDCWD, "exe");
 	show_stat("stat in /proc/self", AT_FDCWD, "./exe");
 	show_exec("exec in /proc/self", AT_FDCWD, "exe", 0);
+	if (fchdir(root))
+		abort();
+	show_link("readlink in /", AT_FDCWD, "proc/self/exe");
+	show_stat("stat in /", AT_FDCWD, "./proc/self/exe");
 	if (fchdir(here))
 		abort();
+	close(root);
+	close(devices);
 	close(self);
 	close(proc);
 	close(here);
