@@ -1,5 +1,6 @@
 /* See kernel_writes.h. */
 #include "os/kernel_writes.h"
+#include <linux/futex.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include "dbt/dbt.h"
@@ -44,11 +45,36 @@ void kernel_writes_prepare(const struct thread *t, const u64 *args, u32 pointers
 	case __NR_preadv2:
 		unprotect_vectors(args[1], args[2]);
 		break;
+	case __NR_process_vm_writev: /* if it is another process's, these are pages of no interest */
+		unprotect_vectors(args[3], args[4]);
+		break;
 	case __NR_recvmsg:
 		unprotect_messages(args[1], 1, sizeof(struct msghdr));
 		break;
 	case __NR_recvmmsg:
 		unprotect_messages(args[1], args[2], sizeof(struct mmsghdr));
 		break;
+	}
+}
+
+void kernel_writes_prepare_end(const struct thread *t)
+{
+	struct robust_list_head head;
+	gva at = 0, entry;
+	size_t len;
+
+	if (likely(!dbt_has_protected()))
+		return;
+	dbt_unprotect(t->clear_tid, sizeof(u32));
+	if (sys3(__NR_get_robust_list, 0, &at, &len) || !at || guest_read(&head, at, sizeof(head)))
+		return;
+	if (head.list_op_pending)
+		dbt_unprotect(((gva)head.list_op_pending & ~1ul) + (u64)head.futex_offset, sizeof(u32));
+	entry = (gva)head.list.next & ~1ul;
+	for (u32 i = 0; i < ROBUST_LIST_LIMIT && entry != at; i++) {
+		dbt_unprotect(entry + (u64)head.futex_offset, sizeof(u32));
+		if (guest_read(&entry, entry, sizeof(entry)))
+			break;
+		entry &= ~1ul; /* priority inheritance */
 	}
 }

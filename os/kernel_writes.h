@@ -13,4 +13,7 @@
 /* For the call t->nr: `pointers` has a bit for each argument that may lead there, `formats` is its row's. */
 void kernel_writes_prepare(const struct thread *t, const u64 *args, u32 pointers, const char *formats);
 
+/* At the end of the thread: the word of CLONE_CHILD_CLEARTID, and the futexes of its robust list. */
+void kernel_writes_prepare_end(const struct thread *t);
+
 #endif

@@ -2,6 +2,7 @@
 #include <asm/signal.h>
 #include "event/space.h"
 #include "event/task.h"
+#include "os/kernel_writes.h"
 #include "os/mm/warm.h"
 #include "os/pin/pin.h"
 #include "os/pin/turn.h"
@@ -35,6 +36,7 @@ long sys_exit(struct thread *t, const u64 *a)
 	if (unlikely(t->strict))
 		thread_leave(status);
 	own_faults_begin(t);
+	kernel_writes_prepare_end(t);
 	signal_host_mask(~(SIG_BIT(SIG_FENCE) | SIG_BIT(SIGSYS) | of_guest_memory(t)));
 	__atomic_sub_fetch(&t->group->nr_threads, 1, __ATOMIC_ACQ_REL);
 	pin_task_ends(t);
@@ -55,6 +57,7 @@ long sys_exit_group(struct thread *t, const u64 *a)
 	bool save;
 
 	own_faults_begin(t);
+	kernel_writes_prepare_end(t);
 	signal_end_begins(t);
 	refusals_last_word(t, (s32)a[0]);
 	group_quiesce(t);
