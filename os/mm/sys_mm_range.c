@@ -402,6 +402,17 @@ static gva shm_place_locked(gva addr, u64 size, int flags, long *err)
 	return addr;
 }
 
+/*
+ * Whether the segment's mode lets it be attached so: the kernel asks that, and fails then since there is something at
+ * the address already. 0, or -errno.
+ */
+static long shm_may_execute(const u64 *a)
+{
+	long ret = sys3(__NR_shmat, a[0], LAYOUT_BASE, a[2] & ~(u64)SHM_REMAP);
+
+	return ret == -EINVAL ? 0 : ret;
+}
+
 long sys_shmat(struct thread *t, const u64 *a)
 {
 	int flags = (int)a[2];
@@ -425,7 +436,9 @@ long sys_shmat(struct thread *t, const u64 *a)
 	at = vma_room_locked() ? shm_place_locked(a[1], size, flags, &ret) : 0;
 	if (at) {
 		had_code = vma_exec_locked(at, at + size);
-		ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
+		ret = flags & SHM_EXEC ? shm_may_execute(a) : 0;
+		if (!ret)
+			ret = sys3(__NR_shmat, a[0], at, flags & ~SHM_EXEC);
 	}
 	if (ret == -EINVAL && at && !a[1]) { /* the pages may be huge, which IPC_STAT does not say */
 		size = ALIGN_UP(size, HUGE_PAGE);

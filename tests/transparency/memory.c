@@ -1,12 +1,14 @@
 /* The memory calls: fixed places, protection, moving, shrinking, the heap, errors; what /proc says about them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HUGE 0x200000ul
@@ -67,6 +69,28 @@ static void segment_without_address(void)
 	shmctl(id, IPC_RMID, NULL);
 }
 
+/* Its mode lets its owner read it only, who has no privilege to do more. */
+static void executable_segment(void)
+{
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0400), other = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0500);
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	fflush(stdout);
+	if (!fork()) {
+		syscall(SYS_capset, &head, none);
+		SHOW(shmat(id, NULL, SHM_RDONLY | SHM_EXEC));
+		SHOW(shmat(id, (void *)1, SHM_RDONLY | SHM_EXEC));
+		SHOW(shmat(id, NULL, SHM_RDONLY) == (void *)-1);
+		printf("%s\n", perms(shmat(other, NULL, SHM_RDONLY | SHM_EXEC)));
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(NULL);
+	shmctl(id, IPC_RMID, NULL);
+	shmctl(other, IPC_RMID, NULL);
+}
+
 int main(void)
 {
 	char *p = mmap(NULL, 16 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q, *r;
@@ -125,6 +149,7 @@ int main(void)
 	SHOW(open((char *)0x300000000000, O_RDONLY));
 	huge_segment();
 	segment_without_address();
+	executable_segment();
 	/* the heap */
 	brk0 = sbrk(0);
 	printf("sbrk %d", sbrk(10000) == brk0);
