@@ -460,19 +460,20 @@ long sys_vfork(struct thread *t, const u64 *a)
 	return clone_any(t, &rq);
 }
 
-/* Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand. */
+/*
+ * Bytes beyond the structure that this program knows must be zero, or the kernel would do what we do not understand.
+ * By aligned words, as the kernel does: it finds one that is not zero before what cannot be read.
+ */
 static long check_zero(gva at, u64 n)
 {
-	u64 chunk, i;
-	u8 buf[256];
+	u64 chunk, word = 0;
 
 	for (; n; at += chunk, n -= chunk) {
-		chunk = MIN(n, sizeof(buf));
-		if (guest_read(buf, at, chunk))
+		chunk = MIN(n, sizeof(word) - at % sizeof(word));
+		if (guest_read(&word, at, chunk))
 			return -EFAULT;
-		for (i = 0; i < chunk; i++)
-			if (buf[i])
-				return -E2BIG;
+		if (word)
+			return -E2BIG;
 	}
 	return 0;
 }
@@ -488,11 +489,11 @@ long sys_clone3(struct thread *t, const u64 *a)
 		return -EINVAL;
 	memset(&rq, 0, sizeof(rq));
 	rq.size = MIN(a[1], sizeof(rq.args));
-	if (guest_read(&rq.args, a[0], rq.size))
-		return -EFAULT;
 	ret = check_zero(a[0] + rq.size, a[1] - rq.size);
 	if (ret)
 		return ret;
+	if (guest_read(&rq.args, a[0], rq.size))
+		return -EFAULT;
 	if (!rq.args.stack != !rq.args.stack_size)
 		return -EINVAL;
 	rq.stack = rq.args.stack + rq.args.stack_size;

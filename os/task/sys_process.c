@@ -20,14 +20,11 @@
 static long set_name(struct thread *t, const u64 *a)
 {
 	char name[sizeof(t->task->comm)], old[sizeof(t->task->comm)];
-	long len = guest_read_str(name, a[1], sizeof(name)), ret;
+	long ret = syscall_pass(t, a);
 
-	if (len == -EFAULT)
-		return -EFAULT;
-	name[sizeof(name) - 1] = 0;
-	ret = syscall_pass(t, a);
 	if (ret)
 		return ret;
+	sys2(__NR_prctl, PR_GET_NAME, name);
 	memcpy(old, t->task->comm, sizeof(old));
 	memcpy(t->task->comm, name, sizeof(name));
 	perf_renamed(t, old);

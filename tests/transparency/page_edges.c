@@ -1,0 +1,52 @@
+/* Arguments of system calls that end where memory ends, or go on where there is none: the kernel reads no further. */
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static char *end; /* of memory */
+
+static void tell(const char *what, long result)
+{
+	printf("%s: %s\n", what, result < 0 ? strerrorname_np(errno) : "ok");
+}
+
+static void name(void)
+{
+	char now[16];
+
+	for (size_t n = 13; n <= 16; n++) {
+		memcpy(end - n, "0123456789abcdef", n);
+		tell("PR_SET_NAME without an end", prctl(PR_SET_NAME, end - n));
+		prctl(PR_GET_NAME, now);
+		printf("%s\n", now);
+	}
+}
+
+/* What is not known there is refused before it is seen that it ends. */
+static void clone_args(void)
+{
+	for (size_t beyond = 8; beyond <= 24; beyond += 4)
+		for (int known = 0; known < 2; known++) {
+			char *at = end - sizeof(struct clone_args) - beyond;
+
+			memset(at, 0, (size_t)(end - at));
+			end[-beyond] = !known;
+			tell("clone3", syscall(SYS_clone3, at, sizeof(struct clone_args) + 32));
+		}
+}
+
+int main(void)
+{
+	end = (char *)mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + PAGE;
+	munmap(end, PAGE);
+	name();
+	clone_args();
+	return 0;
+}
