@@ -101,7 +101,7 @@ static long change(struct thread *t, s32 pid, u64 resource, gva new, gva old)
 
 long sys_getrlimit(struct thread *t, const u64 *a)
 {
-	return own((u32)a[0]) ? change(t, 0, (u32)a[0], 0, a[1]) : syscall_pass(t, a);
+	return own((u32)a[0]) && a[1] ? change(t, 0, (u32)a[0], 0, a[1]) : syscall_pass(t, a);
 }
 
 long sys_setrlimit(struct thread *t, const u64 *a)

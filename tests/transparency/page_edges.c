@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,11 +43,18 @@ static void clone_args(void)
 		}
 }
 
+static void no_memory(void)
+{
+	for (int resource = 0; resource < RLIM_NLIMITS; resource++)
+		tell("getrlimit", syscall(SYS_getrlimit, resource, NULL));
+}
+
 int main(void)
 {
 	end = (char *)mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + PAGE;
 	munmap(end, PAGE);
 	name();
 	clone_args();
+	no_memory();
 	return 0;
 }
