@@ -1,6 +1,7 @@
 /* System calls that take a path and open nothing, where it may be a virtual file: see vfile.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -14,11 +15,20 @@
 #include "rt/sys.h"
 
 #define BLOCK 4096
+#define PROC_BLOCK 1024
 #define NAME_LEN 255
 
 static u32 type_and_mode(const struct vfile *v)
 {
 	return v->kind == VFILE_DIR ? S_IFDIR | 0755 : S_IFREG | v->mode;
+}
+
+/* Which file system a served file seems to be of. */
+static long magic_of(const struct vfile *v)
+{
+	if (tracefs_has(v->path))
+		return TRACEFS_MAGIC;
+	return strncmp(v->path, "/proc/", 6) ? SYSFS_MAGIC : PROC_SUPER_MAGIC;
 }
 
 /*
@@ -41,9 +51,9 @@ static void attributes(const struct vfile *v, struct statx *st)
 	st->stx_gid = 0;
 	st->stx_mode = (u16)type_and_mode(v);
 	st->stx_nlink = v->kind == VFILE_DIR ? 2 : 1;
-	st->stx_size = v->kind == VFILE_DIR ? 0 : BLOCK;
+	st->stx_size = v->kind == VFILE_FILE && magic_of(v) == SYSFS_MAGIC ? BLOCK : 0;
 	st->stx_blocks = 0;
-	st->stx_blksize = BLOCK;
+	st->stx_blksize = magic_of(v) == PROC_SUPER_MAGIC ? PROC_BLOCK : BLOCK;
 	st->stx_ino = vfile_inode(v->path);
 }
 
@@ -85,26 +95,48 @@ static bool served(const struct vfile *v)
 	return v->kind == VFILE_FILE || v->kind == VFILE_DIR;
 }
 
-/* A served directory's descriptor looks like the file that it is; the guest is to see a directory. */
-static long __attribute__((noinline)) correct_stat(s32 fd, gva to)
+/*
+ * What the descriptor is of, if that is a served file. The guest is to see what it saw at the path: who copies a file
+ * compares both.
+ */
+static bool __attribute__((noinline)) find_served(struct thread *t, s32 fd, struct vfile *v)
 {
-	struct vfile v = {.kind = VFILE_DIR};
-	u32 mode;
+	char path[VFILE_DIR_PATH];
 
-	if (guest_read(&mode, to + offsetof(struct stat, st_mode), sizeof(mode)) || likely(mode != VFILE_DIR_MARK))
-		return 0;
-	return vfile_dir_path(fd, v.path) ? stat_served(&v, to) : 0;
+	if (!served_path(fd, path))
+		return false;
+	if (!vfile_lookup(t, AT_FDCWD, (gva)path, v))
+		v->kind = VFILE_NONE;
+	return true;
 }
 
-static long __attribute__((noinline)) correct_statx(s32 fd, gva to)
+/* Served files are memfds, which have no name anywhere. */
+static long correct_stat(struct thread *t, s32 fd, gva to)
 {
-	struct vfile v = {.kind = VFILE_DIR};
-	u16 mode;
+	struct vfile v;
+	u64 links;
 
-	if (guest_read(&mode, to + offsetof(struct statx, stx_mode), sizeof(mode)) ||
-	    likely(mode != (u16)VFILE_DIR_MARK))
+	if (guest_read(&links, to + offsetof(struct stat, st_nlink), sizeof(links)) || likely(links) ||
+	    !find_served(t, fd, &v))
 		return 0;
-	return vfile_dir_path(fd, v.path) ? statx_served(&v, to) : 0;
+	if (served(&v))
+		return stat_served(&v, to);
+	thread_syscall(t, __NR_newfstatat, (u64)AT_FDCWD, (u64)v.path, to, 0, 0, 0); /* its process may be gone */
+	return 0;
+}
+
+static long correct_statx(struct thread *t, const u64 *a)
+{
+	struct vfile v;
+	u32 links;
+
+	if (guest_read(&links, a[4] + offsetof(struct statx, stx_nlink), sizeof(links)) || likely(links) ||
+	    !find_served(t, (s32)a[0], &v))
+		return 0;
+	if (served(&v))
+		return statx_served(&v, a[4]);
+	thread_syscall(t, __NR_statx, (u64)AT_FDCWD, (u64)v.path, a[2] & ~(u64)AT_EMPTY_PATH, a[3], a[4], 0);
+	return 0;
 }
 
 /* What is left to the host; of EXE itself it knows no other than the runtime's, which looks the same. */
@@ -141,14 +173,14 @@ long sys_fstat(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
 
-	return ret ? ret : correct_stat((s32)a[0], a[1]);
+	return ret ? ret : correct_stat(t, (s32)a[0], a[1]);
 }
 
 long sys_newfstatat(struct thread *t, const u64 *a)
 {
 	long ret = stat_path(t, a, a[0], 1, !(a[3] & AT_SYMLINK_NOFOLLOW));
 
-	return ret || !(a[3] & AT_EMPTY_PATH) ? ret : correct_stat((s32)a[0], a[2]);
+	return ret || !(a[3] & AT_EMPTY_PATH) ? ret : correct_stat(t, (s32)a[0], a[2]);
 }
 
 long sys_statx(struct thread *t, const u64 *a)
@@ -157,7 +189,7 @@ long sys_statx(struct thread *t, const u64 *a)
 	long ret;
 
 	if (!vfile_or_host(t, a, a[0], 1, &v, &ret))
-		return ret || !(a[2] & AT_EMPTY_PATH) ? ret : correct_statx((s32)a[0], a[4]);
+		return ret || !(a[2] & AT_EMPTY_PATH) ? ret : correct_statx(t, a);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
 	return served(&v) ? statx_served(&v, a[4]) : stat_host(t, a, 1, &v, !(a[2] & AT_SYMLINK_NOFOLLOW));
@@ -265,23 +297,19 @@ long sys_fchdir(struct thread *t, const u64 *a)
 	return ret;
 }
 
-/* Which file system a served file seems to be of. */
-static long magic_of(const struct vfile *v)
-{
-	if (tracefs_has(v->path))
-		return TRACEFS_MAGIC;
-	return strncmp(v->path, "/proc/", 6) ? SYSFS_MAGIC : PROC_SUPER_MAGIC;
-}
-
+/* The file system is the one that the host has at its path or above it, or looks like that. */
 static long statfs_served(const struct vfile *v, gva to)
 {
-	struct statfs fs = {
-		.f_type = magic_of(v),
-		.f_bsize = BLOCK,
-		.f_frsize = BLOCK,
-		.f_namelen = NAME_LEN,
-	};
+	struct statfs fs = {.f_frsize = BLOCK};
+	char path[sizeof(v->path)];
+	char *slash;
 
+	memcpy(path, v->path, sizeof(path));
+	while (sys2(__NR_statfs, path, &fs) && (slash = strrchr(path, '/')) && slash != path)
+		*slash = 0;
+	if (fs.f_type != magic_of(v))
+		fs = (struct statfs){.f_bsize = BLOCK, .f_frsize = BLOCK, .f_namelen = NAME_LEN};
+	fs.f_type = magic_of(v);
 	return guest_write(to, &fs, sizeof(fs));
 }
 
@@ -298,6 +326,24 @@ long sys_statfs(struct thread *t, const u64 *a)
 	return v.kind == VFILE_EXE ? vfile_pass(t, a, 0, &v) : syscall_pass(t, a);
 }
 
+/* SEEK_DATA and SEEK_HOLE go by the size that the file seems to have. */
+long sys_lseek(struct thread *t, const u64 *a)
+{
+	long ret = syscall_pass(t, a);
+	struct vfile v;
+	struct statx st;
+
+	if (likely((u32)a[2] != SEEK_DATA && (u32)a[2] != SEEK_HOLE) || (ret < 0 && ret != -ENXIO) ||
+	    !find_served(t, (s32)a[0], &v))
+		return ret;
+	if (!served(&v))
+		return -EINVAL;
+	attributes(&v, &st);
+	if (a[1] >= st.stx_size)
+		return -ENXIO;
+	return sys3(__NR_lseek, a[0], a[2] == SEEK_DATA ? a[1] : st.stx_size, SEEK_SET);
+}
+
 long sys_fstatfs(struct thread *t, const u64 *a)
 {
 	long ret = syscall_pass(t, a);
@@ -308,7 +354,12 @@ long sys_fstatfs(struct thread *t, const u64 *a)
 		return guest_write(a[1] + offsetof(struct statfs, f_type), &type, sizeof(type));
 	if (ret || guest_read(&type, a[1] + offsetof(struct statfs, f_type), sizeof(type)) || type != TMPFS_MAGIC)
 		return ret;
-	return vfile_dir_path((s32)a[0], v.path) ? statfs_served(&v, a[1]) : 0;
+	if (!find_served(t, (s32)a[0], &v))
+		return 0;
+	if (served(&v))
+		return statfs_served(&v, a[1]);
+	thread_syscall(t, __NR_statfs, (u64)v.path, a[1], 0, 0, 0, 0);
+	return 0;
 }
 
 /* Extended attributes: served files have none. */

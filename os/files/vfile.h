@@ -21,7 +21,8 @@
  * kernel refuses to write with EPERM, and vfile_write() takes its turn: who has such a descriptor was allowed to write
  * when it was opened. A served directory is a memfd, too, with the entries as getdents64 returns them. The kernel's
  * file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are
- * only looked at when the kernel has answered ENOTDIR or EPERM, or fstat shows the mark.
+ * only looked at when the kernel has answered ENOTDIR or EPERM, when fstat shows a file without a name or fstatfs one
+ * of tmpfs, and for SEEK_DATA and SEEK_HOLE.
  *
  *   os/files/vfile.c         which paths are served
  *   os/files/vfile_open.c    served files and directories as descriptors
@@ -29,7 +30,7 @@
  *   os/files/vfile_maps.c    the text of maps and smaps
  *   os/files/vfile_status.c  the text of status
  *   os/files/sys_open.c      the system calls that open a path
- *   os/files/sys_path.c      the others that take a path, and fstat
+ *   os/files/sys_path.c      the others that take a path, and fstat, fstatfs and lseek
  *   os/files/sys_dir.c       getdents64
  */
 #ifndef OS_VFILE_H

@@ -28,6 +28,26 @@ $RUN find /proc/self/ -maxdepth 1 -name exe -printf '%l\n'
 for file in /proc/sys/kernel/perf_event_paranoid /sys/kernel/tracing; do # served, in the file system where they are
 	[ -e $file ] && $RUN stat -c '%n %d %U' $file
 done
+# A descriptor is of the same file as the path.
+for file in /proc/self/maps /proc/self/status /proc/sys/kernel/perf_event_paranoid \
+	/sys/bus/event_source/devices/software/type; do
+	[ -r $file ] || continue
+	$RUN cp $file copy && echo $file copied
+	case $file in *[es]) ;; *) cat copy ;; esac
+	rm -f copy
+	$RUN python3 -c '
+import os, sys
+name = sys.argv[1]
+f = os.open(name, os.O_RDONLY)
+a, b, fs = os.stat(name), os.fstat(f), os.fstatvfs(f)
+print(a.st_dev == b.st_dev, a.st_ino == b.st_ino, b.st_size, oct(b.st_mode), b.st_nlink, b.st_blocks, b.st_blksize)
+print(fs.f_fsid == os.statvfs(name).f_fsid, fs.f_flag, fs.f_bsize, fs.f_namemax)
+for whence in os.SEEK_DATA, os.SEEK_HOLE:
+	try:
+		print(os.lseek(f, 1, whence))
+	except OSError as e:
+		print(e)' $file
+done
 # Processes whose ids are numbers of pcl's descriptors.
 export RUN
 unshare -Urpf --mount-proc bash -c '
