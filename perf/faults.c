@@ -211,12 +211,14 @@ void faults_call_ends_slowly(struct thread *t)
 	n = can_ask(t) ? happened(t, &t->faults.count, &kind) : 0;
 	if (!n)
 		return;
+	own_faults_begin(t);
 	perf_regs(t->cpu, &regs);
 	snapshot_take(t, &regs, &snap);
 	snapshot_set_address(t, 0, &snap);
 	snap.kernel = true;
 	while (n--)
 		trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+	own_faults_end(t);
 }
 
 void perf_fetch_fault_slowly(struct thread *t, gva addr)
@@ -268,6 +270,17 @@ static bool may_read(gva addr)
 	return !vma_lookup(addr, &vma) && vma.prot;
 }
 
+/* As the guest itself, in the middle of own work. */
+static int touch(struct thread *t, gva at, bool write)
+{
+	int ret;
+
+	own_faults_end(t);
+	ret = guest_touch(at, write);
+	own_faults_begin(t);
+	return ret;
+}
+
 /*
  * Up to a signal, which comes first: false; or to a page where the instruction will have one: it is executed, for both.
  */
@@ -279,7 +292,7 @@ static bool touch_all(struct thread *t, struct fault_step *s)
 
 	while (!t->attention && next_unknown(t->cpu, &w, &p)) {
 		s->present = was_present(t, &p);
-		if (guest_touch(p.addr, p.write)) {
+		if (touch(t, p.addr, p.write)) {
 			s->present = s->present && may_read(p.addr);
 			if (ends_in_signal(p.addr))
 				report(t, s, &p, SW_NEVER);
@@ -316,7 +329,7 @@ static bool fetch_page(struct thread *t, struct fault_step *s, gva addr)
 
 	if (is_known(t->cpu, &p))
 		return true;
-	if (!may_execute(addr) || guest_touch(addr, false))
+	if (!may_execute(addr) || touch(t, addr, false))
 		return false;
 	if (happened(t, &s->count, &kind))
 		report(t, s, &p, kind);
@@ -328,11 +341,16 @@ static bool fetch_page(struct thread *t, struct fault_step *s, gva addr)
 static bool fetch(struct thread *t, struct fault_step *s)
 {
 	gva pc = s->before.rip, last;
+	bool across = pc % PAGE_SIZE > PAGE_SIZE - ISA_MAX_LEN;
 	int len;
 
 	if (!fetch_page(t, s, pc))
 		return false;
+	if (across) /* the next page's fault is the guest's */
+		own_faults_end(t);
 	len = guest_insn_decode(pc, &s->in);
+	if (across)
+		own_faults_begin(t);
 	last = pc + (u64)len - !!len;
 	return len && (last / PAGE_SIZE == pc / PAGE_SIZE || fetch_page(t, s, ALIGN_DOWN(last, PAGE_SIZE)));
 }
@@ -361,7 +379,7 @@ static bool knows_accesses(const struct cpu *cpu, struct fault_step *s)
 	return s->accesses >= 0 && !next_unknown(cpu, &w, &p);
 }
 
-bool faults_begin_slowly(struct thread *t, struct fault_step *s)
+static bool begin(struct thread *t, struct fault_step *s)
 {
 	struct touches w;
 	struct touch p;
@@ -387,6 +405,17 @@ bool faults_begin_slowly(struct thread *t, struct fault_step *s)
 	return true;
 }
 
+/* Own work, but for what the instruction would do itself. */
+bool faults_begin_slowly(struct thread *t, struct fault_step *s)
+{
+	bool ret;
+
+	own_faults_begin(t);
+	ret = begin(t, s);
+	own_faults_end(t);
+	return ret;
+}
+
 /* The first pages of those that it did not know, one for each fault. */
 void faults_end_slowly(struct thread *t, struct fault_step *s)
 {
@@ -396,6 +425,7 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 	enum pmu_sw_source kind = SW_NEVER;
 	u64 n = happened(t, &s->count, &kind);
 
+	own_faults_begin(t);
 	perf_regs(t->cpu, &after);
 	w = touches_of(s->access, s->accesses, s->accesses > 0 ? rounds_done(s->access, &s->before, &after) : 0);
 	while (next_unknown(t->cpu, &w, &p)) {
@@ -409,4 +439,5 @@ void faults_end_slowly(struct thread *t, struct fault_step *s)
 	}
 	for (; n && s->accesses < 0; n--)
 		report(t, s, &(struct touch){0}, kind);
+	own_faults_end(t);
 }
