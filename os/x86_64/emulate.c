@@ -20,6 +20,12 @@
 #define TRAP_PAGE_FAULT	    14
 #define PF_USER_FETCH	    0x14 /* error code: user mode, instruction fetch */
 
+/* For the kernel's addresses Linux always says that there is a page. */
+static u64 fetch_error(const struct dbt_fault *f)
+{
+	return PF_USER_FETCH | (f->code == SEGV_ACCERR || f->addr >= LAYOUT_GUEST_END);
+}
+
 void emulate_fetch_fault(struct thread *t, const struct dbt_fault *f)
 {
 	u64 high = f->addr >> 47;
@@ -32,7 +38,7 @@ void emulate_fetch_fault(struct thread *t, const struct dbt_fault *f)
 		signal_fault(t, SIGILL, f->code, f->addr, TRAP_INVALID_OPCODE, 0);
 	else {
 		perf_fetch_fault(t, f->addr);
-		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, PF_USER_FETCH | (f->code == SEGV_ACCERR));
+		signal_fault(t, f->signo, f->code, f->addr, TRAP_PAGE_FAULT, fetch_error(f));
 	}
 }
 

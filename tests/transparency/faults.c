@@ -73,6 +73,8 @@ int main(void)
 	FAULT("mov $16, %%esp; ret");
 	FAULT("mov $0x123456, %%r15d; jmp *%%r15");
 	FAULT("mov $0x123456, %%r15d; call *%%r15");
+	FAULT("mov $-4096, %%r15; jmp *%%r15"); /* the kernel's: no word of what is there */
+	FAULT("mov $0x7ffffffff000, %%r15; jmp *%%r15");
 	FAULT("jmp *8(%%r15)");
 	FAULT("call *8(%%r15)");
 	FAULT("movabs $0x800000000000, %%r15; mov (%%r15), %%eax");
