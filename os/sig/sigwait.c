@@ -47,6 +47,12 @@ long sigwait_some(struct thread *t, const u64 *mask, u64 nr, const u64 *a)
 	return mask ? sigwait_call(t, *mask, nr, a) : thread_syscall(t, (long)nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/*
+ * In the place of a mask that cannot be read: the kernel finds that out where it looks for it, and first what else is
+ * wrong, the time limit for instance.
+ */
+#define UNREADABLE (-4096ul)
+
 /* The call with the pointer to its mask in argument number `arg` and the mask's size in the next. */
 static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
 {
@@ -54,10 +60,9 @@ static long call_with_mask(struct thread *t, const u64 *a, unsigned int arg)
 
 	if (!a[arg])
 		return syscall_pass(t, a);
-	if (a[arg + 1] != 8)
-		return -EINVAL;
-	if (guest_read(&mask, a[arg], 8))
-		return -EFAULT;
+	args[arg] = UNREADABLE;
+	if (a[arg + 1] != 8 || guest_read(&mask, a[arg], 8))
+		return syscall_pass(t, args);
 	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
 	args[arg] = (u64)&t->scratch[0];
 	return sigwait_call(t, mask, t->nr, args);
@@ -96,14 +101,13 @@ long sigwait_pselect6(struct thread *t, const u64 *a)
 		return -EFAULT;
 	if (!pair[0])
 		return syscall_pass(t, a);
-	if (pair[1] != 8)
-		return -EINVAL;
-	if (guest_read(&mask, pair[0], 8))
-		return -EFAULT;
+	t->scratch[1] = UNREADABLE;
+	t->scratch[2] = pair[1];
+	args[5] = (u64)&t->scratch[1];
+	if (pair[1] != 8 || guest_read(&mask, pair[0], 8))
+		return syscall_pass(t, args);
 	t->scratch[0] = mask & ~SIG_NEVER_BLOCKED;
 	t->scratch[1] = (u64)&t->scratch[0];
-	t->scratch[2] = 8;
-	args[5] = (u64)&t->scratch[1];
 	return sigwait_call(t, mask, t->nr, args);
 }
 

@@ -3,10 +3,12 @@
 #include <linux/sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096
@@ -43,6 +45,27 @@ static void clone_args(void)
 		}
 }
 
+/* Of two mistakes the kernel names the first that it looks for. */
+static void two_mistakes(void)
+{
+	static const struct timespec none, wrong = {0, -1};
+	const struct timespec *limit[] = {&none, &wrong, (void *)end};
+	long size[] = {8, 0, 16};
+	int fd = epoll_create1(0);
+	struct epoll_event event;
+
+	for (int i = 0; i < 9; i++) {
+		struct timespec left = none;
+		void *mask = end, *pair[] = {mask, (void *)size[i % 3]}, *time = i / 3 ? (void *)limit[i / 3] : &left;
+
+		printf("%d\n", i);
+		tell("epoll_pwait2", syscall(SYS_epoll_pwait2, fd, &event, 1, time, mask, size[i % 3]));
+		tell("ppoll", syscall(SYS_ppoll, NULL, 0, time, mask, size[i % 3]));
+		tell("pselect6", syscall(SYS_pselect6, 0, NULL, NULL, NULL, time, pair));
+	}
+	close(fd);
+}
+
 static void no_memory(void)
 {
 	for (int resource = 0; resource < RLIM_NLIMITS; resource++)
@@ -55,6 +78,7 @@ int main(void)
 	munmap(end, PAGE);
 	name();
 	clone_args();
+	two_mistakes();
 	no_memory();
 	return 0;
 }
