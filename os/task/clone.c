@@ -480,22 +480,21 @@ static long check_zero(gva at, u64 n)
 
 long sys_clone3(struct thread *t, const u64 *a)
 {
-	struct request rq;
+	struct request rq = {.size = MIN(a[1], sizeof(rq.args))};
 	long ret;
 
 	if (a[1] > PAGE_SIZE)
 		return -E2BIG;
 	if (a[1] < CLONE_ARGS_SIZE_VER0)
 		return -EINVAL;
-	memset(&rq, 0, sizeof(rq));
-	rq.size = MIN(a[1], sizeof(rq.args));
 	ret = check_zero(a[0] + rq.size, a[1] - rq.size);
 	if (ret)
 		return ret;
 	if (guest_read(&rq.args, a[0], rq.size))
 		return -EFAULT;
-	if (!rq.args.stack != !rq.args.stack_size)
-		return -EINVAL;
 	rq.stack = rq.args.stack + rq.args.stack_size;
+	/* The kernel's addresses have the sign. */
+	if (!rq.args.stack != !rq.args.stack_size || (s64)(rq.args.stack | rq.args.stack_size | rq.stack) < 0)
+		return -EINVAL;
 	return clone_any(t, &rq);
 }

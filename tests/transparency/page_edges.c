@@ -1,6 +1,7 @@
 /* Arguments of system calls that end where memory ends, or go on where there is none: the kernel reads no further. */
 #include <errno.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -45,6 +46,20 @@ static void clone_args(void)
 		}
 }
 
+/* It must be memory of the program's by its address alone. */
+static void clone_stack(void)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD, .stack_size = PAGE};
+
+	args.stack = (unsigned long)-PAGE;
+	tell("clone3 with a stack of the kernel's", syscall(SYS_clone3, &args, sizeof(args)));
+	args.stack = 1ul << 63;
+	tell("clone3 with a stack of the kernel's", syscall(SYS_clone3, &args, sizeof(args)));
+	args.stack = (unsigned long)end;
+	args.stack_size = -(unsigned long)end;
+	tell("clone3 with a stack up to the end", syscall(SYS_clone3, &args, sizeof(args)));
+}
+
 /* Of two mistakes the kernel names the first that it looks for. */
 static void two_mistakes(void)
 {
@@ -78,6 +93,7 @@ int main(void)
 	munmap(end, PAGE);
 	name();
 	clone_args();
+	clone_stack();
 	two_mistakes();
 	no_memory();
 	return 0;
