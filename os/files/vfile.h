@@ -6,7 +6,8 @@
  *                                            of pcl's own, EXE_FD, since the kernel's link is to the runtime
  *   /proc/PID/maps, smaps                    the guest's memory as it asked for it, for the reader's own process; of
  *                                            others only pcl's own mappings are left out
- *   /proc/PID/status                         signal sets as the guest has them, for the reader's own process
+ *   /proc/PID/status                         signal sets as the guest has them, and the sizes of what it has mapped,
+ *                                            for the reader's own process
  *   /proc/PID/fd, fdinfo                     without pcl's own descriptors
  *   /sys/bus/event_source/devices, /proc/sys/kernel/perf_event_*    see pmu/sysfs.h
  *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h

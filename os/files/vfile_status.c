@@ -1,11 +1,13 @@
 /*
- * /proc/PID/status of the reader's own process: the kernel's text, with the signal sets as the guest has them.
+ * /proc/PID/status of the reader's own process: the kernel's text, with the signal sets as the guest has them, and
+ * without what pcl has mapped before the program began.
  *
  * What differs is only what os/sig/signal.h says that the kernel is not told: handlers of pcl's own, and the blocking
  * and ignoring of SIG_NEVER_BLOCKED.
  */
 #include <asm/errno.h>
 #include <linux/fcntl.h>
+#include "dbt/code_memory.h"
 #include "os/files/vfile.h"
 #include "os/session/proc.h"
 #include "os/sig/signal.h"
@@ -15,6 +17,7 @@
 
 #define TEXT_SIZE  4096 /* more than any kernel writes */
 #define SET_DIGITS 16
+#define SIZE_PLACES 8
 
 /* Replaces the set after "name:\t" by `set` | (what is there & keep). */
 static void replace_set(char *text, const char *name, u64 keep, u64 set)
@@ -60,8 +63,8 @@ static long read_host(const struct thread *t, const struct vfile *v, char *text,
 	return proc_read(path, text, size);
 }
 
-/* One thread less: a helper reads (os/session/apart.h). How much shorter the text has become. */
-static size_t forget_helper(char *text)
+/* One thread less: a helper reads (os/session/apart.h). */
+static void forget_helper(char *text)
 {
 	static const char name[] = "\nThreads:\t";
 	char *at = strstr(text, name), *end, digits[16];
@@ -69,18 +72,38 @@ static size_t forget_helper(char *text)
 	size_t len;
 
 	if (!at)
-		return 0;
+		return;
 	at += sizeof(name) - 1;
 	for (end = at; *end >= '0' && *end <= '9'; end++)
 		n = n * 10 + (u64)(*end - '0');
 	len = (size_t)rt_snprintf(digits, sizeof(digits), "%lu", n - 1);
 	memcpy(at, digits, len);
 	memmove(at + len, end, strlen(end) + 1);
-	return (size_t)(end - at) - len;
+}
+
+/* Takes so many bytes off the size in "name:\t     NUMBER kB", which has eight places at least. */
+static void take_off(char *text, const char *name, u64 bytes)
+{
+	char *at = strstr(text, name), *digits, *end;
+	u64 kb = 0;
+
+	if (!at)
+		return;
+	at += strlen(name);
+	for (digits = at; *digits == ' '; digits++)
+		;
+	for (end = digits; *end >= '0' && *end <= '9'; end++)
+		kb = kb * 10 + (u64)(*end - '0');
+	kb -= MIN(kb, bytes / 1024);
+	for (char *p = end; p-- > at; kb /= 10)
+		*p = kb || p == end - 1 ? (char)('0' + kb % 10) : ' ';
+	for (; end - at > SIZE_PLACES && *at == ' '; end--)
+		memmove(at, at + 1, strlen(at));
 }
 
 int vfile_write_status(struct thread *t, const struct vfile *v, int fd)
 {
+	const struct session_config *config = &the_process.config;
 	char text[TEXT_SIZE];
 	u64 caught, ignored;
 	long n;
@@ -89,10 +112,14 @@ int vfile_write_status(struct thread *t, const struct vfile *v, int fd)
 	if (n < 0)
 		return (int)n;
 	if (t->is_apart)
-		n -= (long)forget_helper(text);
+		forget_helper(text);
+	take_off(text, "VmPeak:\t", config->own_as);
+	take_off(text, "VmSize:\t", config->own_as);
+	take_off(text, "VmData:\t", config->own_data - code_memory_shared());
 	sighand_sets(t->sighand, &caught, &ignored);
 	replace_set(text, "SigBlk:\t", ~SIG_NEVER_BLOCKED, hidden_mask(t, v->pid));
 	replace_set(text, "SigIgn:\t", ~SIG_NEVER_BLOCKED, ignored & SIG_NEVER_BLOCKED);
 	replace_set(text, "SigCgt:\t", 0, caught);
+	n = (long)strlen(text);
 	return sys3(__NR_write, fd, text, n) == n ? 0 : -EIO;
 }

@@ -28,6 +28,13 @@ $RUN find /proc/self/ -maxdepth 1 -name exe -printf '%l\n'
 for file in /proc/sys/kernel/perf_event_paranoid /sys/kernel/tracing; do # served, in the file system where they are
 	[ -e $file ] && $RUN stat -c '%n %d %U' $file
 done
+# What the program has mapped, and no more: some MB.
+$RUN awk '/^Vm(Peak|Size|Data)/ { print $1, $2 > 0 && $2 < 100000, length($0) }' /proc/self/status
+$RUN python3 -c '
+import threading
+def tell():
+	print([line for line in open("/proc/self/status") if line[:7] in ("Threads", "VmLck:\t")])
+threading.Thread(target = tell).start()'
 # A descriptor is of the same file as the path.
 for file in /proc/self/maps /proc/self/status /proc/sys/kernel/perf_event_paranoid \
 	/sys/bus/event_source/devices/software/type; do
