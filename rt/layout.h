@@ -35,9 +35,14 @@
 /*
  * Below 2 GiB, around the code cache. Non-PIE images are linked at 0x400000; MAP_32BIT mappings go up from
  * LAYOUT_LOW_END. A program's own wishes go first: the cache gives way to them (os/mm/make_way.h).
+ *
+ * Behind the libraries 256 MiB are left free below 2 GiB. A JIT in a library asks for the first addresses behind it:
+ * Ruby 3.1's YJIT takes 256 MiB and breaks where they lie on both sides of 2 GiB, since an instruction that names an
+ * address above is longer than one that it is patched to.
  */
 #define LAYOUT_NEAR 0x10000000ul	    /* PIE images from here upwards */
-#define LAYOUT_NEAR_END 0x7f000000ul	    /* shared libraries from here downwards; Wine has what is above */
+#define LAYOUT_LIBRARIES_END 0x6f000000ul   /* shared libraries from here downwards, as long as there is room */
+#define LAYOUT_NEAR_END 0x7f000000ul	    /* nothing is placed above; Wine has what is there */
 #define LAYOUT_CACHE 0x30000000ul	    /* the code cache, unless the program wants it elsewhere */
 #define LAYOUT_CACHE_SIZE 0x30000000ul
 #define LAYOUT_LOW_END 0x60000000ul

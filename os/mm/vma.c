@@ -41,7 +41,7 @@ int vma_init(void)
 	vma_map.kept = VMA_NOT_KEPT;
 	vma_map.count = vma_map.chunks = vma_map.touched = vma_map.free = 0;
 	vma_map.near_base = LAYOUT_NEAR;
-	vma_map.near_top = LAYOUT_NEAR_END;
+	vma_map.near_top = LAYOUT_LIBRARIES_END;
 	vma_set_top(LAYOUT_GUEST_MMAP_TOP);
 	return 0;
 }
@@ -49,7 +49,7 @@ int vma_init(void)
 void vma_set_random(u64 near, u64 top)
 {
 	vma_map.near_base = LAYOUT_NEAR + ALIGN_DOWN(near, PAGE_SIZE);
-	vma_map.near_top = LAYOUT_NEAR_END - ALIGN_DOWN(near, PAGE_SIZE);
+	vma_map.near_top = LAYOUT_LIBRARIES_END - ALIGN_DOWN(near, PAGE_SIZE);
 	vma_set_top(vma_map.top - ALIGN_DOWN(top, PAGE_SIZE));
 }
 

@@ -93,6 +93,16 @@ static gva find_at_top(u64 len, u64 align)
 	return at;
 }
 
+/* Libraries do not take what the program's heap may grow into, as long as there is other room. */
+static gva find_near(u64 len, u64 align)
+{
+	gva at = find_downwards(LAYOUT_LOW_END, vma_map.near_top, len, align);
+
+	if (!at)
+		at = find_downwards(LAYOUT_LOW_END, LAYOUT_NEAR_END, len, align);
+	return at ? at : find_downwards(vma_map.near_base, LAYOUT_LOW_END, len, align);
+}
+
 gva vma_find_free_locked(enum vma_place place, u64 len, u64 align)
 {
 	gva at = 0;
@@ -102,9 +112,9 @@ gva vma_find_free_locked(enum vma_place place, u64 len, u64 align)
 	if (place == PLACE_32BIT)
 		return find_upwards(LAYOUT_LOW_END, 0x80000000ul, len, align);
 	if (place == PLACE_PROGRAM)
-		at = find_upwards(vma_map.near_base, vma_map.near_top, len, align);
+		at = find_upwards(vma_map.near_base, LAYOUT_NEAR_END, len, align);
 	if (place == PLACE_NEAR)
-		at = find_downwards(vma_map.near_base, vma_map.near_top, len, align);
+		at = find_near(len, align);
 	if (!at)
 		at = find_at_top(len, align);
 	if (!at)

@@ -178,10 +178,10 @@ static void test_places(void)
 	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x1000, 0x200000), LAYOUT_NEAR + 0x200000);
 	occupy(LAYOUT_NEAR + 0x4000, 0x1000, 0);
 	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x2000, PAGE_SIZE), LAYOUT_NEAR + 0x5000);
-	expect_long(vma_find_free_locked(PLACE_NEAR, 0x3000, PAGE_SIZE), LAYOUT_NEAR_END - 0x3000);
-	occupy(LAYOUT_NEAR_END - 0x3000, 0x3000, 0);
-	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, PAGE_SIZE), LAYOUT_NEAR_END - 0x4000);
-	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, 0x200000), LAYOUT_NEAR_END - 0x200000);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x3000, PAGE_SIZE), LAYOUT_LIBRARIES_END - 0x3000);
+	occupy(LAYOUT_LIBRARIES_END - 0x3000, 0x3000, 0);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, PAGE_SIZE), LAYOUT_LIBRARIES_END - 0x4000);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, 0x200000), LAYOUT_LIBRARIES_END - 0x200000);
 	/* What does not fit near goes to the top. */
 	expect_long(vma_find_free_locked(PLACE_NEAR, LAYOUT_NEAR_END - LAYOUT_NEAR, PAGE_SIZE),
 		    top - (LAYOUT_NEAR_END - LAYOUT_NEAR));
@@ -314,6 +314,19 @@ static void test_many(void)
 	expect_long(vma_map.chunks, 0);
 }
 
+/* Libraries keep away from 2 GiB, but rather than from there from where the heap may grow. */
+static void test_near_end(void)
+{
+	expect_long(vma_init(), 0);
+	occupy(LAYOUT_LOW_END, LAYOUT_LIBRARIES_END - LAYOUT_LOW_END, 0);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x1000, PAGE_SIZE), LAYOUT_NEAR_END - 0x1000);
+	occupy(LAYOUT_LIBRARIES_END, LAYOUT_NEAR_END - LAYOUT_LIBRARIES_END - 0x1000, 0);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x2000, PAGE_SIZE), LAYOUT_LOW_END - 0x2000);
+	occupy(LAYOUT_NEAR, LAYOUT_LOW_END - LAYOUT_NEAR, 0);
+	expect_long(vma_find_free_locked(PLACE_PROGRAM, 0x1000, PAGE_SIZE), LAYOUT_NEAR_END - 0x1000);
+	expect_long(vma_find_free_locked(PLACE_NEAR, 0x2000, PAGE_SIZE), LAYOUT_GUEST_MMAP_TOP - 0x2000);
+}
+
 static void test_reserved(void)
 {
 	const struct vma cache = {.start = LAYOUT_CACHE, .end = LAYOUT_LOW_END, .kind = VMA_HOST};
@@ -354,6 +367,7 @@ int main(void)
 	test_places();
 	test_many();
 	test_mended();
+	test_near_end();
 	test_reserved();
 	test_protection();
 	return unit_result();
