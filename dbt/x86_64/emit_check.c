@@ -13,13 +13,15 @@ static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
 	u64 want = 0;
 
 	memcpy(&want, bytes, size);
-	/* movabs addr, %rax / %eax / %al */
+	/* movabs addr, %rax / %eax / %ax / %al */
 	if (size == 8)
 		emit8(&tr.e, 0x48);
+	else if (size == 2)
+		emit8(&tr.e, 0x66);
 	emit8(&tr.e, size == 1 ? 0xa0 : 0xa1);
 	emit64(&tr.e, addr);
-	if (size == 1)
-		emit8(&tr.e, 0x0f), emit8(&tr.e, 0xb6), emit8(&tr.e, 0xc0); /* movzbl %al, %eax */
+	if (size < 4) /* movzbl %al, %eax / movzwl %ax, %eax */
+		emit8(&tr.e, 0x0f), emit8(&tr.e, size == 1 ? 0xb6 : 0xb7), emit8(&tr.e, 0xc0);
 	emit_mov_imm(&tr.e, RCX, -want);
 	/* lea (%rax,%rcx), %rcx; jrcxz over the jump */
 	emit8(&tr.e, 0x48), emit8(&tr.e, 0x8d), emit8(&tr.e, 0x0c), emit8(&tr.e, 0x08);
@@ -27,6 +29,16 @@ static u8 *emit_compare(u64 addr, const u8 *bytes, u32 size)
 	emit8(&tr.e, 0xe9);
 	emit32(&tr.e, 0);
 	return tr.e.p - 4;
+}
+
+/* The largest piece of n bytes at addr that is aligned: the guest may have set the flag AC. */
+static u32 aligned_piece(u64 addr, u32 n)
+{
+	u32 size = 8;
+
+	while (size > n || addr % size)
+		size /= 2;
+	return size;
 }
 
 void emit_check(void)
@@ -44,7 +56,7 @@ void emit_check(void)
 	emit_store_cpu(&tr.e, RAX, CPU_AT(spill[0]));
 	emit_store_cpu(&tr.e, RCX, CPU_AT(spill[1]));
 	for (u32 at = 0; at < len;) {
-		u32 size = len - at >= 8 ? 8 : len - at >= 4 ? 4 : 1;
+		u32 size = aligned_piece(pc + at, len - at);
 
 		check(n < ARRAY_SIZE(stale));
 		stale[n++] = emit_compare(pc + at, code + at, size);
