@@ -102,8 +102,8 @@ static u32 find_cwd_is_start(void)
  */
 static bool is_named_as_ours(gva path)
 {
-	static const char *const names[] = {"exe", "maps", "smaps", "status", "cpuinfo", "meminfo", "stat", "loadavg",
-					    "online", "possible", "present"};
+	static const char *const names[] = {"exe", "maps", "smaps", "status", "stat", "statm", "cpuinfo", "meminfo",
+					    "loadavg", "online", "possible", "present"};
 	char text[ARENA_PATH];
 	const char *last;
 
@@ -219,15 +219,35 @@ static bool is_own(const struct thread *t, u32 pidns, s32 *pid)
 	return true;
 }
 
+/* What describes a process of the session. */
+static enum vfile_kind kind_of(const char *name)
+{
+	static const struct {
+		char name[8];
+		enum vfile_kind kind;
+	} files[] = {{"maps", VFILE_MAPS},
+		     {"smaps", VFILE_SMAPS},
+		     {"status", VFILE_STATUS},
+		     {"stat", VFILE_STAT},
+		     {"statm", VFILE_STATM}};
+
+	for (u32 i = 0; i < ARRAY_SIZE(files); i++)
+		if (!strcmp(name, files[i].name))
+			return files[i].kind;
+	return VFILE_NONE;
+}
+
 /* What is below /proc. */
 static void find_proc(struct thread *t, const char *p, struct vfile *v)
 {
-	s32 pid = 0, tid, fd;
+	s32 pid = 0, tid = 0, fd;
 	struct task *other;
 	bool own = true;
 	u32 pidns;
 
-	if (!take(&p, "self") && !take(&p, "thread-self") && !take_number(&p, &pid)) {
+	if (take(&p, "thread-self")) {
+		tid = t->tid;
+	} else if (!take(&p, "self") && !take_number(&p, &pid)) {
 		if (pmu_sysfs_find(v->path, &v->mode) == PMU_NODE_FILE)
 			v->kind = VFILE_FILE;
 		else if (pin_is_file(v->path))
@@ -242,17 +262,12 @@ static void find_proc(struct thread *t, const char *p, struct vfile *v)
 	else
 		pid = t->group->pid;
 	other = own ? NULL : process_task(pidns, pid);
-	v->pid = own ? pid : 0;
+	v->pid = !own ? 0 : tid ? tid : pid;
 	if (!strcmp(p, "exe") && (own || other))
 		find_exe(t, other, v);
-	else if (!strcmp(p, "status"))
-		v->kind = own ? VFILE_STATUS : VFILE_NONE;
-	else if (!strcmp(p, "maps"))
-		v->kind = own || other ? VFILE_MAPS : VFILE_NONE;
-	else if (!strcmp(p, "smaps"))
-		v->kind = own || other ? VFILE_SMAPS : VFILE_NONE;
-	else if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) &&
-		 (own || other))
+	else if (own || other)
+		v->kind = kind_of(p);
+	if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) && (own || other))
 		v->kind = VFILE_ABSENT;
 }
 

@@ -6,8 +6,8 @@
  *                                            of pcl's own, EXE_FD, since the kernel's link is to the runtime
  *   /proc/PID/maps, smaps                    the guest's memory as it asked for it, for the reader's own process; of
  *                                            others only pcl's own mappings are left out
- *   /proc/PID/status                         signal sets as the guest has them, and the sizes of what it has mapped,
- *                                            for the reader's own process
+ *   /proc/PID/status, stat, statm            sizes without what pcl has mapped, for every process of the session;
+ *                                            signal sets as the guest has them, for the reader's own
  *   /proc/PID/fd, fdinfo                     without pcl's own descriptors
  *   /sys/bus/event_source/devices, /proc/sys/kernel/perf_event_*    see pmu/sysfs.h
  *   /sys/kernel/tracing, /sys/kernel/debug/tracing                  see pmu/tracefs.h
@@ -29,7 +29,7 @@
  *   os/files/vfile_open.c    served files and directories as descriptors
  *   os/files/vfile_write.c   writing to served files
  *   os/files/vfile_maps.c    the text of maps and smaps
- *   os/files/vfile_status.c  the text of status
+ *   os/files/vfile_status.c  the text of status, stat and statm
  *   os/files/sys_open.c      the system calls that open a path
  *   os/files/sys_path.c      the others that take a path, and fstat, fstatfs and lseek
  *   os/files/sys_dir.c       getdents64
@@ -62,7 +62,9 @@ enum vfile_kind {
 	VFILE_EXE,    /* the link to a process's program */
 	VFILE_MAPS,
 	VFILE_SMAPS,
-	VFILE_STATUS, /* of the reader's own process */
+	VFILE_STATUS,
+	VFILE_STAT,
+	VFILE_STATM,
 	VFILE_PIN,    /* of os/pin/pin.h */
 	VFILE_FILE,   /* text that describes the PMU or a setting */
 	VFILE_DIR,
@@ -71,7 +73,7 @@ enum vfile_kind {
 struct vfile {
 	enum vfile_kind kind;
 	u32 mode;	       /* permission bits, of FILE and DIR */
-	s32 pid;	       /* of MAPS, SMAPS and STATUS; 0: another process */
+	s32 pid;	       /* of what is below /proc/PID: the thread that it is of; 0: of another process */
 	s32 program;	       /* of EXE: the descriptor of it, in its process */
 	/*
 	 * Normalised, unless ".." leads elsewhere then. Of EXE: as it was given, relative to the same directory, to
@@ -150,7 +152,9 @@ long vfile_dir_read(int fd, gva buf, u64 size);
 /* Writes the guest's view of /proc/PID/maps or smaps to fd: 0 or -errno. */
 int vfile_write_maps(struct thread *t, const struct vfile *v, int fd);
 
-/* The same for /proc/PID/status. */
+/* The same for /proc/PID/status, stat and statm. */
 int vfile_write_status(struct thread *t, const struct vfile *v, int fd);
+int vfile_write_stat(struct thread *t, const struct vfile *v, int fd);
+int vfile_write_statm(const struct vfile *v, int fd);
 
 #endif

@@ -274,7 +274,7 @@ int vfile_write_maps(struct thread *t, const struct vfile *v, int fd)
 	if (!w)
 		return -ENOMEM;
 	w->fd = fd;
-	w->own = v->pid == t->group->pid || v->pid == t->tid;
+	w->own = v->pid != 0;
 	ret = v->kind == VFILE_MAPS ? write_maps(w, v->path) : write_smaps(w, v->path);
 	scratch_free(w, sizeof(*w));
 	return ret ? ret : (int)sys2(__NR_fchmod, fd, MAPS_MODE);

@@ -143,6 +143,10 @@ static long fill(struct thread *t, const struct vfile *v, int fd)
 		return write_held(v, fd);
 	case VFILE_STATUS:
 		return vfile_write_status(t, v, fd);
+	case VFILE_STAT:
+		return vfile_write_stat(t, v, fd);
+	case VFILE_STATM:
+		return vfile_write_statm(v, fd);
 	default:
 		return vfile_write_maps(t, v, fd);
 	}

@@ -1,9 +1,12 @@
 /*
- * /proc/PID/status of the reader's own process: the kernel's text, with the signal sets as the guest has them, and
- * without what pcl has mapped before the program began.
+ * /proc/PID/status, stat and statm of the session's processes: the kernel's text, without what pcl has mapped before
+ * the program began, and for the reader's own process with the signal sets as the guest has them.
  *
- * What differs is only what os/sig/signal.h says that the kernel is not told: handlers of pcl's own, and the blocking
- * and ignoring of SIG_NEVER_BLOCKED.
+ * Of the sets only that differs of which os/sig/signal.h says that the kernel is not told: handlers of pcl's own, and
+ * the blocking and ignoring of SIG_NEVER_BLOCKED.
+ *
+ * What of pcl is resident nobody counts. A program could see that it is too much where it is more than what is mapped,
+ * so it is cut there.
  */
 #include <asm/errno.h>
 #include <linux/fcntl.h>
@@ -37,22 +40,28 @@ static void replace_set(char *text, const char *name, u64 keep, u64 set)
 	memcpy(at, digits, SET_DIGITS);
 }
 
-/* The guest's blocked set of one of the process's threads, as far as the kernel does not know it. */
-static u64 hidden_mask(const struct thread *t, s32 tid)
+/*
+ * The blocked set of the thread that the file is of is what the kernel says & *keep, and what this returns: what the
+ * kernel does not know. Of the caller, for whom nothing may be delivered while a helper reads, it knows nothing.
+ */
+static u64 guest_mask(const struct thread *t, const struct vfile *v, u64 *keep)
 {
 	const struct thread *other;
 	u64 mask = 0;
 
+	*keep = v->pid == t->tid ? 0 : ~SIG_NEVER_BLOCKED;
+	if (v->pid == t->tid)
+		return t->sigmask;
 	lock_acquire(&t->proc->threads_lock);
 	for (other = t->proc->threads; other; other = other->next)
-		if (other->tid == tid)
+		if (other->tid == v->pid)
 			mask = other->sigmask & SIG_NEVER_BLOCKED;
 	lock_release(&t->proc->threads_lock);
 	return mask;
 }
 
 /* The text of the kernel. "thread-self" is the caller, whichever thread reads. */
-static long read_host(const struct thread *t, const struct vfile *v, char *text, size_t size)
+static long read_host(const struct vfile *v, char *text, size_t size)
 {
 	static const char self[] = "/proc/thread-self/";
 	char path[64];
@@ -61,6 +70,13 @@ static long read_host(const struct thread *t, const struct vfile *v, char *text,
 		return proc_read(v->path, text, size);
 	rt_snprintf(path, sizeof(path), "/proc/self/task/%d/%s", v->pid, v->path + sizeof(self) - 1);
 	return proc_read(path, text, size);
+}
+
+static int write_text(int fd, const char *text)
+{
+	long n = (long)strlen(text);
+
+	return sys3(__NR_write, fd, text, n) == n ? 0 : -EIO;
 }
 
 /* One thread less: a helper reads (os/session/apart.h). */
@@ -81,45 +97,209 @@ static void forget_helper(char *text)
 	memmove(at + len, end, strlen(end) + 1);
 }
 
-/* Takes so many bytes off the size in "name:\t     NUMBER kB", which has eight places at least. */
-static void take_off(char *text, const char *name, u64 bytes)
+static size_t strspaces(const char *text)
 {
-	char *at = strstr(text, name), *digits, *end;
-	u64 kb = 0;
+	size_t n = 0;
 
+	while (text[n] == ' ')
+		n++;
+	return n;
+}
+
+/* A size in "name:\t     NUMBER kB". */
+static char *find_size(char *text, const char *name, u64 *kb)
+{
+	char *at = strstr(text, name);
+
+	*kb = 0;
 	if (!at)
-		return;
+		return NULL;
 	at += strlen(name);
-	for (digits = at; *digits == ' '; digits++)
-		;
-	for (end = digits; *end >= '0' && *end <= '9'; end++)
-		kb = kb * 10 + (u64)(*end - '0');
-	kb -= MIN(kb, bytes / 1024);
-	for (char *p = end; p-- > at; kb /= 10)
-		*p = kb || p == end - 1 ? (char)('0' + kb % 10) : ' ';
+	for (const char *p = at + strspaces(at); *p >= '0' && *p <= '9'; p++)
+		*kb = *kb * 10 + (u64)(*p - '0');
+	return at;
+}
+
+/* It gets another value, which is not larger. It has eight places at least. Returns that. */
+static u64 put_size(char *at, u64 kb)
+{
+	char *end = at + strspaces(at);
+	u64 rest = kb;
+
+	while (*end >= '0' && *end <= '9')
+		end++;
+	for (char *p = end; p-- > at; rest /= 10)
+		*p = rest || p == end - 1 ? (char)('0' + rest % 10) : ' ';
 	for (; end - at > SIZE_PLACES && *at == ' '; end--)
 		memmove(at, at + 1, strlen(at));
+	return kb;
+}
+
+/* Takes so many bytes off. Returns what is left, in KiB. */
+static u64 take_off(char *text, const char *name, u64 bytes)
+{
+	u64 kb;
+	char *at = find_size(text, name, &kb);
+
+	return at ? put_size(at, kb - MIN(kb, bytes / 1024)) : 0;
+}
+
+/* Makes it not larger than that. Returns how many KiB it was larger. */
+static u64 cut(char *text, const char *name, u64 most)
+{
+	u64 kb;
+	char *at = find_size(text, name, &kb);
+
+	return at && kb > most ? kb - put_size(at, most) : 0;
+}
+
+static void put_sizes(char *text)
+{
+	static const char *const parts[] = {"RssShmem:\t", "RssAnon:\t", "RssFile:\t"};
+	const struct session_config *config = &the_process.config;
+	u64 peak = take_off(text, "VmPeak:\t", config->own_as), size = take_off(text, "VmSize:\t", config->own_as),
+	    more, part;
+
+	take_off(text, "VmData:\t", config->own_data - code_memory_shared());
+	cut(text, "VmHWM:\t", peak);
+	more = cut(text, "VmRSS:\t", size);
+	for (u32 i = 0; more && i < ARRAY_SIZE(parts); i++, more -= part) {
+		find_size(text, parts[i], &part);
+		part = MIN(part, more);
+		take_off(text, parts[i], part * 1024);
+	}
+}
+
+static void put_sets(const struct thread *t, const struct vfile *v, char *text)
+{
+	u64 caught, ignored, keep, blocked = guest_mask(t, v, &keep);
+
+	sighand_sets(t->sighand, &caught, &ignored);
+	replace_set(text, "SigBlk:\t", keep, blocked);
+	replace_set(text, "SigIgn:\t", ~SIG_NEVER_BLOCKED, ignored & SIG_NEVER_BLOCKED);
+	replace_set(text, "SigCgt:\t", 0, caught);
 }
 
 int vfile_write_status(struct thread *t, const struct vfile *v, int fd)
 {
-	const struct session_config *config = &the_process.config;
 	char text[TEXT_SIZE];
-	u64 caught, ignored;
-	long n;
+	long n = read_host(v, text, sizeof(text));
 
-	n = read_host(t, v, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
-	if (t->is_apart)
-		forget_helper(text);
-	take_off(text, "VmPeak:\t", config->own_as);
-	take_off(text, "VmSize:\t", config->own_as);
-	take_off(text, "VmData:\t", config->own_data - code_memory_shared());
-	sighand_sets(t->sighand, &caught, &ignored);
-	replace_set(text, "SigBlk:\t", ~SIG_NEVER_BLOCKED, hidden_mask(t, v->pid));
-	replace_set(text, "SigIgn:\t", ~SIG_NEVER_BLOCKED, ignored & SIG_NEVER_BLOCKED);
-	replace_set(text, "SigCgt:\t", 0, caught);
-	n = (long)strlen(text);
-	return sys3(__NR_write, fd, text, n) == n ? 0 : -EIO;
+	put_sizes(text);
+	if (v->pid) {
+		if (t->is_apart)
+			forget_helper(text);
+		put_sets(t, v, text);
+	}
+	return write_text(fd, text);
+}
+
+/* The n-th of fields that single blanks separate, counted from 1. NULL: there are not so many. */
+static char *find_field(char *text, u32 n, u64 *value)
+{
+	while (--n && text)
+		text = strchr(text, ' ') ? strchr(text, ' ') + 1 : NULL;
+	*value = 0;
+	for (const char *p = text; p && *p >= '0' && *p <= '9'; p++)
+		*value = *value * 10 + (u64)(*p - '0');
+	return text;
+}
+
+static void put_field(char *at, u64 value)
+{
+	char digits[24], *end = at;
+	size_t len = (size_t)rt_snprintf(digits, sizeof(digits), "%lu", value);
+
+	while (*end >= '0' && *end <= '9')
+		end++;
+	memmove(at + len, end, strlen(end) + 1);
+	memcpy(at, digits, len);
+}
+
+/* The n-th field becomes (what is there & keep) | set. */
+static void replace_field(char *text, u32 n, u64 keep, u64 set)
+{
+	u64 old;
+	char *at = find_field(text, n, &old);
+
+	if (at)
+		put_field(at, (old & keep) | set);
+}
+
+/* A size, in units of so many bytes, without what is pcl's; the other one not larger. */
+static void put_mapped(char *text, u32 size_at, u64 unit, u32 resident_at)
+{
+	u64 size, pages, resident;
+	char *at = find_field(text, size_at, &size);
+
+	if (!at)
+		return;
+	size -= MIN(size, the_process.config.own_as / unit);
+	put_field(at, size);
+	pages = size * unit / PAGE_SIZE;
+	at = find_field(text, resident_at, &resident);
+	if (at && resident > pages)
+		put_field(at, pages);
+}
+
+/* Fields of /proc/PID/stat, as proc(5) counts them: 3 is the first one behind the command in parentheses. */
+enum {
+	STAT_STATE = 3,
+	STAT_THREADS = 20,
+	STAT_VSIZE = 23,
+	STAT_RSS,
+	STAT_BLOCKED = 32,
+	STAT_IGNORED,
+	STAT_CAUGHT,
+};
+#define STAT_AT(field) ((field) - STAT_STATE + 1)
+#define STAT_SIGNALS   0x7fffffffu /* those that it shows */
+
+int vfile_write_stat(struct thread *t, const struct vfile *v, int fd)
+{
+	char text[TEXT_SIZE], *fields;
+	u64 caught, ignored, keep, blocked, threads;
+	long n = read_host(v, text, sizeof(text) - 64);
+
+	if (n < 0)
+		return (int)n;
+	fields = strrchr(text, ')');
+	if (!fields || fields[1] != ' ')
+		return -EIO;
+	fields += 2;
+	put_mapped(fields, STAT_AT(STAT_VSIZE), 1, STAT_AT(STAT_RSS));
+	if (v->pid) {
+		blocked = guest_mask(t, v, &keep);
+		sighand_sets(t->sighand, &caught, &ignored);
+		find_field(fields, STAT_AT(STAT_THREADS), &threads);
+		replace_field(fields, STAT_AT(STAT_THREADS), 0, threads - t->is_apart);
+		replace_field(fields, STAT_AT(STAT_BLOCKED), keep, blocked & STAT_SIGNALS);
+		replace_field(fields, STAT_AT(STAT_IGNORED), ~SIG_NEVER_BLOCKED, ignored & SIG_NEVER_BLOCKED);
+		replace_field(fields, STAT_AT(STAT_CAUGHT), 0, caught & STAT_SIGNALS);
+	}
+	return write_text(fd, text);
+}
+
+/* Fields of /proc/PID/statm, in pages. */
+enum { STATM_SIZE = 1, STATM_RESIDENT, STATM_SHARED, STATM_DATA = 6 };
+
+int vfile_write_statm(const struct vfile *v, int fd)
+{
+	u64 data = the_process.config.own_data - code_memory_shared(), value, resident;
+	char text[256], *at;
+	long n = read_host(v, text, sizeof(text) - 64);
+
+	if (n < 0)
+		return (int)n;
+	put_mapped(text, STATM_SIZE, PAGE_SIZE, STATM_RESIDENT);
+	find_field(text, STATM_RESIDENT, &resident);
+	at = find_field(text, STATM_SHARED, &value);
+	if (at)
+		put_field(at, MIN(value, resident));
+	at = find_field(text, STATM_DATA, &value);
+	if (at)
+		put_field(at, value - MIN(value, data / PAGE_SIZE));
+	return write_text(fd, text);
 }
