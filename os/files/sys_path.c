@@ -329,10 +329,13 @@ long sys_statfs(struct thread *t, const u64 *a)
 /* SEEK_DATA and SEEK_HOLE go by the size that the file seems to have. */
 long sys_lseek(struct thread *t, const u64 *a)
 {
-	long ret = syscall_pass(t, a);
 	struct vfile v;
 	struct statx st;
+	long ret;
 
+	if (unlikely(vfile_read_anew) && !a[1] && (u32)a[2] == SEEK_SET)
+		vfile_renew(t, (s32)a[0]);
+	ret = syscall_pass(t, a);
 	if (likely((u32)a[2] != SEEK_DATA && (u32)a[2] != SEEK_HOLE) || (ret < 0 && ret != -ENXIO) ||
 	    !find_served(t, (s32)a[0], &v))
 		return ret;
@@ -342,6 +345,13 @@ long sys_lseek(struct thread *t, const u64 *a)
 	if (a[1] >= st.stx_size)
 		return -ENXIO;
 	return sys3(__NR_lseek, a[0], a[2] == SEEK_DATA ? a[1] : st.stx_size, SEEK_SET);
+}
+
+long sys_pread64(struct thread *t, const u64 *a)
+{
+	if (unlikely(vfile_read_anew) && !a[3])
+		vfile_renew(t, (s32)a[0]);
+	return syscall_pass(t, a);
 }
 
 long sys_fstatfs(struct thread *t, const u64 *a)

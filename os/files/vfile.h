@@ -17,8 +17,8 @@
  * is the root or in /proc or /sys, and to a descriptor of such a one. Not recognised are those through symbolic links
  * that lead there: of the guest's, and as "cwd" and "root" in /proc.
  *
- * A served file is a memfd with its contents as they were at open, sealed, by which pcl knows it again
- * (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the
+ * A served file is a memfd with its contents as they were at open, or at vfile_renew(), sealed, by which pcl knows it
+ * again (os/session/served.h). It is opened again read-only (os/session/apart.h). In one that is opened for writing the
  * kernel refuses to write with EPERM, and vfile_write() takes its turn: who has such a descriptor was allowed to write
  * when it was opened. A served directory is a memfd, too, with the entries as getdents64 returns them. The kernel's
  * file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are
@@ -117,6 +117,14 @@ void vfile_keep_program(s32 fd);
 
 /* Opens what is neither NONE, ABSENT nor EXE: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
+
+/* A file has been opened that says something else each time it is read. */
+extern bool vfile_read_anew;
+/*
+ * Before fd is read from its beginning: if it is such a file it becomes a new one, under its number. Not where others
+ * have the same descriptors, since that takes another number for a moment; nor do copies of fd change.
+ */
+void vfile_renew(struct thread *t, int fd);
 
 #define VFILE_HERE (-1l)
 /* What write(2) and its kind write. */

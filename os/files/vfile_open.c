@@ -11,6 +11,7 @@
 #include "os/files/vfile.h"
 #include "os/pin/pin.h"
 #include "os/session/apart.h"
+#include "os/session/pidns.h"
 #include "os/session/proc.h"
 #include "os/session/scratch.h"
 #include "os/session/served.h"
@@ -194,12 +195,32 @@ static bool is_writing(const struct making *m)
 	return (m->flags & O_ACCMODE) != O_RDONLY;
 }
 
+/* The path by which its name tells what it is (ARENA_PATH bytes): in /proc the kernel has numbers there, too. */
+static void name_file(const struct thread *t, const char *path, char *name)
+{
+	static const char self[] = "/proc/self/", thread[] = "/proc/thread-self/";
+	s32 pid = t->host_pid, tid = t->host_tid;
+	u32 pidns = vfile_proc_pidns(t);
+
+	if (unlikely(pidns))
+		pidns_ids(t->task, pidns, &pid, &tid);
+	if (!strncmp(path, self, sizeof(self) - 1))
+		rt_snprintf(name, ARENA_PATH, "/proc/%d/%s", pid, path + sizeof(self) - 1);
+	else if (!strncmp(path, thread, sizeof(thread) - 1))
+		rt_snprintf(name, ARENA_PATH, "/proc/%d/task/%d/%s", pid, tid, path + sizeof(thread) - 1);
+	else
+		rt_snprintf(name, ARENA_PATH, "%s", path);
+}
+
 /* The memfd with its contents, or -errno. */
 static long make(void *arg)
 {
 	const struct making *m = arg;
-	long fd = served_create(m->v->path, m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0), ret;
+	char name[ARENA_PATH];
+	long fd, ret;
 
+	name_file(m->t, m->v->path, name);
+	fd = served_create(name, m->flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
 	if (fd < 0)
 		return fd;
 	ret = fill(m->t, m->v, (int)fd);
@@ -210,6 +231,14 @@ static long make(void *arg)
 		return fd;
 	sys1(__NR_close, fd);
 	return ret;
+}
+
+bool vfile_read_anew;
+
+/* What such a file says changes from one time to the next. */
+static bool is_read_anew(enum vfile_kind kind)
+{
+	return kind >= VFILE_MAPS && kind <= VFILE_STATM;
 }
 
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
@@ -228,11 +257,34 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 		if (ret)
 			return ret;
 	}
+	if (is_read_anew(v->kind))
+		__atomic_store_n(&vfile_read_anew, true, __ATOMIC_RELAXED);
 	fd = apart_open(make, &m, flags & (O_ACCMODE | O_CLOEXEC | O_NONBLOCK));
 	if (fd != -ENOSYS)
 		return fd;
 	fd = make(&m);
 	return fd < 0 || is_writing(&m) ? fd : read_only((int)fd, flags);
+}
+
+void vfile_renew(struct thread *t, int fd)
+{
+	char path[VFILE_DIR_PATH];
+	struct vfile v;
+	long new, flags, fd_flags;
+
+	if (vfile_fd_hidden(fd) || !served_path(fd, path) || !vfile_lookup(t, (u64)AT_FDCWD, (gva)path, &v) ||
+	    !is_read_anew(v.kind) || apart_needed())
+		return;
+	flags = sys3(__NR_fcntl, fd, F_GETFL, 0);
+	fd_flags = sys3(__NR_fcntl, fd, F_GETFD, 0);
+	if (flags < 0 || flags & O_PATH || fd_flags < 0)
+		return;
+	new = vfile_open(t, &v, (u32)flags & O_NONBLOCK);
+	if (new < 0)
+		return;
+	sys3(__NR_lseek, new, sys3(__NR_lseek, fd, 0, SEEK_CUR), SEEK_SET);
+	sys3(__NR_dup3, new, fd, fd_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	sys1(__NR_close, new);
 }
 
 bool vfile_dir_path(int fd, char *path)

@@ -35,11 +35,12 @@ long served_seal(int fd)
 	return sys3(__NR_fcntl, fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 }
 
+/* Or O_PATH. */
 static bool is_sealed(int fd)
 {
 	long seals = sys3(__NR_fcntl, fd, F_GET_SEALS, 0);
 
-	return seals >= 0 && (seals & F_SEAL_WRITE);
+	return seals == -EBADF || (seals >= 0 && (seals & F_SEAL_WRITE));
 }
 
 /* "/memfd:NAME (deleted)" becomes NAME; NULL: it is not of that form. */
@@ -53,22 +54,29 @@ static char *name_in_link(char *link, size_t n)
 	return link + head;
 }
 
+const char *served_path_in(char *link, size_t n)
+{
+	char head[HEAD_SIZE];
+	size_t len = make_head(head);
+	const char *name = name_in_link(link, n);
+
+	return name && !strncmp(name, head, len) ? name + len : NULL;
+}
+
 bool served_path(int fd, char *path)
 {
-	char at[40], head[HEAD_SIZE], link[sizeof(LINK_HEAD) + SERVED_NAME + sizeof(LINK_TAIL)];
-	size_t n = make_head(head);
-	const char *name;
+	char at[40], link[SERVED_LINK];
+	const char *its;
 	long len;
 
 	if (!is_sealed(fd))
 		return false;
 	rt_snprintf(at, sizeof(at), "thread-self/fd/%d", fd);
-	len = sys4(__NR_readlinkat, proc_dir(), at, link, sizeof(link) - 1);
-	name = len > 0 ? name_in_link(link, (size_t)len) : NULL;
-	if (!name || strncmp(name, head, n))
-		return false;
-	rt_snprintf(path, SERVED_NAME, "%s", name + n);
-	return true;
+	len = sys4(__NR_readlinkat, proc_dir(), at, link, sizeof(link));
+	its = len > 0 ? served_path_in(link, (size_t)len) : NULL;
+	if (its)
+		rt_snprintf(path, SERVED_NAME, "%s", its);
+	return its;
 }
 
 const char *served_guest_name(const char *name)
