@@ -251,16 +251,45 @@ long vfile_check_exec(struct thread *t, const u64 *a)
 	return v.kind == VFILE_NONE || v.kind == VFILE_EXE ? vfile_pass(t, a, 1, &v) : syscall_pass(t, a);
 }
 
+/*
+ * What the kernel has answered to readlink(2). Of a served file's descriptor that would be the name of its memfd: the
+ * path is asked for again, whole, and the guest gets the part that it has room for. What the kernel has written behind
+ * that becomes 0, since some programs rely on what they had there before.
+ */
+static long shown_link(struct thread *t, const u64 *a, unsigned at, const struct vfile *v, long ret)
+{
+	static const char head[8] = "/memfd:p";
+	char start[sizeof(head)], link[SERVED_LINK], shown[SERVED_LINK] = {0};
+	size_t n = MIN((size_t)MAX(ret, 0), sizeof(head)), len;
+	const char *path;
+	u64 args[6];
+
+	if (!n || guest_read(start, a[at + 1], n) || likely(memcmp(start, head, n)))
+		return ret;
+	memcpy(args, a, sizeof(args));
+	args[at + 1] = (u64)link;
+	args[at + 2] = sizeof(link);
+	len = (size_t)MAX(v ? vfile_pass(t, args, at, v) : syscall_pass(t, args), 0);
+	path = served_path_in(link, len);
+	if (!path)
+		return ret;
+	len = MIN(strlen(path), (size_t)ret);
+	memcpy(shown, path, len);
+	return guest_write(a[at + 1], shown, MIN((size_t)ret, sizeof(shown))) ? -EFAULT : (long)len;
+}
+
 static long readlink_path(struct thread *t, const u64 *a, u64 dirfd, unsigned at)
 {
 	struct vfile v;
 	long ret;
 
 	if (!vfile_or_host(t, a, dirfd, at, &v, &ret))
-		return ret;
+		return shown_link(t, a, at, NULL, ret);
 	if (v.kind == VFILE_ABSENT)
 		return -ENOENT;
-	return v.kind == VFILE_NONE || v.kind == VFILE_EXE ? vfile_pass(t, a, at, &v) : -EINVAL;
+	if (v.kind != VFILE_NONE && v.kind != VFILE_EXE)
+		return -EINVAL;
+	return shown_link(t, a, at, &v, vfile_pass(t, a, at, &v));
 }
 
 long sys_readlink(struct thread *t, const u64 *a)
@@ -335,6 +364,9 @@ long sys_lseek(struct thread *t, const u64 *a)
 
 	if (unlikely(vfile_read_anew) && !a[1] && (u32)a[2] == SEEK_SET)
 		vfile_renew(t, (s32)a[0]);
+	if (unlikely(vfile_read_anew) && (u32)a[2] == SEEK_END && find_served(t, (s32)a[0], &v) &&
+	    vfile_is_read_anew(v.kind))
+		return -EINVAL; /* the kernel does not know where they end */
 	ret = syscall_pass(t, a);
 	if (likely((u32)a[2] != SEEK_DATA && (u32)a[2] != SEEK_HOLE) || (ret < 0 && ret != -ENXIO) ||
 	    !find_served(t, (s32)a[0], &v))

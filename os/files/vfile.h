@@ -118,7 +118,13 @@ void vfile_keep_program(s32 fd);
 /* Opens what is neither NONE, ABSENT nor EXE: a descriptor or -errno. */
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags);
 
-/* A file has been opened that says something else each time it is read. */
+/* What such a file says changes from one time to the next. */
+static inline bool vfile_is_read_anew(enum vfile_kind kind)
+{
+	return kind >= VFILE_MAPS && kind <= VFILE_STATM;
+}
+
+/* One has been opened. */
 extern bool vfile_read_anew;
 /*
  * Before fd is read from its beginning: if it is such a file it becomes a new one, under its number. Not where others

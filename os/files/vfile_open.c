@@ -24,6 +24,9 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
+/* Flags of open(2) that the descriptor has; not O_NOFOLLOW and O_LARGEFILE, which F_GETFL would show. */
+#define KEPT_FLAGS (O_CLOEXEC | O_NONBLOCK | O_APPEND | O_SYNC | O_PATH)
+
 #define TYPE_DIR  4 /* DT_DIR */
 #define TYPE_FILE 8 /* DT_REG */
 
@@ -163,7 +166,7 @@ static long read_only(int fd, u32 flags)
 	long ret;
 
 	rt_snprintf(link, sizeof(link), "self/fd/%d", fd);
-	ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | (flags & (O_CLOEXEC | O_NONBLOCK)), 0);
+	ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | (flags & KEPT_FLAGS), 0);
 	if (ret < 0) {
 		sys3(__NR_lseek, fd, 0, 0);
 		return fd;
@@ -235,21 +238,23 @@ static long make(void *arg)
 
 bool vfile_read_anew;
 
-/* What such a file says changes from one time to the next. */
-static bool is_read_anew(enum vfile_kind kind)
-{
-	return kind >= VFILE_MAPS && kind <= VFILE_STATM;
-}
-
 long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 {
 	struct making m = {t, v, flags};
 	long fd, ret;
 
+	if (flags & O_PATH) /* to a served directory paths are relative as to one that can be read */
+		m.flags = flags &= O_CLOEXEC | O_DIRECTORY | (v->kind == VFILE_DIR ? 0 : O_PATH);
+	if ((flags & O_CREAT) && (flags & O_DIRECTORY)) /* O_TMPFILE, too */
+		return -EINVAL;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		return -EEXIST;
 	if (v->kind == VFILE_DIR ? (flags & (O_ACCMODE | O_CREAT)) : (flags & O_DIRECTORY))
 		return v->kind == VFILE_DIR ? -EISDIR : -ENOTDIR;
+	if (v->kind != VFILE_DIR && (flags & O_DIRECT))
+		return -EINVAL;
+	if ((flags & O_TRUNC) && sys0(__NR_geteuid) && !may_write(v))
+		return -EACCES;
 	if (is_writing(&m) && !may_write(v))
 		return refuse(EACCES, "only root may write this, and not every such file");
 	if (is_writing(&m) && (flags & O_TRUNC) && tracefs_is_uprobe_events(v->path)) {
@@ -257,9 +262,9 @@ long vfile_open(struct thread *t, const struct vfile *v, u32 flags)
 		if (ret)
 			return ret;
 	}
-	if (is_read_anew(v->kind))
+	if (vfile_is_read_anew(v->kind))
 		__atomic_store_n(&vfile_read_anew, true, __ATOMIC_RELAXED);
-	fd = apart_open(make, &m, flags & (O_ACCMODE | O_CLOEXEC | O_NONBLOCK));
+	fd = apart_open(make, &m, flags & (O_ACCMODE | KEPT_FLAGS));
 	if (fd != -ENOSYS)
 		return fd;
 	fd = make(&m);
@@ -273,7 +278,7 @@ void vfile_renew(struct thread *t, int fd)
 	long new, flags, fd_flags;
 
 	if (vfile_fd_hidden(fd) || !served_path(fd, path) || !vfile_lookup(t, (u64)AT_FDCWD, (gva)path, &v) ||
-	    !is_read_anew(v.kind) || apart_needed())
+	    !vfile_is_read_anew(v.kind) || apart_needed())
 		return;
 	flags = sys3(__NR_fcntl, fd, F_GETFL, 0);
 	fd_flags = sys3(__NR_fcntl, fd, F_GETFD, 0);
