@@ -362,9 +362,9 @@ long sys_lseek(struct thread *t, const u64 *a)
 	struct statx st;
 	long ret;
 
-	if (unlikely(vfile_read_anew) && !a[1] && (u32)a[2] == SEEK_SET)
+	if (vfile_asks_read_anew() && !a[1] && (u32)a[2] == SEEK_SET)
 		vfile_renew(t, (s32)a[0]);
-	if (unlikely(vfile_read_anew) && (u32)a[2] == SEEK_END && find_served(t, (s32)a[0], &v) &&
+	if (vfile_asks_read_anew() && (u32)a[2] == SEEK_END && find_served(t, (s32)a[0], &v) &&
 	    vfile_is_read_anew(v.kind))
 		return -EINVAL; /* the kernel does not know where they end */
 	ret = syscall_pass(t, a);
@@ -381,7 +381,7 @@ long sys_lseek(struct thread *t, const u64 *a)
 
 long sys_pread64(struct thread *t, const u64 *a)
 {
-	if (unlikely(vfile_read_anew) && !a[3])
+	if (vfile_asks_read_anew() && !a[3])
 		vfile_renew(t, (s32)a[0]);
 	return syscall_pass(t, a);
 }

@@ -126,9 +126,17 @@ static inline bool vfile_is_read_anew(enum vfile_kind kind)
 
 /* One has been opened. */
 extern bool vfile_read_anew;
+
+/* Whether it may be asked of a descriptor if it is one: a seccomp filter of the guest's may kill for that. */
+static inline bool vfile_asks_read_anew(void)
+{
+	return unlikely(vfile_read_anew) && !__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED);
+}
+
 /*
  * Before fd is read from its beginning: if it is such a file it becomes a new one, under its number. Not where others
- * have the same descriptors, since that takes another number for a moment; nor do copies of fd change.
+ * have the same descriptors, since that takes another number for a moment; nor do copies of fd change. Only if
+ * vfile_asks_read_anew().
  */
 void vfile_renew(struct thread *t, int fd);
 
