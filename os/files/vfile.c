@@ -265,8 +265,12 @@ static void find_proc(struct thread *t, const char *p, struct vfile *v)
 	v->pid = !own ? 0 : tid ? tid : pid;
 	if (!strcmp(p, "exe") && (own || other))
 		find_exe(t, other, v);
-	else if (own || other)
+	else
 		v->kind = kind_of(p);
+	/* A child that has not run yet has no slot that is found by its number. It may begin between the looks. */
+	if (vfile_is_read_anew(v->kind) && !own && !other && (pidns || !session_find_made(pid)) &&
+	    !process_task(pidns, pid))
+		v->kind = VFILE_NONE;
 	if ((take(&p, "fd") || take(&p, "fdinfo")) && take_number(&p, &fd) && vfile_fd_hidden(fd) && (own || other))
 		v->kind = VFILE_ABSENT;
 }

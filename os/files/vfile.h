@@ -22,8 +22,9 @@
  * kernel refuses to write with EPERM, and vfile_write() takes its turn: who has such a descriptor was allowed to write
  * when it was opened. A served directory is a memfd, too, with the entries as getdents64 returns them. The kernel's
  * file offset is the position in the directory, so dup, fork, exec, lseek and SCM_RIGHTS need no help. Descriptors are
- * only looked at when the kernel has answered ENOTDIR or EPERM, when fstat shows a file without a name or fstatfs one
- * of tmpfs, and for SEEK_DATA and SEEK_HOLE.
+ * only looked at when the kernel has answered ENOTDIR or EPERM, when fstat shows a file without a name, fstatfs one of
+ * tmpfs or readlink a memfd, for SEEK_DATA and SEEK_HOLE, and in a process that has opened one for SEEK_END and before
+ * it is read from its beginning.
  *
  *   os/files/vfile.c         which paths are served
  *   os/files/vfile_open.c    served files and directories as descriptors

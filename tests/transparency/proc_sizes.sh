@@ -66,3 +66,16 @@ t = threading.Thread(target = thread)
 t.start()
 t.join()'
 $RUN sh -c 'ps -o vsz= -p $$ | awk "{ print \$1 < 100000 }"; cd /proc/$$ && awk "{ print \$1 < 100000 }" statm'
+# Of children in the moment in which they begin.
+$RUN python3 -c '
+import os, signal
+large = 0
+for i in range(50):
+	pid = os.fork()
+	if not pid:
+		signal.pause()
+	with open("/proc/%d/stat" % pid) as stat, open("/proc/%d/statm" % pid) as statm:
+		large += int(stat.read().rsplit(")", 1)[1].split()[20]) > 1 << 32 or int(statm.read().split()[0]) > 1 << 20
+	os.kill(pid, signal.SIGKILL)
+	os.wait()
+print(large)'
