@@ -112,13 +112,13 @@ static u64 as_type(enum filter_kind kind, u64 value)
 	case FILTER_U16:
 		return (u16)value;
 	case FILTER_U32:
-	case FILTER_CPU:
 		return (u32)value;
 	case FILTER_S8:
 		return (u64)(s8)value;
 	case FILTER_S16:
 		return (u64)(s16)value;
 	case FILTER_S32:
+	case FILTER_CPU:
 		return (u64)(s32)value;
 	default:
 		return value;
@@ -170,6 +170,8 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 	case FILTER_COMM:
 		return compare_string(node, s->comm);
 	case FILTER_CPU:
+		if (node->op == OP_BAND) /* Linux quirk: that is never true. */
+			return false;
 		value = host_task_cpu(s->task);
 		break;
 	default:
@@ -178,8 +180,7 @@ static bool holds(const struct filter_node *node, const struct filter_subject *s
 		memcpy(&value, s->record + offset, bytes[kind]);
 		break;
 	}
-	return compare(node->op, as_type(kind, value), as_type(kind, node->value),
-		       kind >= FILTER_S8 && kind <= FILTER_S64);
+	return compare(node->op, as_type(kind, value), as_type(kind, node->value), filter_is_signed(kind));
 }
 
 /* With the string that follows it. Joints have no kind. */

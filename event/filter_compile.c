@@ -84,6 +84,7 @@ static bool find_field(const struct compiler *c, const char *name, u32 len, stru
 		{"COMM", 4, 0, FILTER_COMM},
 		{"cpu", 3, 0, FILTER_CPU},
 		{"CPU", 3, 0, FILTER_CPU},
+		{"common_cpu", 10, 0, FILTER_CPU},
 	};
 
 	for (u32 i = 0; c->fields(c->source, i, out); i++)
@@ -117,11 +118,12 @@ static int take_field(struct compiler *c, struct filter_field *out)
 		return refuse(EINVAL, "the filter names a field that the records have not");
 	if (*c->at != '.')
 		return 0;
-	if (out->kind != FILTER_POINTER || strncmp(c->at, ".ustring", 8) || is_word(c->at[8]))
-		return refuse(EINVAL,
-			      "only .ustring can follow a field's name, and only if it is the address of a string");
+	if (strncmp(c->at, ".ustring", 8))
+		return refuse(EINVAL, "only .ustring can follow a field's name");
 	c->at += 8;
-	out->kind = FILTER_USTRING;
+	/* Linux quirk: it is not minded behind other fields. */
+	if (out->kind == FILTER_POINTER)
+		out->kind = FILTER_USTRING;
 	return 0;
 }
 
@@ -186,7 +188,7 @@ static int parse_number(const char *digits, u64 *out)
 
 static int take_number(struct compiler *c, struct filter_node node)
 {
-	bool minus = *c->at == '-', is_signed = node.kind >= FILTER_S8 && node.kind <= FILTER_S64;
+	bool minus = *c->at == '-', is_signed = filter_is_signed(node.kind);
 	char digits[NUMBER_MAX];
 	u32 len = 0;
 

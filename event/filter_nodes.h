@@ -27,4 +27,9 @@ static inline bool filter_is_string(enum filter_kind kind)
 	       kind == FILTER_COMM;
 }
 
+static inline bool filter_is_signed(enum filter_kind kind)
+{
+	return (kind >= FILTER_S8 && kind <= FILTER_S64) || kind == FILTER_CPU;
+}
+
 #endif

@@ -36,6 +36,10 @@ static const struct {
 	{"common_flags == 0", PASSES},
 	{"cpu >= 0 && CPU < 4096", PASSES},
 	{"cpu == 99999", STOPS},
+	{"common_cpu > -1", PASSES},
+	{"cpu > 4294967295", PASSES}, /* it is an int: -1 */
+	{"cpu == 18446744073709551615", -EINVAL},
+	{"cpu & -1", STOPS},
 	/* numbers */
 	{"option == 0x270f", PASSES},
 	{"option == 023417", PASSES},
@@ -142,6 +146,8 @@ static void user_strings(void)
 		{"filename.ustring ~ \"*here\" && mode == 1", STOPS},
 		{"filename.ustring == 0", -EINVAL},
 		{"dfd.ustring == \"x\"", -EINVAL},
+		{"comm.ustring == \"" NAME "\" && mode.ustring == 0", PASSES},
+		{"dfd.string == 0", -EINVAL},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -142,6 +142,7 @@ static void test_limits(void)
 	expect_long(compile("name.ustringx == \"x\""), -EINVAL);
 	expect_long(compile("name.function == 1"), -EINVAL);
 	expect_long(compile("u8.ustring == \"x\""), -EINVAL);
+	expect_long(compile("u8.string == 1"), -EINVAL);
 	expect_long(compile("name.ustring == 1"), -EINVAL);
 	expect_long(filter_compile("u8 == 1", field, 8, nodes), -EINVAL);
 }
