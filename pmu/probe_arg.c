@@ -76,23 +76,38 @@ static int parse_memory(struct probe_part p, struct probe_arg *a)
 
 	if (in_file)
 		p = (struct probe_part){p.at + 1, p.len - 1};
-	if (!probe_part_number(&p, 0, &n))
-		return refuse(EINVAL, "@ needs an address, or + and an offset in the file");
+	/* Linux quirk: numbers without end are ERANGE. */
+	err = in_file ? probe_part_signed(&p, (s64 *)&n) : probe_part_unsigned(&p, &n);
+	if (err)
+		return refuse(-err, "@ needs an address, or + and an offset in the file");
 	err = add_op(a, in_file ? PROBE_OP_FILE : PROBE_OP_IMM, (s64)n);
 	return err ? err : add_op(a, PROBE_OP_DEREF, 0);
 }
 
-static bool parse_signed(struct probe_part p, s64 *out)
+/* "5", "-5", "+5"; Linux quirk: "+-5", too. */
+static int parse_value(struct probe_part p, struct probe_arg *a)
 {
-	bool minus = p.len && *p.at == '-';
-	u64 n;
+	bool plus = *p.at == '+';
+	s64 n;
+	int err;
 
-	if (minus)
-		p = (struct probe_part){p.at + 1, p.len - 1};
-	if (!probe_part_number(&p, 0, &n) || n > (1ul << 63) - !minus)
-		return false;
+	p = (struct probe_part){p.at + plus, p.len - plus};
+	err = plus || *p.at == '-' ? probe_part_signed(&p, &n) : probe_part_unsigned(&p, (u64 *)&n);
+	return err ? refuse(-err, "the value is not a number of 64 bits") : add_op(a, PROBE_OP_IMM, n);
+}
+
+/* What follows its sign. Linux quirk: behind "+" that may be another one. */
+static int parse_offset(bool minus, struct probe_part p, s64 *out)
+{
+	u64 n;
+	int err = minus ? probe_part_unsigned(&p, &n) : probe_part_signed(&p, (s64 *)&n);
+
+	if (!err && minus && n > 1ul << 63)
+		err = -ERANGE;
+	if (err)
+		return refuse(-err, "the offset is not a number of 64 bits");
 	*out = (s64)(minus ? -n : n);
-	return true;
+	return 0;
 }
 
 /* What surrounds the innermost, from outside to inside; their operations come in the other order. */
@@ -107,16 +122,16 @@ static int parse_fetch(struct probe_part p, bool is_return, struct probe_arg *a)
 		struct probe_part number;
 		bool user = p.len > 1 && p.at[1] == 'u';
 
-		if (!open || !close || close < open)
+		if (!open)
 			return refuse(EINVAL, "an offset needs parentheses: +8(%sp)");
 		if (n == PROBE_OPS)
 			return refuse(EINVAL, "the argument is nested too deeply");
 		number = (struct probe_part){p.at + 1 + user, (u32)(open - p.at) - 1 - user};
-		if (!number.len || *number.at == '-' || !parse_signed(number, &offset[n]))
-			return refuse(EINVAL, "the offset is not a number");
-		if (*p.at == '-')
-			offset[n] = -offset[n];
-		n++;
+		err = parse_offset(*p.at == '-', number, &offset[n++]);
+		if (err)
+			return err;
+		if (!close || close < open)
+			return refuse(EINVAL, "an offset needs parentheses: +8(%sp)");
 		p = (struct probe_part){open + 1, (u32)(close - open) - 1};
 	}
 	if (p.len < 2)
@@ -132,9 +147,7 @@ static int parse_fetch(struct probe_part p, bool is_return, struct probe_arg *a)
 		err = parse_memory((struct probe_part){p.at + 1, p.len - 1}, a);
 		break;
 	case '\\':
-		err = add_op(a, PROBE_OP_IMM, 0);
-		if (!err && !parse_signed((struct probe_part){p.at + 1, p.len - 1}, &a->op[0].value))
-			err = refuse(EINVAL, "the value is not a number");
+		err = parse_value((struct probe_part){p.at + 1, p.len - 1}, a);
 		break;
 	default:
 		return refuse(EINVAL, "an argument begins with one of % $ @ + - \\");
@@ -229,7 +242,8 @@ static int parse_type(struct probe_part type, bool given, struct probe_arg *a)
 		return refuse(EINVAL, "$comm is a string");
 	if (a->base == 't' && !memory && !comm && a->op[0].kind != PROBE_OP_IMM)
 		return refuse(EINVAL, "a string is something in memory");
-	if (a->count && !memory)
+	/* Linux quirk: numbers behind +u have no arrays, strings have. */
+	if (a->count && (!memory || (a->base != 't' && a->text[1] == 'u')))
 		return refuse(EINVAL, "an array is something in memory");
 	return 0;
 }

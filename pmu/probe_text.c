@@ -1,6 +1,7 @@
 /* See probe_text.h. */
 #include "pmu/probe_text.h"
 
+#include <asm-generic/errno.h>
 #include "rt/string.h"
 
 u32 probe_word(const char *text)
@@ -55,9 +56,10 @@ static u32 digit_of(char c)
 	return c >= 'a' && c <= 'f' ? (u32)(c - 'a') + 10 : 99;
 }
 
-bool probe_part_number(const struct probe_part *p, u32 base, u64 *out)
+static int parse_number(const struct probe_part *p, u32 base, u64 *out)
 {
-	u32 i = 0;
+	bool overflow = false;
+	u32 i = 0, first;
 
 	if (!base) {
 		base = 10;
@@ -66,16 +68,37 @@ bool probe_part_number(const struct probe_part *p, u32 base, u64 *out)
 			i = base == 16 ? 2 : 1;
 		}
 	}
-	if (i >= p->len)
-		return false;
-	for (*out = 0; i < p->len; i++) {
-		u32 digit = digit_of(p->at[i]);
+	first = i;
+	for (*out = 0; i < p->len && digit_of(p->at[i]) < base; i++)
+		overflow |= __builtin_mul_overflow(*out, base, out) ||
+			    __builtin_add_overflow(*out, digit_of(p->at[i]), out);
+	if (overflow) /* Linux quirk: whatever follows. */
+		return -ERANGE;
+	return i == first || i < p->len ? -EINVAL : 0;
+}
 
-		if (digit >= base || __builtin_mul_overflow(*out, base, out) ||
-		    __builtin_add_overflow(*out, digit, out))
-			return false;
-	}
-	return true;
+bool probe_part_number(const struct probe_part *p, u32 base, u64 *out)
+{
+	return !parse_number(p, base, out);
+}
+
+int probe_part_unsigned(const struct probe_part *p, u64 *out)
+{
+	return parse_number(p, 0, out);
+}
+
+int probe_part_signed(const struct probe_part *p, s64 *out)
+{
+	bool minus = p->len && *p->at == '-', sign = minus || (p->len && *p->at == '+');
+	u64 n;
+	int err = parse_number(&(struct probe_part){p->at + sign, p->len - sign}, 0, &n);
+
+	if (err)
+		return err;
+	if (n > (1ul << 63) - !minus)
+		return -ERANGE;
+	*out = (s64)(minus ? -n : n);
+	return 0;
 }
 
 bool probe_is_name(const struct probe_part *p, bool group)

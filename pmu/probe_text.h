@@ -22,6 +22,9 @@ const char *probe_part_find_last(const struct probe_part *p, char c);
 
 /* All of it is a number: decimal, or of base 0 as the kernel's kstrtoul(): 0x..., 0... */
 bool probe_part_number(const struct probe_part *p, u32 base, u64 *out);
+/* As the kernel's kstrtoul() of base 0: 0, -EINVAL, or -ERANGE if it is too large. The second takes a sign. */
+int probe_part_unsigned(const struct probe_part *p, u64 *out);
+int probe_part_signed(const struct probe_part *p, s64 *out);
 
 /* Letters, digits and underscores, no digit first; a group's may have '-', too. */
 bool probe_is_name(const struct probe_part *p, bool group);

@@ -199,6 +199,19 @@ static void arguments(void)
 		{"+0%di", 0, 0},
 		{"+x(%di)", 0, 0},
 		{"+0()", 0, 0},
+		{"+-8(%di)", 1, 1},
+		{"++8(%di)", 1, 1},
+		{"-+8(%di)", 0, 0},
+		{"--8(%di)", 0, 0},
+		{"-9223372036854775808(%di)", 1, 1},
+		{"@+-1", 1, 1},
+		{"@++1", 1, 1},
+		{"\\+5", 1, 1},
+		{"\\+-5", 1, 1},
+		{"\\-+5", 0, 0},
+		{"+u0(%di):u8[4]", 0, 0},
+		{"+0(+u0(%di)):u8[4]", 1, 1},
+		{"+u0(%di):string[2]", 1, 1},
 		{"\\1", 1, 1},
 		{"\\0x10", 1, 1},
 		{"\\-5", 1, 1},
@@ -258,6 +271,11 @@ static void arguments(void)
 		{"+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(%di)))))))))))", 1, 1},
 		{"+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(+0(%di)))))))))))))", 1, 1},
 	};
+	static const char *const too_large[] = {
+		"\\18446744073709551616",    "\\-9223372036854775809",	"@18446744073709551616",
+		"@+9223372036854775808",     "@+-9223372036854775809",	"+9223372036854775808(%di)",
+		"-9223372036854775809(%di)", "+99999999999999999999x(", "-u18446744073709551616(%di)",
+	};
 	char line[512];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -269,6 +287,10 @@ static void arguments(void)
 		expect(define_line(line), rows[i].ret ? 0 : -EINVAL);
 		if (failures != was)
 			printf("%s\n", rows[i].arg);
+	}
+	for (size_t i = 0; i < sizeof(too_large) / sizeof(too_large[0]); i++) {
+		snprintf(line, sizeof(line), "p:{/l%zu }:0x1100 %s", i, too_large[i]);
+		expect(define_line(line), -ERANGE);
 	}
 	expect(define_line("p:{/two }:0x1100 a=%di a=%si"), -EINVAL);
 	expect(define_line("p:{/two }:0x1100 %di arg1=%si"), -EINVAL);
