@@ -30,12 +30,29 @@ u64 host_memlock_pages(void)
 	return limit[0] == ~0ul ? ~0ul : limit[0] / PAGE_SIZE;
 }
 
+/* Linux quirk: that something is there already comes before what is wrong with the mapping of an event. */
+static bool is_taken(const u64 *a)
+{
+	u64 len = (a[1] + PAGE_SIZE - 1) & -PAGE_SIZE;
+	const struct vma *v;
+	bool taken;
+
+	if ((a[3] & (MAP_FIXED_NOREPLACE | MAP_HUGETLB)) != MAP_FIXED_NOREPLACE || !len || (a[0] | a[5]) % PAGE_SIZE)
+		return false;
+	vma_lock();
+	v = vma_next_locked(a[0]);
+	taken = v && v->start < a[0] + len;
+	vma_unlock();
+	return taken;
+}
+
 long perf_mmap(struct thread *t, const u64 *a)
 {
 	struct event_map_request rq = {.len = a[1], .prot = (u32)a[2], .flags = (u32)a[3], .offset = a[5]};
 	struct mm_map m = {.addr = a[0], .prot = (int)a[2], .flags = MAP_SHARED | (a[3] & MAP_KEPT), .kind = VMA_EVENT};
-	long ret = event_map_begin(t->cpu->slot, (u32)a[4], &rq);
+	long ret = is_taken(a) ? refuse(EEXIST, "something is mapped there") : 0;
 
+	ret = ret ? ret : event_map_begin(t->cpu->slot, (u32)a[4], &rq);
 	if (ret)
 		return ret;
 	m.len = rq.pages * PAGE_SIZE;
@@ -125,12 +142,15 @@ gva perf_denied_locked(gva start, gva end, u64 prot)
 /* As for any memory of a device in Linux. */
 int perf_advice(gva start, gva end, int advice)
 {
-	if (likely(perf_range(start, end) == PERF_RANGE_NONE))
+	enum perf_range range = perf_range(start, end);
+
+	if (likely(range == PERF_RANGE_NONE))
 		return 0;
 	switch (advice) {
-	case MADV_NORMAL:
 	case MADV_RANDOM:
 	case MADV_SEQUENTIAL:
+		return range == PERF_RANGE_WHOLE ? 0 : refuse(EINVAL, "an event's mapping has one advice");
+	case MADV_NORMAL:
 	case MADV_WILLNEED:
 	case MADV_DONTFORK:
 	case MADV_MERGEABLE:

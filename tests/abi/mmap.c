@@ -143,12 +143,15 @@ static void test_changes(void)
 	for (unsigned i = 0; i < sizeof(advice); i++)
 		if (advice[i] || i <= MADV_WILLNEED)
 			expect(madvise(a, 2 * PAGE, (int)i) ? -errno : 0, advice[i]);
+	expect(mmap(a, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, (int)fd, 0) == MAP_FAILED, 1);
+	expect(errno, EEXIST); /* before all that is wrong with it */
 	expect(mprotect(a, 2 * PAGE, PROT_READ), 0);
 	expect(mprotect(a, 2 * PAGE, RW), 0);
 	if (perf_linux_is_new()) {
 		expect(munmap(a, PAGE) ? -errno : 0, -EINVAL);
 		expect(munmap(a + PAGE, PAGE) ? -errno : 0, -EINVAL);
 		expect(mprotect(a, PAGE, PROT_READ) ? -errno : 0, -EINVAL);
+		expect(madvise(a, PAGE, MADV_RANDOM) ? -errno : 0, -EINVAL);
 		expect(mprotect(a, 2 * PAGE, PROT_READ | PROT_EXEC) ? -errno : 0, -EACCES);
 		expect(map_at(a, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), -EINVAL);
 		expect(try_remap(a, 2 * PAGE, PAGE, MREMAP_MAYMOVE, NULL), -EINVAL);
