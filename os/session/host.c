@@ -232,7 +232,8 @@ s32 host_task_ppid(task_id id, u32 pidns)
 
 	if (!task)
 		return 0;
-	own = is_own_process(task);
+	/* A filter of the guest's may kill for the question. */
+	own = is_own_process(task) && !__atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED);
 	if (own && pidns == pidns_own())
 		return (s32)sys0(__NR_getppid);
 	if (likely(!pidns))
