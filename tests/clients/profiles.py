@@ -193,11 +193,16 @@ class Profile:
         return same / math.sqrt(self.agreement() * other.agreement())
 
 
+lost = 0
+
+
 def read_profiles(data, comm):
-    """{event: Profile} of a perf.data."""
-    text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events",
+    """{event: Profile} of a perf.data. Of lost records there is only the number, in profiles.lost."""
+    global lost
+    text = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events", "--show-lost-events",
                            "-F", "comm,pid,tid,period,event,ip,sym"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
+    lost = sum(int(n) for n in re.findall(r"PERF_RECORD_LOST lost (\d+)", text))
     maps = collections.defaultdict(list)
     profiles = collections.defaultdict(Profile)
     for line in text.splitlines():
