@@ -13,7 +13,7 @@
  */
 int probe_run(char *const *argv, char *text, size_t size);
 
-/* Why that status: that it was killed, the text, or what can be said if there is none. Valid until the next call. */
+/* Why that status, in words: the text if there is one, unless the probe took too long. Valid until the next call. */
 const char *probe_reason(int status, const char *text);
 
 #endif

@@ -204,6 +204,12 @@ int event_files_dup(task_id task, u64 old_fd, u64 new_fd)
 	return err;
 }
 
+static void enter_message(struct event *e)
+{
+	e->refs++;
+	e->in_messages++;
+}
+
 static void leave_message(struct event *e)
 {
 	if (!e->in_messages)
@@ -230,22 +236,7 @@ void event_files_adopt(task_id task, u64 fd, u64 inode, bool in_message)
 	event_unlock();
 }
 
-void event_files_sent(task_id task, u64 fd)
-{
-	struct event *e;
-
-	if (!event_files_lookup(task, fd))
-		return;
-	event_lock();
-	e = event_files_get_locked(task, fd);
-	if (e) {
-		e->refs++;
-		e->in_messages++;
-	}
-	event_unlock();
-}
-
-void event_files_unsent(task_id task, u64 fd)
+static void with_event(task_id task, u64 fd, void (*fn)(struct event *e))
 {
 	struct event *e;
 
@@ -254,8 +245,18 @@ void event_files_unsent(task_id task, u64 fd)
 	event_lock();
 	e = event_files_get_locked(task, fd);
 	if (e)
-		leave_message(e);
+		fn(e);
 	event_unlock();
+}
+
+void event_files_sent(task_id task, u64 fd)
+{
+	with_event(task, fd, enter_message);
+}
+
+void event_files_unsent(task_id task, u64 fd)
+{
+	with_event(task, fd, leave_message);
 }
 
 /* Its chunks are free when its entries are. */

@@ -18,8 +18,8 @@
 #include "rt/string.h"
 #include "rt/sys.h"
 
-#define TEXT_SIZE  4096 /* more than any kernel writes */
-#define SET_DIGITS 16
+#define TEXT_SIZE   4096 /* more than any kernel writes */
+#define SET_DIGITS  16
 #define SIZE_PLACES 8
 
 /* Replaces the set after "name:\t" by `set` | (what is there & keep). */
@@ -41,8 +41,8 @@ static void replace_set(char *text, const char *name, u64 keep, u64 set)
 }
 
 /*
- * The blocked set of the thread that the file is of is what the kernel says & *keep, and what this returns: what the
- * kernel does not know. Of the caller, for whom nothing may be delivered while a helper reads, it knows nothing.
+ * The set that the file's thread blocks is what the kernel says & *keep, or'ed with the result. For the caller *keep is
+ * 0: while a helper reads the file all signals are blocked for the kernel.
  */
 static u64 guest_mask(const struct thread *t, const struct vfile *v, u64 *keep)
 {
@@ -79,51 +79,61 @@ static int write_text(int fd, const char *text)
 	return sys3(__NR_write, fd, text, n) == n ? 0 : -EIO;
 }
 
+static u64 number_at(const char *at)
+{
+	u64 n = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		n = n * 10 + (u64)(*at - '0');
+	return n;
+}
+
+/* Another number in the place of the one there; the text becomes shorter or longer. */
+static void put_number(char *at, u64 value)
+{
+	char digits[24], *end = at;
+	size_t len = (size_t)rt_snprintf(digits, sizeof(digits), "%lu", value);
+
+	while (*end >= '0' && *end <= '9')
+		end++;
+	memmove(at + len, end, strlen(end) + 1);
+	memcpy(at, digits, len);
+}
+
 /* One thread less: a helper reads (os/session/apart.h). */
 static void forget_helper(char *text)
 {
 	static const char name[] = "\nThreads:\t";
-	char *at = strstr(text, name), *end, digits[16];
-	u64 n = 0;
-	size_t len;
+	char *at = strstr(text, name);
 
 	if (!at)
 		return;
 	at += sizeof(name) - 1;
-	for (end = at; *end >= '0' && *end <= '9'; end++)
-		n = n * 10 + (u64)(*end - '0');
-	len = (size_t)rt_snprintf(digits, sizeof(digits), "%lu", n - 1);
-	memcpy(at, digits, len);
-	memmove(at + len, end, strlen(end) + 1);
+	put_number(at, number_at(at) - 1);
 }
 
-static size_t strspaces(const char *text)
+static char *skip_blanks(char *text)
 {
-	size_t n = 0;
-
-	while (text[n] == ' ')
-		n++;
-	return n;
+	while (*text == ' ')
+		text++;
+	return text;
 }
 
-/* A size in "name:\t     NUMBER kB". */
+/* A size in "name:\t     NUMBER kB": its place, behind the tab, and its value. NULL and 0: there is none. */
 static char *find_size(char *text, const char *name, u64 *kb)
 {
 	char *at = strstr(text, name);
 
-	*kb = 0;
-	if (!at)
-		return NULL;
-	at += strlen(name);
-	for (const char *p = at + strspaces(at); *p >= '0' && *p <= '9'; p++)
-		*kb = *kb * 10 + (u64)(*p - '0');
+	if (at)
+		at += strlen(name);
+	*kb = at ? number_at(skip_blanks(at)) : 0;
 	return at;
 }
 
-/* It gets another value, which is not larger. It has eight places at least. Returns that. */
+/* Writes a size at its place, as the kernel does, to the right of at least eight. It must not grow. Returns it. */
 static u64 put_size(char *at, u64 kb)
 {
-	char *end = at + strspaces(at);
+	char *end = skip_blanks(at);
 	u64 rest = kb;
 
 	while (*end >= '0' && *end <= '9')
@@ -135,7 +145,7 @@ static u64 put_size(char *at, u64 kb)
 	return kb;
 }
 
-/* Takes so many bytes off. Returns what is left, in KiB. */
+/* Takes so many bytes off the size. Returns what is left, in KiB. */
 static u64 take_off(char *text, const char *name, u64 bytes)
 {
 	u64 kb;
@@ -144,7 +154,7 @@ static u64 take_off(char *text, const char *name, u64 bytes)
 	return at ? put_size(at, kb - MIN(kb, bytes / 1024)) : 0;
 }
 
-/* Makes it not larger than that. Returns how many KiB it was larger. */
+/* Limits the size to `most` KiB. Returns how many KiB were cut. */
 static u64 cut(char *text, const char *name, u64 most)
 {
 	u64 kb;
@@ -201,21 +211,8 @@ static char *find_field(char *text, u32 n, u64 *value)
 {
 	while (--n && text)
 		text = strchr(text, ' ') ? strchr(text, ' ') + 1 : NULL;
-	*value = 0;
-	for (const char *p = text; p && *p >= '0' && *p <= '9'; p++)
-		*value = *value * 10 + (u64)(*p - '0');
+	*value = text ? number_at(text) : 0;
 	return text;
-}
-
-static void put_field(char *at, u64 value)
-{
-	char digits[24], *end = at;
-	size_t len = (size_t)rt_snprintf(digits, sizeof(digits), "%lu", value);
-
-	while (*end >= '0' && *end <= '9')
-		end++;
-	memmove(at + len, end, strlen(end) + 1);
-	memcpy(at, digits, len);
 }
 
 /* The n-th field becomes (what is there & keep) | set. */
@@ -225,10 +222,10 @@ static void replace_field(char *text, u32 n, u64 keep, u64 set)
 	char *at = find_field(text, n, &old);
 
 	if (at)
-		put_field(at, (old & keep) | set);
+		put_number(at, (old & keep) | set);
 }
 
-/* A size, in units of so many bytes, without what is pcl's; the other one not larger. */
+/* Takes pcl's share off field size_at, which counts units of so many bytes; no more pages are resident than that. */
 static void put_mapped(char *text, u32 size_at, u64 unit, u32 resident_at)
 {
 	u64 size, pages, resident;
@@ -237,11 +234,11 @@ static void put_mapped(char *text, u32 size_at, u64 unit, u32 resident_at)
 	if (!at)
 		return;
 	size -= MIN(size, the_process.config.own_as / unit);
-	put_field(at, size);
+	put_number(at, size);
 	pages = size * unit / PAGE_SIZE;
 	at = find_field(text, resident_at, &resident);
 	if (at && resident > pages)
-		put_field(at, pages);
+		put_number(at, pages);
 }
 
 /* Fields of /proc/PID/stat, as proc(5) counts them: 3 is the first one behind the command in parentheses. */
@@ -297,9 +294,9 @@ int vfile_write_statm(const struct vfile *v, int fd)
 	find_field(text, STATM_RESIDENT, &resident);
 	at = find_field(text, STATM_SHARED, &value);
 	if (at)
-		put_field(at, MIN(value, resident));
+		put_number(at, MIN(value, resident));
 	at = find_field(text, STATM_DATA, &value);
 	if (at)
-		put_field(at, value - MIN(value, data / PAGE_SIZE));
+		put_number(at, value - MIN(value, data / PAGE_SIZE));
 	return write_text(fd, text);
 }

@@ -2,29 +2,14 @@
  * A seccomp filter that kills for getppid(2) does not stop a process from ending as it likes, although the record of
  * its end has its parent. Skips where no filter can be installed.
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include "tests/abi/errno/perf.h"
+#include "tests/abi/kill_filter.h"
 
 #define PAGE   4096
 #define PAGES  9
 #define STATUS 7
 #define SKIP   77
-
-static int install(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = {sizeof(code) / sizeof(code[0]), code};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
-}
 
 /* The parent in the EXIT record of that process, or -1. */
 static int recorded_parent(const struct perf_event_mmap_page *page, pid_t pid)
@@ -56,7 +41,7 @@ int main(void)
 		return 1;
 	pid = fork();
 	if (!pid) {
-		if (read(go[0], &byte, 1) != 1 || install())
+		if (read(go[0], &byte, 1) != 1 || kill_for(SYS_getppid))
 			_exit(SKIP);
 		_exit(STATUS);
 	}

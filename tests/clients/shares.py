@@ -9,8 +9,7 @@ weights differ, n is (sum of weights)^2 / (sum of their squares): the number of 
 A share that is further off than SIGMA of these is an error, and so is a whole profile that is (by chi-square over all
 functions with enough samples), if it is so twice: samples that always came late would be found each time.
 
-The many samples are taken again as long as some of them are lost, where perf finds no time to read them: these are not
-lost by chance.
+If perf is too slow to read the many samples some are lost, and not by chance: then they are taken again.
 """
 import math
 import subprocess
