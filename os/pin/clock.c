@@ -88,10 +88,19 @@ static void follow(s64 lag)
 		;
 }
 
-/* Each question after a timer has expired follows its lag: after the first one that changes nothing. */
+static bool has_timer(void)
+{
+	return __atomic_load_n(&clock.timer[PIN_TIMER_REAL].due, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&clock.timer[PIN_TIMER_OTHER].due, __ATOMIC_RELAXED);
+}
+
+/*
+ * Each question after a timer has expired follows its lag: after the first one that changes nothing. Before there is a
+ * timer a tick of the host is precise enough, and cheaper.
+ */
 u64 pin_clock_now(struct thread *t)
 {
-	u64 mono = host_clock_mono(), due;
+	u64 mono = host_clock_by_id(has_timer() ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE), due;
 
 	for (u32 i = 0; i < PIN_TIMERS; i++) {
 		due = __atomic_load_n(&clock.timer[i].due, __ATOMIC_ACQUIRE);
