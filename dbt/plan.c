@@ -284,10 +284,10 @@ static void poll_with_head(void)
 	if (tr.b.polls && !head->polls && head->can_poll) {
 		head->polls = true;
 		for (struct block *b = head + 1; b < &tr.block[tr.nblock]; b++)
-			b->seen = true;
+			b->head_polls = true;
 	}
-	tr.b.seen = head->polls;
-	if (tr.b.seen)
+	tr.b.head_polls = head->polls;
+	if (tr.b.head_polls)
 		tr.b.polls = tr.b.late = false;
 	else if (tr.b.polls && can_poll_late())
 		tr.b.late = true;
@@ -307,7 +307,7 @@ static void add_block(void)
 	if (!tr.nblock || (!tr.b.joins && !(tr.want & CPU_WANT_FINE) && !find_entry(tr.b.insn[0].pc)))
 		tr.b.entry = entry_add(tr.b.insn[0].pc);
 	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = tr.b.polls || tr.b.seen ? 0 : tr.distance + tr.b.units;
+		tr.distance = tr.b.polls || tr.b.head_polls ? 0 : tr.distance + tr.b.units;
 	tr.block[tr.nblock++] = tr.b;
 	tr.insns += tr.b.n;
 }

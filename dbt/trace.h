@@ -29,15 +29,15 @@ struct block {
 	u32 distance; /* CPU_WANT_SPARSE: in front of it, from the last poll; see dbt/polls.h */
 	u32 entry; /* 0: it has none */
 	bool breaks; /* it begins with a breakpoint */
-	bool stops; /* in front of it: it is in a critical section (dbt/rseq_cs.h) */
-	bool guarded; /* CPU_WANT_ONE: so is what it consists of */
-	bool can_poll; /* CPU_WANT_SPARSE: in front of one of its instructions, where no flags are live */
-	bool polls; /* CPU_WANT_SPARSE */
-	bool late; /* by the lookup of the indirect branch at its end */
+	bool stops; /* the code stops in front of it: it is in a critical section (dbt/rseq_cs.h) */
+	bool guarded; /* CPU_WANT_ONE: it is in a critical section, and is executed */
+	bool can_poll; /* CPU_WANT_SPARSE: it has a place for a poll where no flags are live */
+	bool polls; /* CPU_WANT_SPARSE: it has a poll */
+	bool late; /* that poll is made by the lookup of the indirect branch at its end */
 	bool counts_late; /* its increments are made in front of that lookup */
 	u64 next; /* where the trace may go on behind it, 0: nowhere */
 	bool joins; /* it is counted with the block before it: their span's first block counts all of them */
-	bool seen; /* CPU_WANT_IN_POLLS: and polls for all of them */
+	bool head_polls; /* CPU_WANT_IN_POLLS, and it joins: the poll of its span's first block is for it, too */
 };
 
 struct trace {
@@ -53,8 +53,7 @@ struct trace {
 	u32 take_back; /* cache address of emit_take_back(), 0: none */
 	u32 insns; /* so far */
 	u32 before[TRACE_BLOCKS]; /* instructions in front of each entry */
-	bool learned; /* of a section that was not known when code was made
-			 from it */
+	bool learned; /* decoding it has found a critical section, of which there may be code that does not know it */
 	bool checked; /* its blocks compare the guest's bytes before they run */
 	bool spans;   /* the variant counts blocks together */
 	bool copied;  /* it is a loop, and not the first copy */

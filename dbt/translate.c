@@ -92,7 +92,7 @@ static u64 emit_copy(u32 more)
 		place = tr.b.n + 1;
 	units = tr.distance + tr.b.units * (more + 1);
 	if (tr.want & CPU_WANT_SPARSE)
-		tr.distance = tr.b.polls || tr.b.seen || tr.copied ? 0 : units;
+		tr.distance = tr.b.polls || tr.b.head_polls || tr.copied ? 0 : units;
 	for (u32 k = 0; k < tr.b.n; k++) {
 		struct guest_insn *gi = &tr.b.insn[k];
 
