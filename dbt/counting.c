@@ -99,7 +99,7 @@ static s32 delta(const struct counting *c, enum cell cell)
 {
 	if (!(c->cells >> cell & 1))
 		return 0;
-	return c->passed[cell] - (c->flushed >> cell & 1 ? c->total[cell] : 0);
+	return c->passed[cell] - (c->made >> cell & 1 ? c->total[cell] : 0);
 }
 
 /* What lies at k may be of a fragment that was here when this half of the cache was filled before. */
@@ -147,24 +147,24 @@ void counting_resume(struct cpu *cpu, u32 variant, u32 rec)
 #define BLOCK_CELLS (1u << CELL_INSTRUCTIONS | 1u << CELL_BRANCHES)
 /* Those that several copies of a block may count at once. */
 #define AHEAD_CELLS (BLOCK_CELLS | 1u << CELL_CYCLES)
-/* Besides the cells, in counting.flushed. */
+/* Besides the cells, in counting.made. */
 #define COUNTDOWN_BIT(c) (1u << (CELL_NR + (c)))
 /* exit.undo: instructions, and with this a branch. */
 #define UNDO_BRANCH 64u
 _Static_assert(CPU_BLOCK_INSNS < UNDO_BRANCH, "exit.undo");
 
-u8 counting_made_down(const struct counting *c)
+s32 counting_counted_down(const struct counting *c, enum cell cell)
 {
-	s32 insns = c->flushed & COUNTDOWN_BIT(CELL_INSTRUCTIONS) ? c->total[CELL_INSTRUCTIONS] : 0;
-	bool branch = c->flushed & COUNTDOWN_BIT(CELL_BRANCHES);
-
-	check(insns >= 0 && insns < (s32)UNDO_BRANCH);
-	return (u8)(insns | (branch ? UNDO_BRANCH : 0));
+	return c->made & COUNTDOWN_BIT(cell) ? c->total[cell] : 0;
 }
 
-s32 counting_taken(const struct counting *c, enum cell cell)
+/* Where code counts down, each block is counted alone: it has no more than one branch. */
+u8 counting_exit_undo(const struct counting *c)
 {
-	return c->flushed & COUNTDOWN_BIT(cell) ? c->total[cell] : 0;
+	s32 insns = counting_counted_down(c, CELL_INSTRUCTIONS), branches = counting_counted_down(c, CELL_BRANCHES);
+
+	check(insns >= 0 && insns < (s32)UNDO_BRANCH && branches >= 0 && branches <= 1);
+	return (u8)(insns | (branches ? UNDO_BRANCH : 0));
 }
 
 /* The countdowns stay good. */
@@ -182,7 +182,7 @@ void counting_undo(struct cpu *cpu, const struct exit *x)
 
 static bool next_countdown(const struct counting *c, enum cell cell, u32 bit, struct increment *out)
 {
-	if (!(c->want & bit) || (c->flushed & COUNTDOWN_BIT(cell)) || !c->total[cell])
+	if (!(c->want & bit) || (c->made & COUNTDOWN_BIT(cell)) || !c->total[cell])
 		return false;
 	*out = (struct increment){
 		.cells = COUNTDOWN_BIT(cell),
@@ -234,7 +234,7 @@ static u32 mix_cells(const struct counting *c)
 
 static bool next_by_mix(const struct counting *c, struct increment *out)
 {
-	u32 all = mix_cells(c), todo = all & ~c->flushed;
+	u32 all = mix_cells(c), todo = all & ~c->made;
 	s32 one[CELL_NR];
 
 	for (enum cell cell = 0; todo && cell < CELL_NR; cell++)
@@ -250,7 +250,7 @@ static enum cell cell_in_polls(const struct counting *c)
 
 struct increment counting_poll(const struct counting *c)
 {
-	check_slow(!(c->cells & c->flushed));
+	check_slow(!(c->cells & c->made));
 	return (struct increment){
 		.cells = c->cells,
 		.disp = cpu_poll_at(c->turn),
@@ -260,7 +260,7 @@ struct increment counting_poll(const struct counting *c)
 
 static bool next_in_polls(const struct counting *c, struct increment *out)
 {
-	if (c->polls || (c->cells & c->flushed))
+	if (c->polls || (c->cells & c->made))
 		return false;
 	*out = counting_poll(c);
 	return out->n;
@@ -278,7 +278,7 @@ bool counting_next(const struct counting *c, struct increment *out)
 	for (enum cell cell = 0; cell < CELL_NR; cell++) {
 		u32 bit = 1u << cell;
 
-		if (!(c->cells & bit) || (c->flushed & bit) || !c->total[cell])
+		if (!(c->cells & bit) || (c->made & bit) || !c->total[cell])
 			continue;
 		*out = (struct increment){.cells = bit, .n = c->total[cell]};
 		out->disp = cell == CELL_CYCLES ? counting_cycles_at(c->want) : cpu_cell_at(cell);
@@ -316,7 +316,7 @@ static u32 back(const struct counting *c, const s32 *one, s32 times, struct incr
 		if (one[cell])
 			out[n++] = (struct increment){.disp = disp, .n = -times * one[cell]};
 	}
-	check_slow(n <= COUNTING_BACK);
+	check_slow(n < COUNTING_BACK); /* counting_back() adds one */
 	return n;
 }
 
@@ -368,5 +368,5 @@ void counting_ahead(struct counting *c, u32 more)
 void counting_was_ahead(struct counting *c, u32 more)
 {
 	counting_ahead(c, more);
-	c->flushed |= c->cells;
+	c->made |= c->cells;
 }

@@ -1,8 +1,8 @@
 /*
- * Which cells a block advances, by how much, and how far they are off in the middle of it.
+ * Which cells a span advances, by how much, and how far they are off in the middle of it.
  *
- * total[] is what the block adds at its one place; passed[] what the instructions so far have earned. Before the place
- * a cell lacks passed, after it it has total - passed too much.
+ * total[] is what the span adds at its one place; passed[] is what its instructions up to here count for. In front of
+ * the place a cell has passed[] too little, behind it total[] - passed[] too much.
  */
 #ifndef DBT_COUNTING_H
 #define DBT_COUNTING_H
@@ -14,7 +14,7 @@
 struct counting {
 	u32 want;  /* CPU_WANT_* */
 	u32 cells; /* bit per cell that is advanced */
-	u32 flushed;
+	u32 made; /* bit per cell whose increment has been emitted; behind these, countdowns: COUNTDOWN_BIT() */
 	u32 times; /* so many copies of the block are counted at once: total[] is of all of them */
 	bool polls; /* CPU_WANT_IN_POLLS: the increment is the poll's, counting_poll() */
 	u32 turn; /* CPU_WANT_IN_POLLS: in which of the words it counts, */
@@ -45,10 +45,10 @@ void counting_correct(struct cpu *cpu, u32 variant, u32 rec);
 /* It is to be entered at the record's place: as translated code has them there. */
 void counting_resume(struct cpu *cpu, u32 variant, u32 rec);
 
-/* How much of a countdown, of instructions or of branches, the block has made: what is to be taken back. */
-s32 counting_taken(const struct counting *c, enum cell cell);
-/* The same for counting_undo(), in struct exit. */
-u8 counting_made_down(const struct counting *c);
+/* By how much the block has advanced the countdown of instructions or of branches: to be taken back if it stops. */
+s32 counting_counted_down(const struct counting *c, enum cell cell);
+/* Both of them as exit.undo, for counting_undo(). */
+u8 counting_exit_undo(const struct counting *c);
 /* Translated code was left by an EXIT_LIMIT: makes the counts right. */
 void counting_undo(struct cpu *cpu, const struct exit *x);
 
@@ -73,7 +73,7 @@ struct increment counting_poll(const struct counting *c);
 
 static inline void counting_made(struct counting *c, const struct increment *inc)
 {
-	c->flushed |= inc->cells;
+	c->made |= inc->cells;
 }
 
 /*

@@ -42,7 +42,7 @@ u8 *emit_test_keeping_flags(struct emit *e, s32 disp, s32 n)
 static void emit_count_back(bool spilled)
 {
 	for (enum cell cell = CELL_INSTRUCTIONS; cell <= CELL_BRANCHES; cell++) {
-		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell), n = counting_taken(&tr.count, cell);
+		s32 disp = (s32)(CPU_AT(limits.countdown) + 8 * cell), n = counting_counted_down(&tr.count, cell);
 
 		if (!n)
 			continue;
@@ -192,7 +192,7 @@ static void emit_increment(u64 pc, const struct increment *inc, bool flags_dead)
 	if (inc->down && tr.fine != NO_VARIANT)
 		fine_exit(patch, pc, !flags_dead);
 	else
-		limit_exit(patch, pc, cache.nrec - 1, counting_made_down(&tr.count), !flags_dead);
+		limit_exit(patch, pc, cache.nrec - 1, counting_exit_undo(&tr.count), !flags_dead);
 }
 
 void emit_counting(u64 pc, bool flags_dead)
