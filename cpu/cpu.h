@@ -40,19 +40,23 @@ enum cell {
 };
 
 /*
- * What translated code has to do besides: each combination in use is a variant of the code. First the groups of cells
- * that a block advances.
+ * What translated code does besides running the guest: each combination in use is a variant of the code. First the
+ * groups of cells that it advances.
  */
 #define CPU_WANT_BLOCKS 1u /* CELL_INSTRUCTIONS and CELL_BRANCHES, by way of blocks[] */
+/* Beside CPU_WANT_BLOCKS: an event counts CELL_BRANCHES. Else instructions are alone, and polls may count them. */
+#define CPU_WANT_BRANCHES 128u
 #define CPU_WANT_CYCLES 2u /* CELL_CYCLES */
-#define CPU_WANT_KINDS 4u  /* all the others; but CELL_TAKEN only with: */
+#define CPU_WANT_KINDS 4u  /* all other cells, but CELL_TAKEN only with CPU_WANT_TAKEN */
 #define CPU_WANT_TAKEN 0x8000u
-#define CPU_WANT_LIMITS 8u /* it stops at the limits of the bank's words: sampling; see cpu/bank.h */
-#define CPU_WANT_WATCH 16u /* data accesses in [watch_lo, watch_lo + watch_len) stop in front of the instruction */
-#define CPU_WANT_BREAK 32u /* it stops in front of instructions with an execution breakpoint (dbt_break_set()) */
-#define CPU_WANT_BRANCHES 128u /* of what CPU_WANT_BLOCKS counts, CELL_BRANCHES: nothing else is by this bit */
-#define CPU_WANT_CALLS 64u /* calls and returns keep the call stack in calls[] */
-/* Taken branches are noted in lbr: which kinds. */
+/* Then where it stops: */
+#define CPU_WANT_LIMITS 8u /* for samples: in front of limits, or far from them at polls; see cpu/bank.h */
+#define CPU_WANT_WATCH 16u /* in front of instructions that access data in [watch_lo, watch_lo + watch_len) */
+#define CPU_WANT_BREAK 32u /* in front of instructions with an execution breakpoint (dbt_break_set()) */
+#define CPU_WANT_TOUCH 0x4000u /* as CPU_WANT_WATCH, for accesses to pages that are not in cpu_touched() */
+/* What it keeps: */
+#define CPU_WANT_CALLS 64u /* the call stack in calls[], by calls and returns */
+/* and taken branches in lbr_from[] and lbr_to[], of these kinds: */
 #define CPU_WANT_LBR_COND 256u
 #define CPU_WANT_LBR_JMP 512u	 /* direct jumps */
 #define CPU_WANT_LBR_CALL 1024u	 /* direct calls */
@@ -60,12 +64,11 @@ enum cell {
 #define CPU_WANT_LBR_IND_JMP 4096u
 #define CPU_WANT_LBR_IND_CALL 8192u
 #define CPU_WANT_LBR 0x3f00u
-#define CPU_WANT_TOUCH 0x4000u /* accesses to pages that are not in cpu_touched() stop as for CPU_WANT_WATCH */
-/* All of these, which others may ask for. */
+/* All of these that change the code. CPU_WANT_BRANCHES does not. */
 #define CPU_WANT_BY_DRIVERS 0xff7fu
 /* Chosen by cpu/ and dbt/ themselves. Near a limit (cpu/bank.h): */
-#define CPU_WANT_COUNTDOWN 0x10000u	     /* an exact countdown of instructions, */
-#define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* of branches, besides; */
+#define CPU_WANT_COUNTDOWN 0x10000u	     /* it counts down to a limit of instructions */
+#define CPU_WANT_COUNTDOWN_BRANCHES 0x20000u /* it counts down to a limit of branches */
 #define CPU_WANT_EXPECT_TAKEN 0x40000u	     /* conditional branches count as taken until they are not */
 #define CPU_WANT_NEAR 0x70000u
 #define CPU_WANT_ONE 0x80000u /* one instruction, no limits: dbt_step() */
@@ -91,13 +94,13 @@ static inline bool cpu_wants(u32 want, enum cell c)
 	return want & (c == CELL_TAKEN ? CPU_WANT_TAKEN : cpu_want_bit(c));
 }
 
-/* Code of these CPU_WANT_* stops in front of limits. */
+/* Code of these CPU_WANT_* stops in front of limits; sparse code does not, it polls. */
 static inline bool cpu_stops_at_limits(u32 want)
 {
 	return (want & CPU_WANT_LIMITS) && !(want & CPU_WANT_SPARSE);
 }
 
-/* It counts spans by their mixes: kinds, or cycles where nothing has a limit. */
+/* Code of these CPU_WANT_* counts spans by their mixes: kinds, or cycles where nothing has a limit. */
 static inline bool cpu_counts_by_mix(u32 want)
 {
 	if ((want & CPU_WANT_ONE) || cpu_stops_at_limits(want))
@@ -175,7 +178,7 @@ _Static_assert(CPU_POLL_UNITS % CPU_POLL_WORDS == 0, "cpu_poll_outside() adds th
 #define CPU_WEIGHT_MOST 102
 _Static_assert(CPU_BLOCK_UNITS == CPU_BLOCK_INSNS - 1 + CPU_WEIGHT_MOST / 2, "it ends with such a one");
 
-/* Units of an instruction with that weight. In code that counts cycles no unit is more than two quarter cycles. */
+/* Units of an instruction with that weight (struct insn). In code that counts cycles a unit is at most two quarters. */
 static inline u32 cpu_units(u32 want, u32 weight)
 {
 	return want & CPU_WANT_CYCLES && weight > 2 ? (weight + 1) / 2 : 1;
@@ -211,25 +214,28 @@ struct bank {
 /* Limits of the thread's cells, and what is done about them: cpu/bank.h. */
 struct cpu_limits {
 	u32 on;		   /* bit per cell with a limit */
-	u32 want;	   /* bits of CPU_WANT_NEAR, CPU_WANT_SPARSE and CPU_WANT_RARE that the code needs for them */
-	u32 renew;	   /* cpu_renew_limits() is due */
-	/* the same, and countdown[] does not say the counts: they moved otherwise than by code that stops at limits */
+	/* CPU_WANT_NEAR, CPU_WANT_SPARSE, CPU_WANT_IN_POLLS and CPU_WANT_RARE: what the limits need of the code */
+	u32 want;
+	u32 renew;	   /* the limits were set anew: cpu_renew_limits() is due */
+	/* the same; besides, countdown[] is wrong: counts moved otherwise than by code that stops at limits */
 	u32 stale;
-	u32 rare;	   /* they were far away when they were set, */
-	u32 far_apart;	   /* or stand for frequencies: a near one is approached (dbt_approach()), */
-	u32 can_approach;  /* if the variant allows that; */
-	u32 approaching;   /* it is to be; */
-	u32 given_up;	   /* this one is not */
-	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant */
+	u32 rare;	   /* all were far away when they were set: no fine code is made for them, but steps */
+	u32 far_apart;	   /* `rare`, or they stand for frequencies: a near one is approached (dbt_approach()) */
+	u32 can_approach;  /* code of the present variant can be copied in pieces; set by dbt/ */
+	u32 approaching;   /* the limit is near and is to be approached next */
+	u32 given_up;	   /* cpu_approach_give_up(): the present limit is reached by counting down */
+	u32 fine;	   /* the next code is to be of a CPU_WANT_FINE variant; also what dbt_in_block() says */
 	u32 running_up;	   /* bit per cell whose word runs up to its limit */
 	u32 poll_cell;	   /* the cell that the bank's poll[] counts */
-	u64 part[CPU_POLL_WORDS], used[CPU_POLL_WORDS]; /* units that could pass in each word, and that did */
+	u64 part[CPU_POLL_WORDS]; /* units that each poll word was given when it was set last */
+	u64 used[CPU_POLL_WORDS]; /* units that passed in it, the newer the more weight: see poll_words_share() */
 	u32 summed;	   /* sum[] is what blocks[][] amount to now */
 	u64 sum[2];	   /* instructions and branches */
-	s64 countdown[2];  /* of instructions and of branches, up to 0. In force, they are the counts - at[] */
+	/* counts of instructions and of branches, less their limits in at[]; only while code counts down */
+	s64 countdown[2];
 	u64 at[CELL_NR];   /* counts at which the limits are reached; ~0: none */
-	u64 asked;	   /* the one of instructions that cpu_set_limits() has asked for, */
-	u64 turn;	   /* and the count at which a turn ends, 0: none */
+	u64 asked;	   /* at[CELL_INSTRUCTIONS] as the events want it; at[] is nearer if the turn ends before */
+	u64 turn;	   /* --pin=schedule: count of instructions at which the thread's turn ends, 0: none */
 };
 
 /* Where in translated code the thread is; good as long as the generation is the code cache's. */
@@ -310,9 +316,9 @@ struct cpu {
 
 	/*
 	 * The last 32 bytes, and the first 224 of the bank behind them, are reached by translated code with 8-bit
-	 * displacements.
+	 * displacements. Padding puts these four words into one cache line, at the end of the structure.
 	 */
-	u64 not_used[4] __attribute__((aligned(64)));
+	u64 padding[4] __attribute__((aligned(64)));
 	u64 no_match;			/* a constant: see dbt/x86_64/ibl.c */
 	/* the guest's value of the stolen register, always */
 	u64 stolen;
@@ -354,6 +360,7 @@ static inline bool cpu_knows_code(const struct cpu *cpu, u64 pc, u32 max)
 	return cpu_knows_page(cpu, pc / PAGE_SIZE, false) && cpu_knows_page(cpu, (pc + max - 1) / PAGE_SIZE, false);
 }
 
+/* Where one of the tables of cpu_touched() is, for code generation. */
 static inline s32 cpu_touched_at(bool write)
 {
 	return (s32)(sizeof(struct cpu) + CPU_BANK_SIZE + write * sizeof(u32) * CPU_TOUCHED) - CPU_BASE;
@@ -384,13 +391,13 @@ static inline void cpu_set_gpr(struct cpu *cpu, unsigned reg, u64 value)
 		cpu->gpr[reg] = value;
 }
 
-/* The same of a word that polls add to: the words take turns. */
+/* Where a poll word is, for code generation: polls and spans take the words in turns. */
 static inline s32 cpu_poll_at(u32 turn)
 {
 	return BANK_AT(poll) + (s32)(8 * (turn % CPU_POLL_WORDS));
 }
 
-/* The same of a cell. */
+/* Where a cell is, for code generation. */
 static inline s32 cpu_cell_at(enum cell c)
 {
 	return BANK_AT(cell) + 8 * (s32)c;
