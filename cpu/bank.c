@@ -9,7 +9,10 @@
 #define N CPU_BLOCK_INSNS
 #define ROWS (CPU_SPAN_BRANCHES + 1)
 
-/* Words without a limit: the top byte of a word that is not used up is 0xff. */
+/*
+ * A word without a limit begins so far below 0. Not further: code that has to keep the flags takes a word for used up
+ * when its top byte is not 0xff.
+ */
 #define UNLIMITED (1ul << 55)
 /* Countdown code runs from so many units in front of a limit on: if limits are rare, and if they are not. */
 #define NEAR 600u
@@ -17,7 +20,7 @@
 /* Limits that are further apart are rare. */
 #define RARE 50000u
 
-/* So often a reader looks at a bank that changes all the time, which none does that its owner writes. */
+/* A reader gives up after so many looks. No owner changes a bank that often; another member that writes there might. */
 #define READS_MOST 100000u
 
 bool cpu_never_sparse;
@@ -55,7 +58,7 @@ static void sum_blocks(const struct bank *bank, u64 *insns, u64 *branches)
 }
 _Static_assert(CPU_SPAN_BRANCHES == 3, "sum_blocks()");
 
-/* What is counted of the cell by its own words: all of it, but for what blocks[][] stand for. */
+/* What has been counted of the cell otherwise than in blocks[][]. */
 static u64 own_words(const struct bank *bank, enum cell c)
 {
 	u64 count = load(&bank->cell[c]) - load(&bank->bias[c]);
@@ -99,7 +102,7 @@ u64 cpu_show_cell(struct bank *bank, enum cell c)
 	return count;
 }
 
-/* Nothing is known of how the thread's code advances them. */
+/* There are no limits, and nothing is known of how the thread's code has counted. */
 static void forget_limits(struct cpu *cpu)
 {
 	for (enum cell c = 0; c < CELL_NR; c++)
@@ -302,6 +305,7 @@ static void change_end(struct cpu *cpu)
 		__atomic_store_n(&bank->seq, bank->seq + 1, __ATOMIC_RELEASE); /* B */
 }
 
+/* The cell's word runs up to 0 in `left` from now. Without a limit, it stays as it is while it is still far below. */
 static void set_cell(struct cpu *cpu, enum cell c, u64 left)
 {
 	u64 word = -MIN(left, UNLIMITED), by = word - cpu_bank(cpu)->cell[c];
@@ -423,7 +427,7 @@ static void renew_cells(struct cpu *cpu, bool sparse)
 void cpu_renew_limits(struct cpu *cpu)
 {
 	enum cell counted = cpu_may_count_in_polls(cpu);
-	u32 near = CPU_WANT_SPARSE | (counted != CELL_NR ? CPU_WANT_IN_POLLS : 0);
+	u32 want = CPU_WANT_SPARSE | (counted != CELL_NR ? CPU_WANT_IN_POLLS : 0);
 
 	cpu->limits.approaching = 0;
 	if (counted != CELL_NR && counted != cpu->limits.poll_cell)
@@ -433,17 +437,17 @@ void cpu_renew_limits(struct cpu *cpu)
 		if (cpu->limits.approaching)
 			poll_words_far(cpu);
 		else
-			near = count_down(cpu, CELL_INSTRUCTIONS) | count_down(cpu, CELL_BRANCHES);
+			want = count_down(cpu, CELL_INSTRUCTIONS) | count_down(cpu, CELL_BRANCHES);
 	}
-	renew_cells(cpu, near & CPU_WANT_SPARSE);
+	renew_cells(cpu, want & CPU_WANT_SPARSE);
 	change_end(cpu);
-	if (!(near & CPU_WANT_SPARSE) && cpu->limits.on >> CELL_TAKEN & 1)
-		near |= CPU_WANT_EXPECT_TAKEN;
-	if (!(near & CPU_WANT_SPARSE) && cpu->limits.rare)
-		near |= CPU_WANT_RARE;
+	if (!(want & CPU_WANT_SPARSE) && cpu->limits.on >> CELL_TAKEN & 1)
+		want |= CPU_WANT_EXPECT_TAKEN;
+	if (!(want & CPU_WANT_SPARSE) && cpu->limits.rare)
+		want |= CPU_WANT_RARE;
 	/* Sparse code polls, other code counts down. Where neither is done, a limit would be passed unseen. */
-	check(cpu->limits.approaching || !(near & CPU_WANT_SPARSE) || cpu->limits.part[0]);
-	check_slow(!(near & CPU_WANT_SPARSE) || !(near & CPU_WANT_NEAR));
-	cpu->limits.want = near;
+	check(cpu->limits.approaching || !(want & CPU_WANT_SPARSE) || cpu->limits.part[0]);
+	check_slow(!(want & CPU_WANT_SPARSE) || !(want & CPU_WANT_NEAR));
+	cpu->limits.want = want;
 	cpu->limits.stale = cpu->limits.renew = 0;
 }

@@ -5,9 +5,9 @@
  * Far from all limits CPU_WANT_SPARSE code runs, in which some blocks poll. A poll adds to a word of bank.poll[] how
  * many units (an instruction, or two quarter cycles) there may have been since the last poll, its own span included,
  * and stops if the word is not negative then. From one poll to the next there are at most CPU_POLL_UNITS, whichever way
- * the code goes. The words begin with what is left of the nearest limit, less what can be executed between two polls,
- * in parts: so no limit is passed. Polls add at least what was executed, and one word may be used up before the others.
- * So at a stop what is left is computed again from all words.
+ * the code goes. What is left to the nearest limit, less what can be executed between two polls, is shared among the
+ * words, and each begins at minus its share: so no limit is passed. A poll may add more than was executed, and one word
+ * may be used up before the others. So at a stop the cells say what is left, and the words are set again.
  *
  * CPU_WANT_IN_POLLS code counts in these words, too: a poll is a span's addition, and a jump.
  *
@@ -34,10 +34,10 @@
 /* --no-polls: countdown code runs whenever there is a limit. Set before the first is. */
 extern bool cpu_never_sparse;
 
-/* A new task's: nothing is counted, nor wanted. */
+/* The bank of a new task: nothing is counted, nor wanted. */
 void cpu_new_bank(struct bank *bank);
 
-/* The same, and there are no limits. */
+/* The thread's own bank as cpu_new_bank() makes it, and no limits. For tests. */
 void cpu_clear_bank(struct cpu *cpu);
 
 /*
@@ -50,8 +50,8 @@ void cpu_take_bank(struct cpu *cpu);
 u64 cpu_read_cell(const struct bank *bank, enum cell c);
 
 /*
- * The same by others than the owner, one at a time: while it is in translated code, in which blocks are counted before
- * all of them is done, and what was counted ahead may be taken back, the count does not go back.
+ * cpu_read_cell() for others than the owner, one of them at a time: the count does not go back. Translated code counts
+ * a block before it is done, and may take some of that back.
  */
 u64 cpu_show_cell(struct bank *bank, enum cell c);
 
@@ -63,13 +63,14 @@ u64 cpu_show_cell(struct bank *bank, enum cell c);
 void cpu_set_limits(struct cpu *cpu, u32 limited, bool adaptive, const u64 left[CELL_NR]);
 
 /*
- * The same of the thread's turn: it is over when so many instructions more are executed; 0: it has no end. Code stops
- * there as at a limit, if CPU_WANT_LIMITS is wanted; cpu_limit_reached() does not know of it.
+ * By the owner, outside translated code: the thread's turn (os/pin/turn.h) is over when so many instructions more are
+ * executed; 0: it has no end. Code stops there as at a limit, if CPU_WANT_LIMITS is wanted; but cpu_limit_reached()
+ * does not know of it.
  */
 void cpu_set_turn(struct cpu *cpu, u64 left);
 bool cpu_turn_is_over(struct cpu *cpu);
 
-/* The same by the owner, outside translated code: as a rule without adding up anything. */
+/* cpu_read_cell() by the owner, outside translated code: cheaper, as a rule without adding up anything. */
 u64 cpu_own_count(struct cpu *cpu, enum cell c);
 
 /* By the owner, outside translated code: cell c advances by what no translated code has counted. */
@@ -79,24 +80,27 @@ void cpu_count_besides(struct cpu *cpu, enum cell c, s64 by);
 bool cpu_limit_reached(struct cpu *cpu);
 
 /*
- * The same, when cpu->limits.approaching: the thread is to be led by dbt_approach() to the only limit, one of
- * instructions or of cycles. How far it is, 0: it is reached; and another way to this limit is to be found.
+ * By the owner, outside translated code, while cpu->limits.approaching: the thread is to be led by dbt_approach() to
+ * its only limit, one of instructions or of cycles. How far that is; 0: it is reached.
  */
 u64 cpu_approach_left(struct cpu *cpu);
+/* This limit is not approached any more: code counts down to it. */
 void cpu_approach_give_up(struct cpu *cpu);
 
+/* The cell that the limit is on. */
 static inline enum cell cpu_approached_cell(const struct cpu *cpu)
 {
 	return cpu->limits.on == 1u << CELL_CYCLES ? CELL_CYCLES : CELL_INSTRUCTIONS;
 }
 
 /*
- * The same, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all limits
- * are still far away, and it may go on. Else nothing was changed, and cpu_renew_limits() is due.
+ * By the owner, after a stop of CPU_WANT_SPARSE code by a poll, in a block that is counted but not done. True: all
+ * limits are still far away, the poll words are set again, and the code may go on. Else they are as they were, and
+ * cpu_renew_limits() is due.
  */
 bool cpu_poll_on(struct cpu *cpu);
 
-/* A word that polls add to is used up. */
+/* A poll word is used up. */
 static inline bool cpu_poll_stops(const struct cpu *cpu)
 {
 	u64 all = ~0ul;
@@ -106,7 +110,7 @@ static inline bool cpu_poll_stops(const struct cpu *cpu)
 	return (s64)all >= 0;
 }
 
-/* The cell that its code could count in the words of polls, since it is the only one; CELL_NR: none. */
+/* The only cell that events want, so that sparse code may count it in the poll words; CELL_NR: there are others. */
 static inline enum cell cpu_may_count_in_polls(const struct cpu *cpu)
 {
 	u32 want = __atomic_load_n(&cpu_bank(cpu)->want, __ATOMIC_RELAXED);
@@ -121,13 +125,13 @@ static inline enum cell cpu_may_count_in_polls(const struct cpu *cpu)
 	}
 }
 
-/* The one that it does; CELL_NR: none. */
+/* The cell that the present code does count there; CELL_NR: none. */
 static inline enum cell cpu_counts_in_polls(const struct cpu *cpu)
 {
 	return cpu->limits.want & CPU_WANT_IN_POLLS ? (enum cell)cpu->limits.poll_cell : CELL_NR;
 }
 
-/* The same: CPU_WANT_SPARSE code was left otherwise. Coming back counts as a poll. */
+/* By the owner: CPU_WANT_SPARSE code was left otherwise than by a poll. To enter it again counts as one. */
 static inline void cpu_poll_outside(struct cpu *cpu)
 {
 	for (u32 i = 0; i < CPU_POLL_WORDS; i++)
@@ -136,14 +140,14 @@ static inline void cpu_poll_outside(struct cpu *cpu)
 	cpu->limits.stale |= cpu_counts_in_polls(cpu) != cpu_may_count_in_polls(cpu);
 }
 
-/* The same: code of limits.want runs, or did. */
+/* By the owner: code of limits.want runs or has run, so sums of blocks[][] are to be made again. */
 static inline void cpu_has_counted(struct cpu *cpu)
 {
 	if (!(cpu->limits.want & CPU_WANT_IN_POLLS))
 		cpu->limits.summed = 0;
 }
 
-/* The same: the limit of instructions is reached by the next one. */
+/* By the owner, where code counts down: the limit of instructions is reached by the next one. */
 bool cpu_limit_is_next(const struct cpu *cpu);
 
 /*

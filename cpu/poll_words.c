@@ -2,7 +2,7 @@
 #include "cpu/poll_words.h"
 #include "rt/log.h"
 
-/* The top byte of a word that is not used up is 0xff. */
+/* Units that a word is given where no poll is to stop; its top byte is 0xff then, see UNLIMITED in cpu/bank.c. */
 #define FAR (1ul << (55 - CPU_POLL_SHIFT))
 
 /* A word's lower part: what it has counted, or, below 0, taken back more than that. */
