@@ -56,7 +56,7 @@ void overflow_sync(task_id task)
 void overflow_sched_in(struct event *e, u64 now)
 {
 	e->next = now + e->period_left;
-	e->freq_count = now;
+	e->freq_count = now; /* with a fixed period: after_next, which says nothing there */
 	if (!e->attr.freq)
 		e->last_period = e->period;
 	if (!e->throttled)

@@ -63,13 +63,19 @@ u64 period_shown(const struct event *e)
 	return every_time(e) ? 1 : e->last_period;
 }
 
+/* Its period was changed, and the overflow after next is not a period behind it: see change_counted_here(). */
+static bool has_after_next(const struct event *e)
+{
+	return !e->attr.freq && e->after_next > e->next;
+}
+
 u64 period_advance(struct event *e, u64 now)
 {
 	u64 step = period_step(e), next = e->next + step, passed = 0;
 
 	check_slow(ctx_is_locked());
-	if (!e->attr.freq && e->freq_count > e->next) {
-		next = e->freq_count;
+	if (has_after_next(e)) {
+		next = e->after_next;
 		passed = e->last_period == 1;
 	}
 	if (unlikely(next <= now)) {
@@ -87,7 +93,7 @@ u64 period_advance(struct event *e, u64 now)
 /* The kernel's perf_swevent_add(): what has counted nothing since its period was changed begins with the new one. */
 u64 period_left(const struct event *e, u64 now)
 {
-	if (!e->attr.freq && e->freq_count > e->next)
+	if (has_after_next(e))
 		return period_step(e);
 	return e->next > now ? e->next - now : 0;
 }
@@ -175,7 +181,7 @@ static void change_counted_here(struct event *e, u64 now)
 
 	e->next = now + 1;
 	if (!e->attr.freq && !keeps_last(e) && !every_time(e))
-		e->freq_count = now + (last == 1 ? 2 : step_of(e, last));
+		e->after_next = now + (last == 1 ? 2 : step_of(e, last));
 }
 
 void period_change(struct event *e, u64 value, u64 now)

@@ -107,8 +107,11 @@ struct event {
 	u64 period_left;	     /* in the source's unit, while it is not ACTIVE */
 	u64 freq_stamp;		     /* perf clock at the last overflow */
 	u64 freq_spent;		     /* event_ctx.spent at that time */
-	/* source at the last tick; with a fixed period: where the overflow after next is, if that is above next */
-	u64 freq_count;
+	union {
+		u64 freq_count;	     /* of a frequency: where the source stood at the last tick */
+		/* of a fixed period: where the overflow behind `next` is; not above `next`: a period further */
+		u64 after_next;
+	};
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
