@@ -78,11 +78,11 @@ bool sample_write(struct event *e, const struct snapshot *snap, u64 period, u32 
 
 /*
  * The sample_id trailer of all other records (attr.sample_id_all), as the man page's struct sample_id. With the event
- * lock. sample_id_size() is 0 without sample_id_all. about: the task that the record is about.
+ * lock. sample_id_size() is 0 without sample_id_all.
  */
 u32 sample_id_size(const struct event *e);
 struct sample_id_of {
-	s32 pid, tid;
+	s32 pid, tid; /* of the task that the record is about */
 	u64 time;
 	u32 cpu;
 };

@@ -2,9 +2,13 @@
  * What happens to tasks, as the event subsystem must hear of it. Tasks are slot numbers. Every function may be called
  * on any member, takes event_lock() itself and blocks on nothing else.
  *
- * A task's life: fork (in the parent, before the child can run) - exec any number of times - exit (by itself, as late
- * as possible) or reap (by another member that found it dead; its cells and the host's clocks are final by then).
- * Exit and reap may both be called, in any order, any number of times; only the first does something.
+ * A task's life:
+ *
+ *	event_task_fork()	by the parent, before the child can run
+ *	event_task_forked()	by parent and child
+ *	event_task_exec()	any number of times
+ *	event_task_exit()	by the task itself, as late as possible, or by another member that has found it dead:
+ *				its cells and the host's clocks are final by then. By both, too: the first call counts
  */
 #ifndef EVENT_TASK_H
 #define EVENT_TASK_H
@@ -33,7 +37,7 @@ task_id event_task_forking(task_id child);
  */
 void event_task_exec(task_id task);
 
-/* The task has ended, or the clone failed after event_task_fork(). The second time nothing happens. */
+/* The task has ended, or the clone failed after event_task_fork(). */
 void event_task_exit(task_id task);
 
 /*
