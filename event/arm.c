@@ -39,7 +39,7 @@ static UNNOTED void set_each_limit(struct round *r, u32 pmus)
 /* Gives the drivers what the sources say, and takes away what was given before. */
 static UNNOTED void set_limits(struct round *r)
 {
-	u32 pmus = r->pmus | r->ctx->limited;
+	u32 pmus = r->pmus | r->ctx->limited_pmus;
 	const struct pmu *only;
 
 	if (likely(pmus == r->pmus && !(pmus & (pmus - 1)))) {
@@ -49,7 +49,7 @@ static UNNOTED void set_limits(struct round *r)
 	} else {
 		set_each_limit(r, pmus);
 	}
-	r->ctx->limited = r->pmus; /* not noted: it is what the drivers know */
+	r->ctx->limited_pmus = r->pmus; /* not noted: it is what the drivers know */
 }
 
 /* With the first event that needs them, and the last. */

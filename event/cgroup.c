@@ -68,7 +68,7 @@ static void move(task_id task, const struct cgroup_path *path)
 	for_each_in_ctx(e, ctx)
 		if (event_follows_cpu(e))
 			cgroup_follow(e);
-	if (event_space->limited)
+	if (event_space->counters_scarce)
 		counters_place_task(task, host_task_clock(task));
 }
 

@@ -1,7 +1,7 @@
 /*
  * Which groups of hardware events count while they cannot all: there are fewer counters than events
  * (event_space.counters), or one group is to be alone (attr.exclusive). What the kernel does in ctx_sched_in() and
- * perf_rotate_context(). Nothing of it is looked at while event_space.limited is 0.
+ * perf_rotate_context(). Nothing of it is looked at while event_space.counters_scarce is 0.
  *
  * A CPU has so many counters for the per-CPU events and for the task that is there. Groups are placed in this order:
  *

@@ -248,7 +248,7 @@ void event_set_group(struct event *leader, bool on, u64 now)
 
 void event_sched_group(struct event *leader, u64 now)
 {
-	if (unlikely(event_space->limited))
+	if (unlikely(event_space->counters_scarce))
 		counters_place(leader, now);
 	else
 		event_set_group(leader, true, now);

@@ -350,7 +350,7 @@ static int install(struct opening *o, u64 fd, u64 inode)
 	else if (e->cpu >= 0)
 		event_see_cpu(o->task);
 	if (e->attr.exclusive)
-		__atomic_store_n(&event_space->limited, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&event_space->counters_scarce, 1, __ATOMIC_RELAXED);
 	lineage_settle(event_leader(e)); /* children that are there already keep the group that they have */
 	event_attach(e);
 	if (event_files_install_locked(o->r->caller, fd, e)) {

@@ -44,14 +44,14 @@ static UNNOTED void note_sigtrap(const struct round *r, const struct event *e)
 }
 
 /*
- * An overflow changes only its own context, with two exceptions: a limit that a whole family shares, and a sample that
- * has the family's count.
+ * An overflow changes only its own context, with two exceptions: an event_limit that a whole family shares, and a
+ * sample that has the family's count.
  */
 READS bool concerns_others(const struct event *e)
 {
 	const struct event *root = event_root(e);
 
-	return root->limit || (!root->task && (e->attr.sample_type & PERF_SAMPLE_READ));
+	return root->event_limit || (!root->task && (e->attr.sample_type & PERF_SAMPLE_READ));
 }
 
 static void take_event_lock(void *r)
@@ -69,10 +69,10 @@ static UNNOTED inline void lock_for(struct round *r, const struct event *e)
 /* IOC_REFRESH: true for the last overflow that is allowed. */
 static bool is_last(struct event *root)
 {
-	if (root->limit == 1)
+	if (root->event_limit == 1)
 		root->pending_disable = 1;
 	else
-		root->limit--;
+		root->event_limit--;
 	return root->pending_disable;
 }
 
@@ -80,7 +80,7 @@ static bool is_last(struct event *root)
  * The kernel's perf_event_disable_inatomic(): the event itself stops at once, its group when the interrupt is over. So
  * members count, and sample, what the last overflow was of.
  */
-static void end_limits(struct round *r)
+static void disable_refreshed(struct round *r)
 {
 	struct event *e, *root;
 
@@ -89,7 +89,7 @@ static void end_limits(struct round *r)
 		if (!root->pending_disable)
 			continue;
 		root->pending_disable = 0;
-		root->limit = 0;
+		root->event_limit = 0;
 		event_disable_family(root);
 	}
 	r->changed = true;
@@ -114,7 +114,7 @@ static UNNOTED void emit(struct round *r, struct event *e, u64 period, bool thro
 		return;
 	if (unlikely(root->pending_disable))
 		return;
-	if (unlikely(root->limit)) {
+	if (unlikely(root->event_limit)) {
 		last = is_last(root);
 		kill = last ? POLL_HUP : POLL_IN;
 	}
@@ -326,7 +326,7 @@ static UNNOTED void overflow_all(void *arg)
 			see(r, e, s);
 	}
 	if (unlikely(r->ended))
-		end_limits(r);
+		disable_refreshed(r);
 	if (unlikely(r->waking)) {
 		round_unlock(r); /* the wakeups were put off up to here */
 		round_lock(r);
@@ -391,7 +391,7 @@ static void hit_all(void *arg)
 		ticks |= needs_ticks(e);
 	}
 	if (r->ended)
-		end_limits(r);
+		disable_refreshed(r);
 	if (r->any && ticks)
 		arm_all(r, false);
 	round_unlock(r);
@@ -431,7 +431,7 @@ static void hit_traced(void *arg)
 		ticks |= needs_ticks(e);
 	}
 	if (r->ended)
-		end_limits(r);
+		disable_refreshed(r);
 	if (r->any && ticks && r->task == host_current())
 		arm_all(r, false);
 	round_unlock(r);
@@ -451,7 +451,7 @@ static void poll_all(void *arg)
 	round_begin(r);
 	reach_polled(r);
 	if (r->ended)
-		end_limits(r);
+		disable_refreshed(r);
 	round_unlock(r);
 }
 

@@ -6,8 +6,8 @@
  * calls event_overflow(). Events whose source is only looked at now and then (source.polled) overflow in event_poll().
  *
  * All functions are called by the task itself, outside translated code, and take ctx_lock(), or event_lock() where an
- * overflow concerns others: a limit of IOC_REFRESH that a family shares, a sample that tells what a per-CPU event has
- * counted.
+ * overflow concerns others: an event_limit (IOC_REFRESH) that a family shares, a sample that tells what a per-CPU event
+ * has counted.
  */
 #ifndef EVENT_OVERFLOW_H
 #define EVENT_OVERFLOW_H

@@ -112,7 +112,7 @@ int overflow_refresh(struct event *root, s32 n)
 	if (!attr_is_sampling(&root->attr))
 		return refuse(EINVAL, "the event does not sample");
 	event_hold(root);
-	root->limit += n;
+	root->event_limit += n;
 	event_enable_family(root);
 	return 0;
 }

@@ -22,7 +22,7 @@ struct round {
 	u64 time; /* perf clock; 0: not asked yet */
 	u64 waking; /* task clock before the first overflow that wakes somebody; 0: there was none */
 	bool any; /* something overflowed */
-	bool ended; /* and that was the last of a limit: some are to be disabled */
+	bool ended; /* and that was the last of an event_limit: some are to be disabled */
 	bool changed; /* and that may have changed what other events need */
 	/* What the active events need that were looked at so far. */
 	bool ticks, timer, coarse; /* see needs_ticks() and so on */

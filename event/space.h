@@ -115,9 +115,9 @@ struct event {
 	u32 interrupts;		     /* overflows in the tick that began at tick_stamp and tick_clock */
 	u32 throttled;
 	u64 tick_stamp, tick_clock;  /* perf clock, task clock */
-	/* REFRESH: overflows until it is disabled; 0: no limit. Roots: counts for the whole family */
-	s32 limit;
-	u32 pending_disable;	     /* the limit is reached: disabled before the section ends. Roots */
+	/* as the kernel's, for REFRESH: overflows until it is disabled; 0: any number. Roots: of the whole family */
+	s32 event_limit;
+	u32 pending_disable;	     /* that was the last one: disabled before the section ends. Roots */
 	u32 ring, ring_check;	     /* where records go, 0: nowhere; must be ring_slot(ring)->id. Roots only */
 	u64 lost;		     /* records that found no room: PERF_FORMAT_LOST */
 	struct event_filter filter;  /* roots only; set once, by one store */
@@ -160,7 +160,7 @@ struct event_ctx {
 	u32 needs;	  /* [any] derived: SNAPSHOT_* that those want to know, see sample.h */
 	u32 timer_refused; /* the host has none: limits may not be passed, for nothing would notice */
 	/* by the task itself, as what there is of timers, ticks and debts: drivers that have limits, a bit for each */
-	u32 limited;
+	u32 limited_pmus;
 	struct elist events; /* derived: LIVE events of this task that have not exited */
 	u64 timer;	  /* task clock at which host_clock_limit() interrupts it; 0: not at all */
 	u64 spent;	  /* ns that samples of frequencies took, with the way to them: all, and at the last tick */
@@ -333,7 +333,8 @@ struct event_space {
 	u32 accepts_no_model; /* events that no driver can count are opened all the same; set likewise */
 	u32 cgroups;	   /* [any] an event of a cgroup was opened: tasks are looked for there (perf/cgroup.h) */
 	u64 cgroup_ns;	   /* as it is named in this cgroup namespace: its inode number */
-	u32 limited;	   /* [any] groups may have to wait: there are counters, or an exclusive event was opened */
+	/* [any] groups may have to wait: event_space.counters is not 0, or an exclusive event was opened */
+	u32 counters_scarce;
 	u32 processor;	   /* enum pmu_processor (pmu/vendor.h), for the hardware driver; set likewise */
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
 	u32 faults;	   /* [any] page faults were asked for: which are the guest's is to be known */

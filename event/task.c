@@ -161,10 +161,10 @@ void event_task_moved_slow(task_id task)
 			continue;
 		if (event_follows_cpu(e))
 			cgroup_follow(e);
-		if (likely(!event_space->limited))
+		if (likely(!event_space->counters_scarce))
 			event_sched_group(e, event_clock(e));
 	}
-	if (unlikely(event_space->limited))
+	if (unlikely(event_space->counters_scarce))
 		counters_place_task(task, host_task_clock(task));
 	event_unlock();
 }

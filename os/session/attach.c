@@ -19,7 +19,7 @@ static void configure(const struct session_config *c)
 	event_space->abi_2009 = c->abi == SESSION_ABI_2009;
 	event_space->processor = c->processor;
 	event_space->accepts_no_model = c->accepts_no_model;
-	event_space->counters = event_space->limited = c->counters;
+	event_space->counters = event_space->counters_scarce = c->counters;
 }
 
 int attach_events(bool first)

@@ -216,7 +216,7 @@ static void test_counters(void)
 
 	session_of_three();
 	fake_mono = 1000 * INTERVAL;
-	event_space->counters = event_space->limited = 1;
+	event_space->counters = event_space->counters_scarce = 1;
 	a[0] = open_cgroup(counting(), A, 0, -1);
 	a[1] = open_cgroup(counting(), A, 0, -1);
 	go(2, INTERVAL);
@@ -245,7 +245,7 @@ static void test_pinned(void)
 	long a[2];
 
 	session_of_three();
-	event_space->counters = event_space->limited = 1;
+	event_space->counters = event_space->counters_scarce = 1;
 	pinned.pinned = 1;
 	for (int i = 0; i < 2; i++)
 		a[i] = open_cgroup(pinned, A, 0, -1);

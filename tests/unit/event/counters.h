@@ -16,7 +16,7 @@
 static inline void session_with(u32 counters)
 {
 	fake_session();
-	event_space->counters = event_space->limited = counters;
+	event_space->counters = event_space->counters_scarce = counters;
 }
 
 /* The task runs for so long, interrupted as its timer says. */
