@@ -86,7 +86,7 @@ static void set_timer(struct round *r, u64 at, bool coarse, bool again)
 	ctx->timer_refused = !host_clock_limit(now, coarse);
 }
 
-UNNOTED void see_none(struct round *r)
+UNNOTED void round_see_none(struct round *r)
 {
 	r->ticks = r->timer = r->coarse = r->changed = false;
 	r->at = r->ctx->look - 1; /* ~0 if that is 0 */
@@ -96,7 +96,7 @@ UNNOTED void see_none(struct round *r)
 	}
 }
 
-UNNOTED void see(struct round *r, const struct event *e, struct pmu_limit *s)
+UNNOTED void round_see(struct round *r, const struct event *e, struct pmu_limit *s)
 {
 	if (unlikely(needs_ticks(e))) {
 		r->ticks = true;
@@ -113,14 +113,14 @@ UNNOTED void see(struct round *r, const struct event *e, struct pmu_limit *s)
 	}
 }
 
-UNNOTED void see_all(struct round *r)
+UNNOTED void round_see_all(struct round *r)
 {
 	const struct event *e;
 
-	see_none(r);
+	round_see_none(r);
 	for_each_in_ctx(e, r->ctx)
 		if (overflow_active(e))
-			see(r, e, round_source(r, e));
+			round_see(r, e, round_source(r, e));
 }
 
 static void rearmed(struct event_ctx *ctx)
@@ -145,7 +145,7 @@ static UNNOTED void arm_seen(struct round *r, bool again)
 		set_timer(r, at, !timed, again);
 }
 
-UNNOTED void arm(struct round *r, bool again)
+UNNOTED void round_arm(struct round *r, bool again)
 {
 	bool refused = r->ctx->timer_refused;
 
@@ -153,6 +153,6 @@ UNNOTED void arm(struct round *r, bool again)
 	arm_seen(r, again);
 	if (likely(refused || !r->ctx->timer_refused))
 		return;
-	see_all(r);
+	round_see_all(r);
 	arm_seen(r, false);
 }

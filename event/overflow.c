@@ -214,8 +214,8 @@ static bool tick_if_due(struct round *r)
 
 static UNNOTED void arm_all(struct round *r, bool again)
 {
-	see_all(r);
-	arm(r, again);
+	round_see_all(r);
+	round_arm(r, again);
 }
 
 /* Its context's lock, and event_lock() if that was found to be needed. */
@@ -315,7 +315,7 @@ static UNNOTED void overflow_all(void *arg)
 	round_begin(r);
 	if (r->ctx->tick_stamp && tick_if_due(r))
 		reach_polled(r);
-	see_none(r);
+	round_see_none(r);
 	for_each_in_ctx(e, r->ctx) {
 		if (!overflow_active(e))
 			continue;
@@ -323,7 +323,7 @@ static UNNOTED void overflow_all(void *arg)
 		if (s ? r->snap->exact : e->source.clock)
 			reach(r, e, s ? s->now : event_source_now(e));
 		if (likely(!r->changed))
-			see(r, e, s);
+			round_see(r, e, s);
 	}
 	if (unlikely(r->ended))
 		disable_refreshed(r);
@@ -334,8 +334,8 @@ static UNNOTED void overflow_all(void *arg)
 		r->changed = true;
 	}
 	if (r->changed)
-		see_all(r);
-	arm(r, !r->any);
+		round_see_all(r);
+	round_arm(r, !r->any);
 	round_unlock(r);
 }
 

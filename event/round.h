@@ -83,15 +83,15 @@ READS bool needs_coarse_timer(const struct event *e)
 
 /* ---- event/arm.c ---- */
 
-/* No event was seen yet. */
-void see_none(struct round *r);
-/* An active event. s: its source, if a driver limits it. */
-void see(struct round *r, const struct event *e, struct pmu_limit *s);
-void see_all(struct round *r);
+/* The look begins: no event was seen yet. */
+void round_see_none(struct round *r);
+/* Notes what an active event needs: its limit, ticks. s: its source, if a driver limits it. */
+void round_see(struct round *r, const struct event *e, struct pmu_limit *s);
+/* All of that for every active event that samples, from the beginning. */
+void round_see_all(struct round *r);
 /*
- * Tells the drivers, and the timer, what the events need that were seen; all are. again: the timer is set whatever it
- * was.
+ * When all have been seen: tells the drivers, and the timer, what they need. again: the timer is set whatever it was.
  */
-void arm(struct round *r, bool again);
+void round_arm(struct round *r, bool again);
 
 #endif
