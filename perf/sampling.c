@@ -16,7 +16,10 @@
 #include "rt/stats.h"
 #include "rt/string.h"
 
-/* Pieces of code that an approach may take: so many, and one for so many instructions. */
+/*
+ * Pieces of code that an approach may take: so many, and one more for so many instructions of the way. Counting down is
+ * cheaper than more of them.
+ */
 #define APPROACH_PIECES 40
 #define APPROACH_INSNS 6
 
@@ -95,6 +98,7 @@ static bool reached(struct thread *t)
 	return cpu_limit_reached(t->cpu);
 }
 
+/* Executes one instruction. *sampled: it has reached a limit, and its sample is taken. */
 static enum dbt_stop step(struct thread *t, struct dbt_fault *fault, bool *sampled)
 {
 	struct breakpoint_step watched;
@@ -156,7 +160,10 @@ enum dbt_stop perf_step(struct thread *t, struct dbt_fault *fault)
 	return step(t, fault, &sampled);
 }
 
-/* Where limits are rare, no code is made for the rest of the block. */
+/*
+ * After a step: the next instruction is stepped over, too. Where limits are rare, no fine code is made, so that is the
+ * rest of the block. Else only an instruction that reaches the next limit right behind this one.
+ */
 static bool goes_on(const struct cpu *cpu, bool sampled)
 {
 	if (unlikely(dbt_in_rseq_cs(cpu->rip))) /* that is rseq_run()'s */
@@ -164,6 +171,7 @@ static bool goes_on(const struct cpu *cpu, bool sampled)
 	return cpu->limits.rare ? dbt_in_block(cpu) : sampled && cpu_limit_is_next(cpu);
 }
 
+/* Over the limit, by steps. */
 static enum dbt_stop limit(struct thread *t, struct dbt_fault *fault)
 {
 	bool sampled;
@@ -175,7 +183,10 @@ static enum dbt_stop limit(struct thread *t, struct dbt_fault *fault)
 	return stop;
 }
 
-/* To the limit, or some way. */
+/*
+ * To the limit and over it, or some way towards it. A piece ends in front of the instruction that reaches the limit.
+ * But it has one instruction at least: if this one reaches the limit it is alone, so `before` are its registers.
+ */
 static enum dbt_stop approach(struct thread *t, struct dbt_fault *fault)
 {
 	struct cpu *cpu = t->cpu;
