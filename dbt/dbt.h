@@ -57,9 +57,9 @@ enum dbt_stop dbt_run(struct cpu *cpu, struct dbt_fault *fault);
 enum dbt_stop dbt_step(struct cpu *cpu, struct dbt_fault *fault);
 
 /*
- * After DBT_NEAR: executes instructions from cpu->rip on, one at least, as far as the code leads that there is of them,
- * and counts them: by no more than `most` of the cell with the limit that is approached, but for the first. No limits
- * are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing was done, it cannot be done here.
+ * After DBT_NEAR: executes and counts some instructions from cpu->rip on, by a copy of their code (dbt/piece.h). One is
+ * executed in any case; others only while the cell whose limit is approached has advanced by no more than `most` then.
+ * No limits are looked at. DBT_STEPPED, or what dbt_run() returns; DBT_NEAR: nothing was done, it cannot be done here.
  */
 enum dbt_stop dbt_approach(struct cpu *cpu, u64 most, struct dbt_fault *fault);
 

@@ -47,8 +47,8 @@ void piece_done(struct cpu *cpu)
 }
 
 /*
- * The record behind the last of so many instructions from the record on; or the end of the fragment's. Of its own
- * instruction it may not be the first.
+ * The record at which so many instructions from `rec` on are done; or the end of the fragment's records. `rec` may lie
+ * inside its instruction (behind a poll, for instance): that one is the first of them.
  */
 static u32 find_end(const struct frag *f, u32 rec, u64 insns)
 {

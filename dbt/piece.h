@@ -13,10 +13,10 @@
 #define PIECE_WANTS (CPU_WANT_BLOCKS | CPU_WANT_CYCLES | CPU_WANT_LIMITS | CPU_WANT_SPARSE | CPU_WANT_IN_POLLS)
 
 /*
- * Copies what comes from record cpu->here.rec on, an instruction at least, for the cpu's thread to enter at
- * cpu->copy.at until piece_done(). But for that one it counts no more than `most`, instructions or quarter cycles. At
- * its end, if it has one in front of record cpu->copy.end (0: it has none), it leaves by exit 0. False: it cannot be
- * had.
+ * Makes the copy of what comes from record cpu->here.rec on, for the cpu's thread to enter at cpu->copy.at until
+ * piece_done(): one instruction, and those that follow as long as all of them count no more than `most`, instructions
+ * or quarter cycles. If it ends before its fragment does, that is in front of record cpu->copy.end, and it leaves by
+ * exit 0 there; else copy.end is 0. False: there can be no copy.
  */
 bool piece_make(struct cpu *cpu, enum cell cell, u64 most);
 void piece_done(struct cpu *cpu);

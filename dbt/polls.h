@@ -21,13 +21,12 @@
 
 #include "dbt/cache.h"
 
-/*
- * A block polls that would else end at a greater distance: if it has a place where no flags are live, and in any case.
- */
+/* A block that would end at a greater distance than this polls, if it has a place where no flags are live; */
 #define POLL_EVERY 40u
+/* at a greater one than this it polls in any case. */
 #define POLL_MAX 80u
 _Static_assert(POLL_MAX <= CPU_POLL_UNITS, "cpu/bank.h");
-/* Polls in front of entries are for exits with the same distance in these steps. */
+/* A poll in front of an entry is for exits of several distances: up to the next multiple of this. */
 #define POLL_STEP 16u
 
 /* The exit may be linked to the entry. */
@@ -36,7 +35,7 @@ bool polls_link(u32 exit, u32 entry);
 /* A poll in front of that entry, as an entry that the exit may be linked to: made if need be, with cache_has_room(). */
 u32 polls_in_front(u32 exit, u32 entry);
 
-/* If it is such a one, the entry that it leads to, as far as that is known; else itself. Lock-free. */
+/* The entry behind such a poll, if the entry is one and that is known; else the entry itself. Lock-free. */
 u32 polls_behind(u32 entry);
 
 #endif

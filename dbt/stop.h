@@ -5,9 +5,9 @@
 /* Indexes of cpu->rt_fn: where code in the cache jumps to. */
 #define RT_LEAVE_EXIT 0	    /* cpu->exit_id says which exit */
 #define RT_LEAVE_INDIRECT 1 /* cpu->target is the guest address wanted */
-/* out of an instruction in a section, which is not executed; or was not to be (dbt/rseq_cs.h) */
-#define RT_RSEQ_CS_ABORT 3
 #define RT_LEAVE_POLL 2	    /* cpu->exit_id: which exit, an EXIT_POLL; cpu->poll_back: where the code goes on */
+/* an instruction in a critical section is not executed: its guard failed, or the kernel aborted it (dbt/rseq_cs.h) */
+#define RT_RSEQ_CS_ABORT 3
 
 /* What dbt_enter() returns. */
 #define LEFT_EXIT 0
