@@ -54,7 +54,7 @@ struct frag {
 	u32 entry, nentry;
 	u32 exit, nexit;
 	u32 lookup;	    /* cache address of the lookup that it ends with, 0 none */
-	u32 guard, guard_end, guard_rec; /* of an instruction in a section (dbt/rseq_cs.h); 0: it is in none */
+	u32 guard, guard_end, guard_rec; /* of an instruction in a critical section (dbt/rseq_cs.h); 0: it is in none */
 	bool stays;	    /* it cannot be copied (dbt/piece.c) */
 	u8 variant;	    /* index in cache.variant */
 	u8 region;	    /* of an image: 1 + index in its header (dbt/warm.h) */

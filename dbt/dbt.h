@@ -100,8 +100,8 @@ static inline bool dbt_in_rseq_cs(gva pc)
 gva dbt_rseq_cs_begins(gva pc, gva *set_at);
 
 /*
- * A thread registers with that signature, so sections are to be known whose abort handlers have it in front. Returns
- * the address of the host's abort handler with the same signature, 0: there cannot be one.
+ * A thread registers with that signature, so critical sections are to be known whose abort handlers have it in front.
+ * Returns the address of the host's abort handler with the same signature, 0: there cannot be one.
  */
 u64 dbt_rseq_cs_handler(u32 sig);
 

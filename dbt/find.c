@@ -63,7 +63,7 @@ again:
 		entry = made = translate(variant, pc, can_link(exit, variant, pc) ? exit : 0, indirect, fault);
 	if (!entry)
 		return 0;
-	if (unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a section */
+	if (unlikely(cache.frag[cache.entry[entry].frag].dead)) /* it was found to hold a critical section */
 		goto again;
 	if (can_link(exit, variant, pc)) {
 		cache_exit_link(exit, polls_link(exit, entry) ? entry : polls_in_front(exit, entry));

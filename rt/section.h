@@ -1,5 +1,5 @@
 /*
- * Critical sections of memory that processes share, which a member may leave unfinished at any instruction.
+ * Sections: changes of memory that processes share, which a member may leave unfinished at any instruction.
  *
  * A struct slock guards shared memory. What a thread does from its first slock_acquire() to the matching
  * slock_release() is one *section*. Before each store to noted memory the old value is written into the thread's

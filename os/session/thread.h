@@ -150,7 +150,7 @@ struct thread {
 	} switches;	      /* see perf_switches() */
 	struct lock_holder locks;
 	struct stats *stats;  /* in the arena */
-	struct section section; /* its critical sections of the session's memory */
+	struct section section; /* changes of the session's memory, see rt/section.h */
 	struct thread_call call[THREAD_CALLS]; /* a ring, the next is calls_done % THREAD_CALLS: see os/dump.h */
 	u32 calls_done;
 	u64 scratch[8];	      /* arguments in runtime memory for the kernel */
