@@ -13,8 +13,14 @@
 #include "perf/perf.h"
 
 /*
- * Barrier A of host_kick(): in_cache is written before quiesce, rearm, hits_changed, where the thread is and want (in
- * dbt_run()) are read here, and read after they are written. DBT_STEPPED: nothing happened that has to be served.
+ * Runs translated code until it stops for something that is to be served; DBT_STEPPED: for nothing, run it again. No
+ * change by another thread is missed: either it is read here, or its maker sees in_cache and interrupts.
+ *
+ *	thread						who changes something
+ *	in_cache = 1					quiesce, rearm, hits_changed, what event_is_followed()
+ *							reads, or `want`
+ *	barrier				A		barrier (host_kick())
+ *	read these (want: in dbt_run())			if in_cache: signal
  */
 static enum dbt_stop run(struct thread *t, struct dbt_fault *fault)
 {
