@@ -24,11 +24,15 @@
 #define THROTTLE_OWN 2	      /* so much time of its own pays for one */
 #define THROTTLE_GAP 10000    /* ns */
 
+/*
+ * The event alone is quiet from now on, or not any more, if it is an ACTIVE one that samples. If it leads a group the
+ * record is written, whatever it is.
+ */
 void throttle_set(struct event *e, bool on);
 /*
- * Rule 1. All overflows of e count, not only those that wake. Linux counts every overflow against the rate that is
- * allowed, since each is an interrupt. Here that is so for frequencies, and if someone has set the rate; else for those
- * overflows that wake somebody. So what is only looked at later has a sample for each period.
+ * Rule 1. Every overflow of e counts against the rate that is allowed: of a frequency, and if someone has set the rate.
+ * Of other events only those that wake somebody count, so that what is looked at later has a sample for each period.
+ * Linux counts all, since each is an interrupt.
  */
 READS bool throttle_is_rated(const struct event *e)
 {
