@@ -1,6 +1,5 @@
 /*
- * execve and execveat; see exec.h. Checks and their errors follow do_execveat_common() and bprm_execve() in Linux 6.x,
- * fs/exec.c.
+ * execve and execveat; see exec.h. What is executed is found by os/task/program.c.
  *
  * The new image finds the program open, under a number of the table. Where others share the table they would see that,
  * and the programs that are opened on the way. So there all is tried first in a helper thread (os/session/apart.h), the
@@ -12,22 +11,19 @@
 #include <linux/memfd.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include "event/files.h"
 #include "os/files/vfile.h"
-#include "os/mm/elf.h"
 #include "os/mm/warm.h"
 #include "os/pin/pin.h"
 #include "os/session/apart.h"
 #include "os/session/handover.h"
 #include "os/session/own_faults.h"
-#include "os/session/proc.h"
 #include "os/session/process.h"
 #include "os/session/session.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
 #include "os/task/exec.h"
-#include "os/task/script.h"
+#include "os/task/program.h"
 #include "rt/fmt.h"
 #include "rt/guest.h"
 #include "rt/layout.h"
@@ -43,7 +39,6 @@
 #define EXEC_AREA	   (LAYOUT_MM + 0x10000000000ul)
 #define EXEC_AREA_SIZE	   0x4000000ul
 #define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
-#define SCRIPT_DEPTH	   5					   /* interpreters that are scripts, too */
 #define EXEC_ENVP	   (EXEC_AREA_SIZE / 2)			   /* of that for the environment */
 #define ARGS_MAX	   ((EXEC_ENVP - EXEC_ARGV) / 8 - 16)	   /* more than the kernel takes bytes */
 #ifndef CLOSE_RANGE_UNSHARE
@@ -52,135 +47,12 @@
 #ifndef MFD_EXEC /* Linux 6.3 */
 #define MFD_EXEC 0x10u
 #endif
-#define NO_FACCESSAT2(err) ((err) == -ENOSYS || (err) == -EPERM)
 
 /* One exec on its way. */
 struct exec {
-	char path[ARENA_PATH];	    /* as the guest gave it */
-	char name[ARENA_PATH];	    /* AT_EXECFN */
-	char open_path[ARENA_PATH]; /* what is opened: path, or the guest's program for /proc/self/exe */
-	char interp[ELF_INTERP_MAX];
+	struct program program;
 	char handover[HANDOVER_MAX];
-	char line[SCRIPT_DEPTH][SCRIPT_LINE];
-	const char *prefix[2 * SCRIPT_DEPTH + 2]; /* what comes before the guest's argv[1] */
-	u32 prefixes;
-	bool reachable; /* by the name that a script's interpreter is given */
-	int fd;		/* the program or, at last, its interpreter for scripts */
-	int interp_fd;	/* that file's interpreter; negative: none is open */
 };
-
-/*
- * What only the kernel knows: whether security modules, Landlock among them, let it be executed. Linux 6.14; an older
- * one does not say.
- */
-static long check_exec(long fd)
-{
-	long ret = sys5(__NR_execveat, fd, "", NULL, NULL, AT_EMPTY_PATH | AT_EXECVE_CHECK);
-
-	if (ret != -EACCES && ret != -EPERM)
-		return fd;
-	sys1(__NR_close, fd);
-	return ret;
-}
-
-static long may_execute(int dirfd, const char *path, int flags, const struct stat *st)
-{
-	long ret = sys4(__NR_faccessat2, dirfd, path, 1 /* X_OK */, AT_EACCESS | (flags & AT_EMPTY_PATH));
-
-	if (NO_FACCESSAT2(ret) && path[0])
-		return sys3(__NR_faccessat, dirfd, path, 1 /* X_OK */);
-	return !NO_FACCESSAT2(ret) ? ret : st->st_mode & 0111 ? 0 : -EACCES;
-}
-
-/* Opens a file as exec does: a regular file that may be executed. Also for apart_run(). */
-static long open_exec(int dirfd, const char *path, int flags)
-{
-	char text[ARENA_PATH + 64];
-	const char *given = path;
-	struct stat st;
-	long ret;
-
-	dirfd = apart_path(text, dirfd, &path);
-	if (path != given && !given[0])
-		flags &= ~AT_SYMLINK_NOFOLLOW; /* /proc's link stands for the file */
-	ret = sys4(__NR_newfstatat, dirfd, path, &st, flags & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
-	if (ret)
-		return ret;
-	if ((flags & AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
-		return -ELOOP;
-	if (!S_ISREG(st.st_mode))
-		return refuse(EACCES, "not a regular file");
-	ret = may_execute(dirfd, path, flags, &st);
-	if (ret)
-		return ret;
-	if (!path[0]) {
-		char link[32];
-
-		rt_snprintf(link, sizeof(link), "self/fd/%d", dirfd);
-		ret = sys4(__NR_openat, proc_dir(), link, O_RDONLY | O_CLOEXEC, 0);
-		return ret < 0 ? ret : check_exec(ret);
-	}
-	ret = sys4(__NR_openat, dirfd, path, O_RDONLY | O_CLOEXEC, 0);
-	if (ret >= 0)
-		return check_exec(ret);
-	return ret == -EACCES ? refuse(EACCES, "pcl has to read the program, which its mode forbids") : ret;
-}
-
-long exec_open_interp(const char *path)
-{
-	return open_exec(AT_FDCWD, path, 0);
-}
-
-static void set_prefix(struct exec *x, const struct script *script, const char *script_path)
-{
-	u32 more = script->arg ? 2 : 1;
-
-	/* A script's own name takes the place of the argv[0] it was called with. */
-	if (!x->prefixes)
-		x->prefix[x->prefixes++] = script_path;
-	memmove(&x->prefix[more], x->prefix, x->prefixes * sizeof(x->prefix[0]));
-	x->prefix[0] = script->interp;
-	if (script->arg)
-		x->prefix[1] = script->arg;
-	x->prefixes += more;
-}
-
-/* Follows #! lines until the file is something else. */
-static long resolve_scripts(struct exec *x)
-{
-	for (int depth = 0;; depth++) {
-		struct script script;
-		char first[2] = {0};
-		long fd;
-
-		if (sys4(__NR_pread64, x->fd, first, 2, 0) != 2 || first[0] != '#' || first[1] != '!')
-			return 0;
-		if (depth == SCRIPT_DEPTH)
-			return refuse(ELOOP, "too many interpreters that are scripts");
-		if (sys4(__NR_pread64, x->fd, x->line[depth], SCRIPT_LINE, 0) < 0)
-			return -EIO;
-		if (script_parse(x->line[depth], &script))
-			return refuse(ENOEXEC, "no interpreter in the script's first line");
-		fd = open_exec(AT_FDCWD, script.interp, 0);
-		if (fd < 0)
-			return fd;
-		sys1(__NR_close, x->fd);
-		x->fd = fd;
-		set_prefix(x, &script, x->name);
-		rt_snprintf(x->open_path, sizeof(x->open_path), "%s", script.interp);
-	}
-}
-
-/* All that Linux looks at in the final program before its point of no return. */
-static long probe(struct exec *x)
-{
-	long ret = elf_probe(x->fd, x->interp);
-
-	if (ret || !x->interp[0])
-		return ret;
-	x->interp_fd = (int)exec_open_interp(x->interp);
-	return x->interp_fd < 0 ? x->interp_fd : elf_probe_interp(x->interp_fd);
-}
 
 static void *area_map(gva at, u64 size)
 {
@@ -213,12 +85,12 @@ static long build_argv(const struct exec *x, gva *argv)
 		if (n > ARGS_MAX)
 			return -E2BIG;
 	}
-	array = area_map((u64)x + EXEC_ARGV, (n + x->prefixes + 1) * sizeof(u64));
+	array = area_map((u64)x + EXEC_ARGV, (n + x->program.prefixes + 1) * sizeof(u64));
 	if (!array)
 		return -ENOMEM;
-	for (u32 i = 0; i < x->prefixes; i++)
-		array[i] = (u64)x->prefix[i];
-	if (n > 1 && guest_read(&array[x->prefixes], *argv + 8, 8 * (n - 1)))
+	for (u32 i = 0; i < x->program.prefixes; i++)
+		array[i] = (u64)x->program.prefix[i];
+	if (n > 1 && guest_read(&array[x->program.prefixes], *argv + 8, 8 * (n - 1)))
 		return -EFAULT;
 	*argv = (u64)array;
 	return 0;
@@ -260,8 +132,9 @@ static void copy_path(char *dst, const char *src)
 /* Hands the program over to a new image of the runtime. Only returns if the kernel refuses. */
 static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
+	const struct program *p = &x->program;
 	struct handover h = {
-		.slot = t->cpu->slot, .fd = (u32)x->fd + 1, .interp = (u32)x->interp_fd + 1, .nr = (u32)t->nr,
+		.slot = t->cpu->slot, .fd = (u32)p->fd + 1, .interp = (u32)p->interp_fd + 1, .nr = (u32)t->nr,
 		.config = the_process.config,
 	};
 	long ret;
@@ -270,13 +143,13 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	pin_hand_over(t, &h.config);
 	if (process_is_alone(t) && warm_wants_save())
 		warm_save();
-	sys3(__NR_fcntl, x->fd, F_SETFD, 0);
-	sys3(__NR_fcntl, x->interp_fd, F_SETFD, 0);
+	sys3(__NR_fcntl, p->fd, F_SETFD, 0);
+	sys3(__NR_fcntl, p->interp_fd, F_SETFD, 0);
 	group_quiesce(t);
 	signal_exec_state(t, &h);
 	h.config.runtime_fd = the_process.runtime_fd;
 	h.nkept = processor_hand_over(h.kept);
-	handover_make(x->handover, &h, x->name);
+	handover_make(x->handover, &h, p->name);
 	session_exec_begin(t->task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
@@ -291,18 +164,12 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 /* Up to the arguments. */
 static long find_program(struct exec *x, gva *argv)
 {
-	long ret;
+	long ret = program_find(&x->program);
 
-	x->interp_fd = -1;
-	ret = resolve_scripts(x);
-	if (!ret)
-		ret = probe(x);
-	if (!ret && x->prefixes)
-		ret = build_argv(x, argv);
-	return ret;
+	return !ret && x->program.prefixes ? build_argv(x, argv) : ret;
 }
 
-/* x->fd is open; closes it on failure. */
+/* The program is open; closes it on failure. */
 static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp, u64 envc)
 {
 	long ret = find_program(x, &argv);
@@ -311,33 +178,21 @@ static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp, u6
 		ret = build_envp(x, &envp, envc);
 	if (!ret)
 		ret = commit(t, x, argv, envp);
-	if (x->interp_fd >= 0)
-		sys1(__NR_close, x->interp_fd);
-	sys1(__NR_close, x->fd);
+	if (x->program.interp_fd >= 0)
+		sys1(__NR_close, x->program.interp_fd);
+	sys1(__NR_close, x->program.fd);
 	return ret;
 }
 
 /* AT_EXECFN, and the name that a script's interpreter is given: Linux's rules for a program named by descriptor. */
-static void set_name(struct exec *x, int dirfd)
+static void set_name(struct program *p, int dirfd)
 {
-	if (dirfd == AT_FDCWD || x->path[0] == '/')
-		copy_path(x->name, x->path);
-	else if (x->path[0])
-		rt_snprintf(x->name, sizeof(x->name), "/dev/fd/%d/%s", dirfd, x->path);
+	if (dirfd == AT_FDCWD || p->path[0] == '/')
+		copy_path(p->name, p->path);
+	else if (p->path[0])
+		rt_snprintf(p->name, sizeof(p->name), "/dev/fd/%d/%s", dirfd, p->path);
 	else
-		rt_snprintf(x->name, sizeof(x->name), "/dev/fd/%d", dirfd);
-}
-
-/* A script by a descriptor that closes on exec could not be opened by its interpreter. */
-static long check_reachable(struct exec *x)
-{
-	char first[2] = {0};
-
-	if (x->reachable)
-		return 0;
-	if (sys4(__NR_pread64, x->fd, first, 2, 0) == 2 && first[0] == '#' && first[1] == '!')
-		return refuse(ENOENT, "a script by a descriptor that closes on exec");
-	return 0;
+		rt_snprintf(p->name, sizeof(p->name), "/dev/fd/%d", dirfd);
 }
 
 /* What was asked for. */
@@ -367,17 +222,28 @@ static long try_arguments(gva argv, gva envp, int number)
 	return ret == -E2BIG || ret == -EFAULT || ret == -ENOMEM || ret == -EAGAIN ? ret : 0;
 }
 
+/* Leaves the program open if all is well. */
+static long open_named(const struct request *r)
+{
+	struct program *p = &r->x->program;
+	long ret;
+
+	p->fd = (int)program_open(r->dirfd, p->open_path, r->flags);
+	if (p->fd < 0)
+		return p->fd;
+	ret = program_check_reachable(p);
+	if (ret)
+		sys1(__NR_close, p->fd);
+	return ret;
+}
+
 /* For apart_run(): all but the last step, with descriptors that go with the helper thread. */
 static long try_out(void *arg)
 {
 	struct request *r = arg;
 	gva argv = r->argv;
-	long ret;
+	long ret = open_named(r);
 
-	r->x->fd = (int)open_exec(r->dirfd, r->x->open_path, r->flags);
-	if (r->x->fd < 0)
-		return r->x->fd;
-	ret = check_reachable(r->x);
 	if (!ret)
 		ret = find_program(r->x, &argv);
 	return ret ? ret : try_arguments(argv, r->envp, the_process.runtime_fd);
@@ -396,47 +262,39 @@ static long leave_table(struct thread *t)
 
 static long execute_alone(struct request *r)
 {
-	struct exec *x = r->x;
-	long ret;
+	long ret = open_named(r);
 
-	x->fd = (int)open_exec(r->dirfd, x->open_path, r->flags);
-	if (x->fd < 0)
-		return x->fd;
-	ret = check_reachable(x);
-	if (!ret)
-		return exec_opened(r->t, x, r->argv, r->envp, r->envc);
-	sys1(__NR_close, x->fd);
-	return ret;
+	return ret ? ret : exec_opened(r->t, r->x, r->argv, r->envp, r->envc);
 }
 
 static void set_open_path(struct request *r)
 {
-	struct exec *x = r->x;
+	struct program *p = &r->x->program;
 
-	x->prefixes = 0;
-	x->interp[0] = 0;
-	copy_path(x->open_path, x->path);
-	vfile_follow_exe(r->t, r->dirfd, x->open_path);
+	p->prefixes = 0;
+	p->interp[0] = 0;
+	copy_path(p->open_path, p->path);
+	vfile_follow_exe(r->t, r->dirfd, p->open_path);
 }
 
 static long execute(struct request *r, gva path)
 {
-	struct exec *x = r->x;
-	long ret = guest_read_str(x->path, path, sizeof(x->path)), flags;
+	struct program *p = &r->x->program;
+	long ret = guest_read_str(p->path, path, sizeof(p->path)), flags;
 
 	if (ret < 0)
 		return ret;
-	if (!x->path[0] && !(r->flags & AT_EMPTY_PATH))
+	if (!p->path[0] && !(r->flags & AT_EMPTY_PATH))
 		return -ENOENT;
-	if (vfile_fd_hidden(r->dirfd) && x->path[0] != '/')
+	if (vfile_fd_hidden(r->dirfd) && p->path[0] != '/')
 		return -EBADF;
-	set_name(x, r->dirfd);
-	x->reachable = r->dirfd == AT_FDCWD || x->path[0] == '/';
-	if (!x->reachable) {
+	set_name(p, r->dirfd);
+	p->reachable = r->dirfd == AT_FDCWD || p->path[0] == '/';
+	if (!p->reachable) {
 		flags = sys3(__NR_fcntl, r->dirfd, F_GETFD, 0);
 		if (flags < 0)
 			return flags;
-		x->reachable = !(flags & FD_CLOEXEC);
+		p->reachable = !(flags & FD_CLOEXEC);
 	}
 	set_open_path(r);
 	if (apart_needed()) {
@@ -490,10 +348,8 @@ long exec_first_script(struct thread *t, int fd, const u64 *argv, const u64 *env
 	x = exec_alloc(t);
 	if (!x)
 		return -ENOMEM;
-	copy_path(x->path, handover.name);
-	copy_path(x->name, handover.name);
-	copy_path(x->open_path, handover.name);
-	x->fd = fd;
+	copy_path(x->program.name, handover.name);
+	x->program.fd = fd;
 	ret = exec_opened(t, x, (u64)argv, (u64)envp, envc);
 	exec_free(x);
 	return ret;

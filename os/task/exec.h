@@ -15,9 +15,6 @@
 
 #include "os/session/thread.h"
 
-/* Opens a program's interpreter with the checks that exec makes: the descriptor or -errno. */
-long exec_open_interp(const char *path);
-
 /*
  * The session's first program is open at fd: if it is a script, its interpreter is executed instead. Returns 0 if it is
  * none, or why that failed. argv and envp, of envc strings, are arrays in this image's memory.

@@ -17,6 +17,7 @@
 #include "os/task/exec.h"
 #include "os/session/handover.h"
 #include "os/task/load.h"
+#include "os/task/program.h"
 #include "os/session/proc.h"
 #include "os/mm/procmaps.h"
 #include "os/session/scratch.h"
@@ -283,7 +284,7 @@ static long probe_images(struct loading *ld, int fd, long *interp_fd)
 
 	if (ret || !ld->path[0])
 		return ret;
-	*interp_fd = handover.interp ? (long)handover.interp - 1 : exec_open_interp(ld->path);
+	*interp_fd = handover.interp ? (long)handover.interp - 1 : program_open_interp(ld->path);
 	return *interp_fd < 0 ? *interp_fd : handover.interp ? 0 : elf_probe_interp((int)*interp_fd);
 }
 
