@@ -3,7 +3,7 @@
  * THREAD_AREA.
  *
  *   area:  [guard][runtime stack][guard][alternate signal stack][kept stack][xsave buffer][struct thread][struct
- *          cpu][bank][touched pages]
+ *          cpu][bank][touched pages][an execve]
  *
  * Both stacks are in one aligned THREAD_AREA, so C code on either, signal handlers included, finds its thread from
  * the stack pointer, never from a guest register. Written by its own thread and by that thread's signal handlers only,
@@ -35,7 +35,9 @@
 #define THREAD_STRUCT 0x3f000ul
 /* shared: struct bank of its task slot; struct cpu ends in front of it */
 #define THREAD_BANK 0x43000ul
-#define THREAD_END (THREAD_BANK + CPU_BANK_SIZE + sizeof(struct cpu_touched))
+#define THREAD_EXEC (THREAD_BANK + CPU_BANK_SIZE + sizeof(struct cpu_touched)) /* what os/task/exec.c needs */
+#define THREAD_EXEC_SIZE 0x10000ul
+#define THREAD_END (THREAD_EXEC + THREAD_EXEC_SIZE)
 
 struct sighand; /* os/sig/sigact.c: the guest's signal actions, shared under CLONE_SIGHAND */
 struct process; /* os/session/process.h: what threads with the same memory share */

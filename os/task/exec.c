@@ -33,14 +33,13 @@
 #include "rt/sys.h"
 
 /*
- * Every thread's struct exec has an address of its own. A vfork child that succeeds leaves it behind in its parent's
- * memory; the next exec by that thread area maps over it.
+ * Where a thread has arrays of pointers for which its area has no room: addresses of its own. A vfork child that
+ * succeeds leaves them behind in its parent's memory; the next ones by that thread area are mapped over them.
  */
-#define EXEC_AREA	   (LAYOUT_MM + 0x10000000000ul)
-#define EXEC_AREA_SIZE	   0x4000000ul
-#define EXEC_ARGV	   0x10000ul				   /* offset of the pointer array for scripts */
-#define EXEC_ENVP	   (EXEC_AREA_SIZE / 2)			   /* of that for the environment */
-#define ARGS_MAX	   ((EXEC_ENVP - EXEC_ARGV) / 8 - 16)	   /* more than the kernel takes bytes */
+#define ARRAYS	    (LAYOUT_MM + 0x10000000000ul)
+#define ARRAYS_SIZE 0x4000000ul
+#define ARRAYS_ENVP (ARRAYS_SIZE / 2)	    /* of that for the environment */
+#define ARGS_MAX    (ARRAYS_ENVP / 8 - 16) /* more than the kernel takes bytes */
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2u
 #endif
@@ -48,34 +47,60 @@
 #define MFD_EXEC 0x10u
 #endif
 
-/* One exec on its way. */
+/*
+ * One exec on its way. It lies in the thread's area, which is there before the program can lower its limits on memory:
+ * to less than it has, or than is left of them.
+ */
 struct exec {
 	struct program program;
 	char handover[HANDOVER_MAX];
+	u64 *arrays;  /* ARRAYS of this thread, */
+	bool mapped;  /* and something may be there */
+	u32 pointers; /* taken of those that follow */
+	u64 pointer[];
 };
 
-static void *area_map(gva at, u64 size)
-{
-	long ret = sys6(__NR_mmap, at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+#define POINTERS ((THREAD_EXEC_SIZE - sizeof(struct exec)) / sizeof(u64))
+_Static_assert(sizeof(struct exec) < THREAD_EXEC_SIZE / 2, "half of it is for pointers");
 
-	return sys_is_error(ret) ? NULL : (void *)ret;
+static struct exec *exec_begin(const struct thread *t)
+{
+	struct exec *x = (struct exec *)(thread_area(t) + THREAD_EXEC);
+
+	x->arrays = (u64 *)(ARRAYS + (thread_area(t) - LAYOUT_THREADS) / THREAD_AREA * ARRAYS_SIZE);
+	x->mapped = false;
+	x->program.prefixes = 0;
+	return x;
 }
 
-static struct exec *exec_alloc(const struct thread *t)
+/* Also after a vfork child's success: the memory stays, and the next exec begins anew. */
+static void exec_end(struct exec *x)
 {
-	return area_map(EXEC_AREA + (thread_area(t) - LAYOUT_THREADS) / THREAD_AREA * EXEC_AREA_SIZE,
-			sizeof(struct exec));
+	if (x->mapped)
+		sys2(__NR_munmap, x->arrays, ARRAYS_SIZE);
+	sys3(__NR_madvise, x, THREAD_EXEC_SIZE, MADV_DONTNEED);
 }
 
-static void exec_free(struct exec *x)
+/* An array of so many. `offset` is where one that is too large begins in ARRAYS. NULL: memory is short. */
+static u64 *new_array(struct exec *x, u64 n, u64 offset)
 {
-	sys2(__NR_munmap, x, EXEC_AREA_SIZE);
+	long ret;
+
+	if (n <= POINTERS - x->pointers) {
+		x->pointers += (u32)n;
+		return &x->pointer[x->pointers - n];
+	}
+	x->mapped = true;
+	ret = sys6(__NR_mmap, (u64)x->arrays + offset, n * sizeof(u64), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return sys_is_error(ret) ? NULL : (u64 *)ret;
 }
 
 /* argv with the scripts' prefix instead of its first string: an array of pointers in our memory. */
-static long build_argv(const struct exec *x, gva *argv)
+static long build_argv(struct exec *x, gva *argv)
 {
-	u64 n = 0, value = 1;
+	u32 prefixes = x->program.prefixes;
+	u64 n = 0, value = 1, more;
 	u64 *array;
 
 	while (*argv && value) {
@@ -85,19 +110,21 @@ static long build_argv(const struct exec *x, gva *argv)
 		if (n > ARGS_MAX)
 			return -E2BIG;
 	}
-	array = area_map((u64)x + EXEC_ARGV, (n + x->program.prefixes + 1) * sizeof(u64));
+	more = n ? n - 1 : 0;
+	array = new_array(x, prefixes + more + 1, 0);
 	if (!array)
 		return -ENOMEM;
-	for (u32 i = 0; i < x->program.prefixes; i++)
+	for (u32 i = 0; i < prefixes; i++)
 		array[i] = (u64)x->program.prefix[i];
-	if (n > 1 && guest_read(&array[x->program.prefixes], *argv + 8, 8 * (n - 1)))
+	if (more && guest_read(&array[prefixes], *argv + 8, 8 * more))
 		return -EFAULT;
+	array[prefixes + more] = 0;
 	*argv = (u64)array;
 	return 0;
 }
 
 /* envp, of so many strings at most, with what is handed over behind it. */
-static long build_envp(const struct exec *x, gva *envp, u64 max)
+static long build_envp(struct exec *x, gva *envp, u64 max)
 {
 	u64 n = 0, value = 1;
 	u64 *array;
@@ -110,7 +137,7 @@ static long build_envp(const struct exec *x, gva *envp, u64 max)
 		if (++n > ARGS_MAX)
 			return -E2BIG;
 	}
-	array = area_map((u64)x + EXEC_ENVP, (n + 2) * sizeof(u64));
+	array = new_array(x, n + 2, ARRAYS_ENVP);
 	if (!array)
 		return -ENOMEM;
 	if (n && guest_read(array, *envp, 8 * n))
@@ -120,8 +147,6 @@ static long build_envp(const struct exec *x, gva *envp, u64 max)
 	*envp = (u64)array;
 	return 0;
 }
-
-_Static_assert(sizeof(struct exec) <= EXEC_ARGV, "struct exec runs into the pointer array");
 
 static void copy_path(char *dst, const char *src)
 {
@@ -166,6 +191,7 @@ static long find_program(struct exec *x, gva *argv)
 {
 	long ret = program_find(&x->program);
 
+	x->pointers = 0;
 	return !ret && x->program.prefixes ? build_argv(x, argv) : ret;
 }
 
@@ -311,15 +337,12 @@ static long execute(struct request *r, gva path)
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)
 {
 	struct request r = {
-		.t = t, .x = exec_alloc(t), .dirfd = dirfd, .flags = flags,
+		.t = t, .x = exec_begin(t), .dirfd = dirfd, .flags = flags,
 		.argv = argv, .envp = envp, .envc = ARGS_MAX + 1,
 	};
-	long ret;
+	long ret = execute(&r, path);
 
-	if (!r.x)
-		return -ENOMEM;
-	ret = execute(&r, path);
-	exec_free(r.x);
+	exec_end(r.x);
 	return ret;
 }
 
@@ -345,12 +368,10 @@ long exec_first_script(struct thread *t, int fd, const u64 *argv, const u64 *env
 
 	if (sys4(__NR_pread64, fd, first, 2, 0) != 2 || first[0] != '#' || first[1] != '!')
 		return 0;
-	x = exec_alloc(t);
-	if (!x)
-		return -ENOMEM;
+	x = exec_begin(t);
 	copy_path(x->program.name, handover.name);
 	x->program.fd = fd;
 	ret = exec_opened(t, x, (u64)argv, (u64)envp, envc);
-	exec_free(x);
+	exec_end(x);
 	return ret;
 }

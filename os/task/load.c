@@ -257,7 +257,8 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	read_kernel_maps(ld);
 	note_own_memory(&ld->maps);
 	if (!stack_find_top()) {
-		log_printf(0, "the host has no memory above %#lx, where programs have their stack", LAYOUT_END);
+		log_printf(handover.fd ? 2 : 0, "the host has no memory above %#lx, where programs have their stack",
+			   LAYOUT_END);
 		return -ENOMEM;
 	}
 	ret = release_kernel_stack(ld, kernel_sp);

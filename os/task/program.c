@@ -101,6 +101,7 @@ static long resolve_scripts(struct program *p)
 			return 0;
 		if (depth == SCRIPT_DEPTH)
 			return refuse(ELOOP, "too many interpreters that are scripts");
+		memset(p->line[depth], 0, SCRIPT_LINE);
 		if (sys4(__NR_pread64, p->fd, p->line[depth], SCRIPT_LINE, 0) < 0)
 			return -EIO;
 		if (script_parse(p->line[depth], &script))
