@@ -401,7 +401,7 @@ static char **with_handover(const char *path)
 	if (!out)
 		return NULL;
 	memcpy(out, environ, n * sizeof(*out));
-	handover_make(string, &h, path);
+	handover_make(string, &h, "", path);
 	out[n] = string;
 	return out;
 }

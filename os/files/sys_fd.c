@@ -175,7 +175,7 @@ static bool put_program(s32 fd)
 
 void vfile_keep_program(s32 fd)
 {
-	if (!put_program(fd) && (move_below_limit() || !put_program(fd)))
+	if (fd < 0 || (!put_program(fd) && (move_below_limit() || !put_program(fd))))
 		sys1(__NR_close, the_process.runtime_fd + EXE_FD);
 	sys1(__NR_close, fd);
 }

@@ -112,7 +112,7 @@ u32 vfile_proc_pidns(const struct thread *t);
 
 /*
  * Puts fd, the program of the image that has just begun, in the place of the former one, and closes it. Where the limit
- * on descriptors has become too low for that there is no program, and /proc/PID/exe leads nowhere.
+ * on descriptors has become too low for that, or fd is negative, there is no program, and /proc/PID/exe leads nowhere.
  */
 void vfile_keep_program(s32 fd);
 

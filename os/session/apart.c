@@ -149,6 +149,13 @@ long apart_run(long (*fn)(void *arg), void *arg)
 	return a.ret;
 }
 
+long apart_run_with_table(long (*fn)(void *arg), void *arg)
+{
+	struct apart a = {.t = thread_current(), .fn = fn, .arg = arg, .tid = ~0u};
+
+	return !a.t->is_apart && in_other_thread(&a, 0) ? a.ret : -ENOSYS;
+}
+
 long dbt_host_apart(long (*fn)(void *arg), void *arg)
 {
 	return apart_run(fn, arg);

@@ -37,6 +37,9 @@ bool apart_needed(void);
 /* fn(arg). */
 long apart_run(long (*fn)(void *arg), void *arg);
 
+/* The same, but in such a thread in any case: -ENOSYS, there is none. */
+long apart_run_with_table(long (*fn)(void *arg), void *arg);
+
 /*
  * fn makes a descriptor, or -errno; its file becomes one of the guest's, opened again with these flags, in one step and
  * under the lowest free number. -ENOSYS: there is no such thread, or no /proc.

@@ -39,6 +39,7 @@ int handover_take(char *string)
 	const char *s = string;
 	u32 word[HANDOVER_WORDS];
 	u64 n[5];
+	u32 path;
 	size_t len;
 
 	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
@@ -49,8 +50,12 @@ int handover_take(char *string)
 	if (!take_words(&s, word, HANDOVER_WORDS) || !take_words(&s, &h->nkept, 1) || h->nkept > HANDOVER_KEPT ||
 	    !take_words(&s, h->kept, h->nkept))
 		return -EINVAL;
-	if (strlen(s) >= sizeof(h->name))
+	if (!take_words(&s, &path, 1) || path >= sizeof(h->path) || path > strlen(s) ||
+	    strlen(s) - path >= sizeof(h->name))
 		return -EINVAL;
+	memcpy(h->path, s, path);
+	h->path[path] = 0;
+	s += path;
 	memcpy(&h->config, word, sizeof(word));
 	h->slot = (u32)n[0];
 	h->fd = (u32)n[1];

@@ -14,18 +14,22 @@
 
 struct handover {
 	u32 slot;	/* of the task */
-	u32 fd;		/* 1 + descriptor of the opened program; 0: the launcher's, open `name` */
+	/* 1 + descriptor of the opened program; HANDOVER_BY_PATH: open `path`; 0: the launcher's, open `name` */
+	u32 fd;
 	u32 nr;		/* the system call; 0: the launcher's */
 	u32 ss_flags;	/* of the alternate stack, which exec takes away but for these */
 	u32 interp;	/* 1 + descriptor of the program's opened interpreter; 0: it has none, or none is open */
 	u64 sigmask, sigign; /* signals that the kernel does not know as blocked or ignored, see os/sig/signal.h */
 	struct session_config config;
 	u32 nkept, kept[HANDOVER_KEPT]; /* see processor_hand_over() */
+	char path[ARENA_PATH]; /* of what is executed, where no descriptor could be had for it; else "" */
 	char name[ARENA_PATH]; /* AT_EXECFN as the guest is to see it */
 };
 
+#define HANDOVER_BY_PATH (~0u)
+
 #define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
-#define HANDOVER_MAX (ARENA_PATH + 96 + (HANDOVER_WORDS + 1 + HANDOVER_KEPT) * 9)
+#define HANDOVER_MAX (2 * ARENA_PATH + 96 + (HANDOVER_WORDS + 2 + HANDOVER_KEPT) * 9)
 
 static inline char *handover_put(char *to, u64 value)
 {
@@ -42,8 +46,8 @@ static inline char *handover_put(char *to, u64 value)
 	return to;
 }
 
-/* As a string, which has room for HANDOVER_MAX bytes: the numbers in the order of the structure, and the name. */
-static inline void handover_make(char *out, const struct handover *h, const char *name)
+/* As a string, which has room for HANDOVER_MAX bytes: the numbers in the structure's order, the path and the name. */
+static inline void handover_make(char *out, const struct handover *h, const char *path, const char *name)
 {
 	const u64 first[] = {h->slot, h->fd, h->nr, h->ss_flags, h->interp, h->sigmask, h->sigign};
 	u32 word[HANDOVER_WORDS];
@@ -56,10 +60,12 @@ static inline void handover_make(char *out, const struct handover *h, const char
 	out = handover_put(out, h->nkept);
 	for (u32 i = 0; i < h->nkept; i++)
 		out = handover_put(out, h->kept[i]);
-	memcpy(out, name, strlen(name) + 1);
+	out = handover_put(out, strlen(path));
+	memcpy(out, path, strlen(path));
+	memcpy(out + strlen(path), name, strlen(name) + 1);
 }
 
-/* This image's; name[] and the rest are the runtime's own copy. */
+/* This image's; path[], name[] and the rest are the runtime's own copy. */
 extern struct handover handover;
 
 /* 0, or -EINVAL: it is no such string. Overwrites the string with zeroes. */

@@ -5,6 +5,8 @@
  * and the programs that are opened on the way. So there all is tried first in a helper thread (os/session/apart.h), the
  * kernel's own checks of the arguments included. If nothing is wrong with it, the thread leaves the shared table, as
  * the kernel would have it do a moment later, and goes on alone.
+ *
+ * Where the table has no number free, the program is looked at in such a thread, too, and the new image gets its path.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -159,8 +161,8 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 {
 	const struct program *p = &x->program;
 	struct handover h = {
-		.slot = t->cpu->slot, .fd = (u32)p->fd + 1, .interp = (u32)p->interp_fd + 1, .nr = (u32)t->nr,
-		.config = the_process.config,
+		.slot = t->cpu->slot, .fd = p->fd < 0 ? HANDOVER_BY_PATH : (u32)p->fd + 1,
+		.interp = (u32)p->interp_fd + 1, .nr = (u32)t->nr, .config = the_process.config,
 	};
 	long ret;
 
@@ -174,7 +176,7 @@ static long commit(struct thread *t, struct exec *x, u64 argv, u64 envp)
 	signal_exec_state(t, &h);
 	h.config.runtime_fd = the_process.runtime_fd;
 	h.nkept = processor_hand_over(h.kept);
-	handover_make(x->handover, &h, p->name);
+	handover_make(x->handover, &h, p->fd < 0 ? p->open_path : "", p->name);
 	session_exec_begin(t->task);
 	/* The point of no return is inside. */
 	ret = thread_syscall(t, __NR_execveat, the_process.runtime_fd, (u64) "", argv, envp, AT_EMPTY_PATH, 0);
@@ -195,15 +197,20 @@ static long find_program(struct exec *x, gva *argv)
 	return !ret && x->program.prefixes ? build_argv(x, argv) : ret;
 }
 
+static long exec_found(struct thread *t, struct exec *x, gva argv, gva envp, u64 envc)
+{
+	long ret = build_envp(x, &envp, envc);
+
+	return ret ? ret : commit(t, x, argv, envp);
+}
+
 /* The program is open; closes it on failure. */
 static long exec_opened(struct thread *t, struct exec *x, gva argv, gva envp, u64 envc)
 {
 	long ret = find_program(x, &argv);
 
 	if (!ret)
-		ret = build_envp(x, &envp, envc);
-	if (!ret)
-		ret = commit(t, x, argv, envp);
+		ret = exec_found(t, x, argv, envp, envc);
 	if (x->program.interp_fd >= 0)
 		sys1(__NR_close, x->program.interp_fd);
 	sys1(__NR_close, x->program.fd);
@@ -293,6 +300,33 @@ static long execute_alone(struct request *r)
 	return ret ? ret : exec_opened(r->t, r->x, r->argv, r->envp, r->envc);
 }
 
+/* For apart_run_with_table(). */
+static long find_apart(void *arg)
+{
+	struct request *r = arg;
+	long ret = open_named(r);
+
+	return ret ? ret : find_program(r->x, &r->argv);
+}
+
+/*
+ * The table has no numbers left for the program and its interpreter (RLIMIT_NOFILE): both images look at them in
+ * threads with tables of their own. The new one can open only what has a path.
+ */
+static long execute_by_path(struct request *r)
+{
+	struct program *p = &r->x->program;
+	long ret;
+
+	if (r->dirfd != AT_FDCWD && p->path[0] != '/')
+		return -EMFILE;
+	ret = apart_run_with_table(find_apart, r);
+	p->fd = p->interp_fd = -1;
+	if (ret)
+		return ret == -ENOSYS ? -EMFILE : ret;
+	return exec_found(r->t, r->x, r->argv, r->envp, r->envc);
+}
+
 static void set_open_path(struct request *r)
 {
 	struct program *p = &r->x->program;
@@ -331,7 +365,11 @@ static long execute(struct request *r, gva path)
 			return ret;
 		set_open_path(r);
 	}
-	return execute_alone(r);
+	ret = execute_alone(r);
+	if (ret != -EMFILE)
+		return ret;
+	set_open_path(r);
+	return execute_by_path(r);
 }
 
 static long exec_guest(struct thread *t, int dirfd, gva path, gva argv, gva envp, int flags)

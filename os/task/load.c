@@ -12,6 +12,7 @@
 #include "cpu/cpu.h"
 #include "os/mm/elf.h"
 #include "os/mm/make_way.h"
+#include "os/session/apart.h"
 #include "os/session/process.h"
 #include "os/task/error_text.h"
 #include "os/task/exec.h"
@@ -60,6 +61,8 @@ struct loading {
 	struct stack_kernel kernel;
 	struct kernel_maps maps;
 	struct elf_image program, interp;
+	const u64 *kernel_sp;
+	int fd; /* of the program */
 	bool has_interp;
 	bool committed; /* both are such as Linux takes; what it finds out from here on it answers by SIGSEGV */
 	gva vdso;
@@ -151,9 +154,9 @@ static void read_kernel_maps(struct loading *ld)
  * The kernel's own initial stack may lie where the guest's must be (always so if the host does not randomise). A copy
  * of what is on it takes its place.
  */
-static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
+static int release_kernel_stack(struct loading *ld)
 {
-	u64 size = ld->maps.stack_end - (u64)kernel_sp;
+	u64 size = ld->maps.stack_end - (u64)ld->kernel_sp;
 	u64 *copy;
 
 	if (!ld->maps.stack_end || ld->maps.stack_end <= stack_top() - stack_reserve())
@@ -161,8 +164,8 @@ static int release_kernel_stack(struct loading *ld, const u64 *kernel_sp)
 	copy = scratch_alloc(size);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, kernel_sp, size);
-	stack_relocate_kernel(&ld->kernel, kernel_sp, copy);
+	memcpy(copy, ld->kernel_sp, size);
+	stack_relocate_kernel(&ld->kernel, ld->kernel_sp, copy);
 	sys2(__NR_munmap, ld->maps.stack_start, ld->maps.stack_end - ld->maps.stack_start);
 	ld->maps.stack_start = (u64)copy;
 	ld->maps.stack_end = (u64)copy + ALIGN_UP(size, PAGE_SIZE);
@@ -247,7 +250,7 @@ static void note_own_memory(const struct kernel_maps *m)
 	rlimit_note_own(m->stack_end - m->stack_start, special);
 }
 
-static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
+static int prepare_memory(struct loading *ld)
 {
 	u64 reserve = stack_reserve() + STACK_RANDOM;
 	int ret = vma_init();
@@ -257,11 +260,10 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 	read_kernel_maps(ld);
 	note_own_memory(&ld->maps);
 	if (!stack_find_top()) {
-		log_printf(handover.fd ? 2 : 0, "the host has no memory above %#lx, where programs have their stack",
-			   LAYOUT_END);
+		log_printf(handover.fd ? 2 : 0, "the host has no memory for a stack above %#lx", LAYOUT_END);
 		return -ENOMEM;
 	}
-	ret = release_kernel_stack(ld, kernel_sp);
+	ret = release_kernel_stack(ld);
 	if (ret)
 		return ret;
 	vma_set_top(stack_top() - MAX(ALIGN_UP(reserve, 0x1000000ul), LAYOUT_GUEST_STACK_ROOM));
@@ -275,6 +277,8 @@ static int prepare_memory(struct loading *ld, const u64 *kernel_sp)
 
 static long open_program(void)
 {
+	if (handover.fd == HANDOVER_BY_PATH)
+		return program_open(AT_FDCWD, handover.path, 0);
 	return handover.fd ? (long)handover.fd - 1
 			   : sys4(__NR_openat, AT_FDCWD, handover.name, O_RDONLY | O_CLOEXEC, 0);
 }
@@ -289,17 +293,17 @@ static long probe_images(struct loading *ld, int fd, long *interp_fd)
 	return *interp_fd < 0 ? *interp_fd : handover.interp ? 0 : elf_probe_interp((int)*interp_fd);
 }
 
-static int load_images(struct loading *ld, int fd)
+static int load_images(struct loading *ld)
 {
 	long interp_fd = -1;
-	int ret = (int)probe_images(ld, fd, &interp_fd);
+	int ret = (int)probe_images(ld, ld->fd, &interp_fd);
 
 	if (ret)
 		return ret;
 	ld->committed = true;
 	ld->has_interp = interp_fd >= 0;
 	/* What is its own interpreter goes where Linux puts interpreters. */
-	ret = elf_load(fd, ld->has_interp ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
+	ret = elf_load(ld->fd, ld->has_interp ? PLACE_PROGRAM : PLACE_NEAR, &ld->program);
 	if (!ret && ld->has_interp)
 		ret = elf_load((int)interp_fd, PLACE_NEAR, &ld->interp);
 	if (ld->has_interp)
@@ -402,11 +406,11 @@ static gva place_brk(const struct loading *ld)
 	return at && at < LAYOUT_GUEST_BRK ? at : LAYOUT_GUEST_BRK;
 }
 
-static int load(struct loading *ld, struct task *task, int fd, struct cpu *cpu)
+static int load(struct loading *ld, struct cpu *cpu)
 {
 	struct stack_program prog = {0};
 	struct stack_built built;
-	int ret = load_images(ld, fd);
+	int ret = load_images(ld);
 
 	if (ret)
 		return ret;
@@ -451,32 +455,46 @@ static struct load_result result_of(const struct loading *ld)
 	return r;
 }
 
+/* All that reads files. Leaves the program open at ld->fd. */
+static long open_and_load(void *arg)
+{
+	struct loading *ld = arg;
+	struct thread *t = thread_current();
+	long ret = 0;
+
+	ld->fd = (int)open_program();
+	if (ld->fd < 0)
+		return ld->fd;
+	if (!handover.fd)
+		ret = exec_first_script(t, ld->fd, ld->kernel.argv, ld->kernel.envp, ld->kernel.envc);
+	if (!ret)
+		ret = prepare_memory(ld);
+	if (!ret)
+		warm_begin(ld->fd);
+	return ret ? ret : load(ld, t->cpu);
+}
+
 void load_program(struct thread *t, const u64 *kernel_sp, struct load_result *out)
 {
-	struct task *task = t->task;
 	bool first = !handover.fd;
 	struct loading *ld = scratch_alloc(sizeof(*ld));
-	long fd;
 	int ret;
 
 	if (!ld)
 		fail(t, first, handover.name, -ENOMEM);
 	stack_parse_kernel(kernel_sp, &ld->kernel);
+	ld->kernel_sp = kernel_sp;
 	ld->vdso = stack_kernel_auxv(&ld->kernel, AT_SYSINFO_EHDR);
-	fd = open_program();
-	if (fd < 0)
-		fail(t, first, handover.name, fd);
-	ret = first ? exec_first_script(t, fd, ld->kernel.argv, ld->kernel.envp, ld->kernel.envc) : 0;
-	if (!ret)
-		ret = prepare_memory(ld, kernel_sp);
-	if (!ret)
-		warm_begin((int)fd);
-	if (!ret)
-		ret = load(ld, task, fd, t->cpu);
+	if (handover.fd == HANDOVER_BY_PATH) {
+		ret = (int)apart_run_with_table(open_and_load, ld);
+		ld->fd = (int)open_program(); /* for vfile_keep_program(), if there is a number */
+	} else {
+		ret = (int)open_and_load(ld);
+	}
 	if (ret)
 		fail(t, first && !is_past_return(ld, ret), handover.name, ret);
-	set_comm(task, fd, ld->path);
-	vfile_keep_program(fd);
+	set_comm(t->task, ld->fd, ld->path);
+	vfile_keep_program(ld->fd);
 	*out = result_of(ld);
 	scratch_free(ld, sizeof(*ld));
 }
