@@ -3,6 +3,7 @@
 #include "event/state.h"
 #include "event/fold.h"
 #include "event/lineage.h"
+#include "event/order.h"
 #include "event/ready.h"
 #include "event/ring.h"
 #include "event/sideband.h"
@@ -78,6 +79,7 @@ void event_attach(struct event *e)
 {
 	check_slow(event_is_locked());
 	event_hold(e);
+	order_new(e);
 	__atomic_store_n(&e->slot, SLOT_LIVE, __ATOMIC_RELEASE);
 	join_ctx(e);
 	if (!event_is_leader(e))
@@ -120,6 +122,7 @@ static void leave_group(struct event *e, u64 now)
 		elist_del(&e->siblings, event_nr(s), LINK_GROUP);
 		s->leader = event_nr(s);
 		s->leader_id = s->id;
+		order_new_group(s);
 		event_sched_group(s, now);
 		if (!s->task)
 			event_sched_system(s);

@@ -8,6 +8,7 @@
 #include <asm/siginfo.h>
 #include "event/async.h"
 #include "event/counters.h"
+#include "event/order.h"
 #include "event/period.h"
 #include "event/round.h"
 #include "event/throttle.h"
@@ -374,21 +375,31 @@ static bool is_hit(const struct round *r, const struct event *e, u64 id)
 	       event_tally(e)->state == PERF_STATE_ACTIVE;
 }
 
+static UNNOTED void find_hits(const struct hits *h, struct order_batch *b)
+{
+	order_begin(b);
+	for (u32 i = 0; i < h->n; i++)
+		if (is_hit(&h->round, event_slot(h->hit[i].event), h->hit[i].id))
+			order_add(b, event_slot(h->hit[i].event));
+}
+
 static void hit_all(void *arg)
 {
 	const struct hits *h = arg;
 	struct round *r = arg;
+	struct order_batch b;
 	bool ticks = false;
 
 	round_begin(r);
-	for (u32 i = 0; i < h->n; i++) {
-		struct event *e = event_slot(h->hit[i].event);
+	find_hits(h, &b);
+	for (u32 i = 0; i < b.n; i++) {
+		u32 nr = 0;
 
-		if (!is_hit(r, e, h->hit[i].id))
-			continue;
-		set_address(h->snap, &h->hit[i]);
-		hit(r, e);
-		ticks |= needs_ticks(e);
+		while (h->hit[nr].event != event_nr(b.event[i]))
+			nr++;
+		set_address(h->snap, &h->hit[nr]);
+		hit(r, b.event[i]);
+		ticks |= needs_ticks(b.event[i]);
 	}
 	if (r->ended)
 		disable_refreshed(r);
@@ -401,35 +412,50 @@ void event_hit(task_id task, const struct event_hit *hit, u32 n, struct snapshot
 {
 	struct hits h = {round_of(task, snap, out), snap, hit, n};
 
-	check_slow(snap && out && !section_is_open());
+	check_slow(snap && out && n <= EVENT_HITS && !section_is_open());
 	section_run(hit_all, &h);
 }
 
 struct trace {
 	struct round round;
-	u32 source;
+	u32 source, other;
 };
+
+/* Units: without them it is excluded. */
+static bool is_traced(const struct trace *t, const struct event *e)
+{
+	return (e->source.source == t->source || e->source.source == t->other) && e->source.hits && e->source.units &&
+	       event_tally(e)->state == PERF_STATE_ACTIVE;
+}
+
+static void find_traced(const struct trace *t, struct order_batch *b)
+{
+	const struct snapshot *snap = t->round.snap;
+	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring,
+					       t->round.task, snap->raw_size - (u32)sizeof(u32)};
+	struct event *e;
+
+	for_each_in_ctx(e, t->round.ctx)
+		if (is_traced(t, e) && filter_passes_event(e, &subject))
+			order_add(b, e);
+}
 
 static void hit_traced(void *arg)
 {
 	const struct trace *t = arg;
-	const struct snapshot *snap = t->round.snap;
-	const struct filter_subject subject = {(const u8 *)snap->raw + sizeof(u32), snap->comm, snap->ustring,
-					       t->round.task, snap->raw_size - (u32)sizeof(u32)};
 	struct round *r = arg;
+	struct order_batch b;
 	bool ticks = false;
-	struct event *e;
 
 	round_begin(r);
-	for_each_in_ctx_newest(e, r->ctx) { /* the kernel's order: members before their leader */
-		if (e->source.source != t->source || !e->source.hits || event_tally(e)->state != PERF_STATE_ACTIVE)
-			continue;
-		/* Units: without them it is excluded. */
-		if (!e->source.units || !filter_passes_event(e, &subject))
-			continue;
-		hit(r, e);
-		ticks |= needs_ticks(e);
-	}
+	order_begin(&b);
+	do {
+		find_traced(t, &b);
+		for (u32 i = 0; i < b.n; i++) {
+			hit(r, b.event[i]);
+			ticks |= needs_ticks(b.event[i]);
+		}
+	} while (order_goes_on(&b));
 	if (r->ended)
 		disable_refreshed(r);
 	if (r->any && ticks && r->task == host_current())
@@ -437,9 +463,9 @@ static void hit_traced(void *arg)
 	round_unlock(r);
 }
 
-void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out)
+void event_trace_either(task_id task, u32 source, u32 other, const struct snapshot *snap, struct overflow_result *out)
 {
-	struct trace t = {round_of(task, snap, out), source};
+	struct trace t = {round_of(task, snap, out), source, other};
 
 	section_run(hit_traced, &t);
 }

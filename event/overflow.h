@@ -50,17 +50,22 @@ struct event_hit {
 	u64 addr, page_size; /* what its snapshot has as addr and data_page_size */
 };
 
+#define EVENT_HITS 16u /* at once */
 /*
- * Events that have happened once more, by one instruction: counts them, and those overflow whose time it is. The
- * snapshot gets the address of each. For breakpoints.
+ * Events that have happened once more, by one instruction: counts them in the order of order.h, and those overflow
+ * whose time it is. The snapshot gets the address of each. For breakpoints.
  */
 void event_hit(task_id task, const struct event_hit *hit, u32 n, struct snapshot *snap, struct overflow_result *out);
 
 /*
- * The same for all of the task's events of that source whose filters the snapshot's record (snapshot->raw) passes. For
- * tracepoints.
+ * The same for all of the task's events of that source, or of either, whose filters the snapshot's record
+ * (snapshot->raw) passes. For tracepoints, probes and page faults.
  */
-void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out);
+void event_trace_either(task_id task, u32 source, u32 other, const struct snapshot *snap, struct overflow_result *out);
+static inline void event_trace(task_id task, u32 source, const struct snapshot *snap, struct overflow_result *out)
+{
+	event_trace_either(task, source, source, snap, out);
+}
 
 /* Looks at the polled sources. Cheap if no such event samples. */
 void event_poll(task_id task, const struct snapshot *snap, struct overflow_result *out);

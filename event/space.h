@@ -83,6 +83,7 @@ struct event {
 	u64 parent_id;
 	u32 leader;		     /* itself if it leads; changes when the leader is closed */
 	u64 leader_id;
+	u64 order;		     /* see order.h; changes when the leader is closed */
 	/* leaders only: rises with each change of the group; an inherited group begins with that of its parent's */
 	u32 group_generation;
 	s32 cpu;		     /* -1: any */
@@ -339,7 +340,7 @@ struct event_space {
 	u32 ustrings;	   /* [any] there was a filter that looks at strings in the task's memory */
 	u32 faults;	   /* [any] page faults were asked for: which are the guest's is to be known */
 	u32 rate_set;	   /* sysctl.max_sample_rate was set by someone: every overflow counts against it */
-	u64 next_id;
+	u64 next_id, next_order;
 	struct elist free;	/* derived */
 	struct elist system;	/* derived: per-CPU events */
 	struct elist roots;	/* derived: all of them, by their in_family */

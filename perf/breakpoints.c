@@ -12,7 +12,6 @@
 #include "perf/uprobes.h"
 #include "rt/string.h"
 
-#define TOGETHER 16u /* hits of one instruction that are told at once; processors have 4 breakpoints */
 #define WIDEST 64u /* bytes of an access that the check in translated code looks at; see struct cpu */
 
 struct breakpoint {
@@ -167,7 +166,7 @@ void breakpoints_forked(struct thread *t)
 /* Those that one instruction has hit, in the order in which they were opened. */
 struct hits {
 	u32 n;
-	struct event_hit hit[TOGETHER];
+	struct event_hit hit[EVENT_HITS];
 };
 
 /* Linux gives the breakpoint's own address, not that of the access, and calls nothing exact. */
@@ -188,7 +187,7 @@ static void report(struct thread *t, struct hits *h, const struct snapshot_regs 
 
 static void add(struct thread *t, struct hits *h, const struct breakpoint *b, const struct snapshot_regs *regs)
 {
-	if (h->n == TOGETHER)
+	if (h->n == EVENT_HITS)
 		report(t, h, regs);
 	h->hit[h->n++] = (struct event_hit){.event = b->event, .id = b->id, .addr = b->addr};
 }

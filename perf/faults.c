@@ -130,18 +130,19 @@ static u64 happened(const struct thread *t, struct fault_count *count, enum pmu_
 
 static void trace(struct thread *t, u32 source, const struct snapshot *snap)
 {
+	u32 kernels = SW_SEEN_KERNEL | source, users = snap->kernel ? kernels : SW_SEEN | source;
 	struct overflow_result result = {0};
 
-	event_trace(t->cpu->slot, source, snap, &result);
+	event_trace_either(t->cpu->slot, users, kernels, snap, &result);
 	sampling_result(t, &result, snap->kernel);
 }
 
 /* SW_NEVER: it is of no kind. */
-static void trace_kinds(struct thread *t, u32 seen, enum pmu_sw_source kind, const struct snapshot *snap)
+static void trace_kinds(struct thread *t, enum pmu_sw_source kind, const struct snapshot *snap)
 {
-	trace(t, seen | SW_FAULTS, snap);
+	trace(t, SW_FAULTS, snap);
 	if (kind != SW_NEVER)
-		trace(t, seen | kind, snap);
+		trace(t, kind, snap);
 }
 
 static void report(struct thread *t, const struct fault_step *s, const struct touch *p, enum pmu_sw_source kind)
@@ -153,8 +154,7 @@ static void report(struct thread *t, const struct fault_step *s, const struct to
 	rounds_advance(&s->in, s->access, p->round, &regs);
 	snapshot_take(t, &regs, &snap);
 	snapshot_set_address(t, p->addr, &snap);
-	trace_kinds(t, SW_SEEN, kind, &snap);
-	trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+	trace_kinds(t, kind, &snap);
 	if (perf_traces_wanted(t->cpu->slot))
 		perf_trace_page_fault(t, &snap, touch_error_code(p, s->present));
 	own_faults_end(t);
@@ -217,7 +217,7 @@ void faults_call_ends_slowly(struct thread *t)
 	snapshot_set_address(t, 0, &snap);
 	snap.kernel = true;
 	while (n--)
-		trace_kinds(t, SW_SEEN_KERNEL, kind, &snap);
+		trace_kinds(t, kind, &snap);
 	own_faults_end(t);
 }
 

@@ -6,7 +6,7 @@
 #include "tests/abi/tracepoint.h"
 #include "tests/abi/uprobe.h"
 
-#define EVENTS 4
+#define EVENTS 18 /* more than pcl sorts at once */
 
 __attribute__((noinline, noclone)) static void target(void)
 {
