@@ -49,8 +49,9 @@ READS bool walk_goes_on(u32 nr, u32 *seen, u32 *rounds)
 #define for_each_in_ctx(e, c) for_each_linked(e, nr_c_, next_c_, (c)->events, in_ctx)
 /* The same from its end, which is how the kernel's list of a context's events goes. */
 #define LINKED_BEFORE(next_, nr) ((nr) != (next_) && event_slot(nr)->in_ctx.next == (next_) ? (nr) : 0)
-#define for_each_in_ctx_newest(e, c)                                                                                   \
-	for (u32 nr_c_ = LINKED_BEFORE(0, (c)->events.last), prev_c_, nr_c_seen_ = 0, nr_c_rounds_ = 0;                \
+#define for_each_in_ctx_newest(e, c) for_each_newest(e, (c)->events)
+#define for_each_newest(e, list)                                                                                       \
+	for (u32 nr_c_ = LINKED_BEFORE(0, (list).last), prev_c_, nr_c_seen_ = 0, nr_c_rounds_ = 0;                     \
 	     nr_c_ && walk_goes_on(nr_c_, &nr_c_seen_, &nr_c_rounds_) &&                                               \
 	     ((e) = event_slot(nr_c_), prev_c_ = LINKED_BEFORE(nr_c_, (e)->in_ctx.prev), true);                        \
 	     nr_c_ = prev_c_)

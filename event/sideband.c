@@ -107,7 +107,7 @@ static void output_own_locked(const struct notice *n)
 	struct event *e;
 
 	lineage_see(n->task, n->cpu);
-	for_each_in_ctx(e, event_ctx(n->task))
+	for_each_in_ctx_newest(e, event_ctx(n->task))
 		if (wants(e, n))
 			n->write(e, n);
 }
@@ -116,7 +116,7 @@ static void output_system_locked(const struct notice *n)
 {
 	struct event *e;
 
-	for_each_linked(e, nr, next, event_space->system, in_ctx)
+	for_each_newest(e, event_space->system)
 		if (wants(e, n) && cgroup_has(n->task, e))
 			n->write(e, n);
 }
