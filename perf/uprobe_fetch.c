@@ -109,7 +109,10 @@ static void put(struct fetching *f, const struct probe_arg *a, u32 offset, u64 v
 	memcpy(f->record + offset, &word, a->size);
 }
 
-/* The elements of an array of strings are their addresses. */
+/*
+ * The elements of an array of strings are their addresses. Linux quirk: where the argument is a number, that is the
+ * address of the first string, and there are no others.
+ */
 static void fetch(struct fetching *f, const struct probe_arg *a, u32 offset)
 {
 	bool in_memory = a->op[a->nr_ops - 1].kind == PROBE_OP_DEREF;
@@ -124,10 +127,10 @@ static void fetch(struct fetching *f, const struct probe_arg *a, u32 offset)
 	for (u32 i = 0; i < a->count; i++) {
 		u64 at = value + (u64)i * (a->base == 't' ? 8 : a->size), string = 0;
 
-		if (a->base == 't') {
+		if (a->base == 't' && in_memory)
 			guest_read(&string, at, sizeof(string));
-			at = string;
-		}
+		if (a->base == 't')
+			at = in_memory ? string : i ? 0 : value;
 		put(f, a, offset + i * a->size, at, true);
 	}
 }

@@ -174,25 +174,40 @@ static bool set_number_type(const struct probe_part *p, struct probe_arg *a)
 	return true;
 }
 
-/* "b4@2/32": 4 bits from bit 2 of a u32. */
-static bool set_bit_field(const struct probe_part *p, struct probe_arg *a)
+/* "b4@2/32": 4 bits from bit 2 of a u32, and first of all a u32. */
+static bool set_bit_field_type(const struct probe_part *p, struct probe_arg *a)
 {
-	const char *at = probe_part_find(p, '@'), *slash = probe_part_find(p, '/');
-	u64 width, low, bits;
+	const char *slash = probe_part_find(p, '/');
+	u64 bits;
 
-	if (!at || !slash || slash < at)
+	if (!slash || !probe_part_number(&(struct probe_part){slash + 1, (u32)(p->at + p->len - slash) - 1}, 0, &bits))
 		return false;
-	if (!probe_part_number(&(struct probe_part){p->at + 1, (u32)(at - p->at) - 1}, 0, &width) ||
-	    !probe_part_number(&(struct probe_part){at + 1, (u32)(slash - at) - 1}, 0, &low) ||
-	    !probe_part_number(&(struct probe_part){slash + 1, (u32)(p->at + p->len - slash) - 1}, 0, &bits))
-		return false;
-	if ((bits != 8 && bits != 16 && bits != 32 && bits != 64) || !width || width > bits || low > bits - width)
+	if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
 		return false;
 	a->base = 'u';
 	a->size = (u8)(bits / 8);
+	return true;
+}
+
+static bool is_bit_field(const struct probe_part *p)
+{
+	return p->len && *p->at == 'b';
+}
+
+static int set_bit_field(const struct probe_part *p, struct probe_arg *a)
+{
+	const char *at = probe_part_find(p, '@'), *slash = probe_part_find(p, '/');
+	u64 width, low, bits = 8ul * a->size;
+
+	if (!at || slash < at ||
+	    !probe_part_number(&(struct probe_part){p->at + 1, (u32)(at - p->at) - 1}, 0, &width) ||
+	    !probe_part_number(&(struct probe_part){at + 1, (u32)(slash - at) - 1}, 0, &low))
+		return refuse(EINVAL, "a bit field is bWIDTH@OFFSET/SIZE");
+	if (!width || width > bits || low > bits - width)
+		return refuse(EINVAL, "the bit field is not within what it is of");
 	a->low = (u8)low;
 	a->width = (u8)width;
-	return true;
+	return 0;
 }
 
 static bool set_type(const struct probe_part *p, struct probe_arg *a)
@@ -207,7 +222,7 @@ static bool set_type(const struct probe_part *p, struct probe_arg *a)
 		a->size = 1;
 		return true;
 	}
-	return p->len && *p->at == 'b' ? set_bit_field(p, a) : set_number_type(p, a);
+	return is_bit_field(p) ? set_bit_field_type(p, a) : set_number_type(p, a);
 }
 
 /* Takes "[N]" off the end. */
@@ -227,23 +242,32 @@ static int take_array(struct probe_part *type, struct probe_arg *a)
 	return 0;
 }
 
-static int parse_type(struct probe_part type, bool given, struct probe_arg *a)
+/* The kernel looks at the type before it looks at what is fetched, and then at whether they fit. */
+static int parse_type(struct probe_part *type, const struct probe_part *body, struct probe_arg *a)
 {
-	bool comm = a->op[0].kind == PROBE_OP_COMM, memory = a->op[a->nr_ops - 1].kind == PROBE_OP_DEREF;
-	int err = take_array(&type, a);
+	bool comm = probe_part_is(body, "$comm") || probe_part_is(body, "$COMM");
+	int err = take_array(type, a);
 
 	if (err)
 		return err;
-	if (!given)
-		type = comm ? (struct probe_part){"string", 6} : (struct probe_part){"x64", 3};
-	if (!set_type(&type, a))
-		return refuse(EINVAL, "no such type");
-	if (comm && (a->base != 't' || a->count || probe_part_is(&type, "ustring")))
+	if (!type->at)
+		*type = comm ? (struct probe_part){"string", 6} : (struct probe_part){"x64", 3};
+	if (comm && (!probe_part_is(type, "string") || a->count))
 		return refuse(EINVAL, "$comm is a string");
+	return set_type(type, a) ? 0 : refuse(EINVAL, "no such type");
+}
+
+static int check_type(const struct probe_part *type, struct probe_arg *a)
+{
+	bool comm = a->op[0].kind == PROBE_OP_COMM, memory = a->op[a->nr_ops - 1].kind == PROBE_OP_DEREF;
+	int err = is_bit_field(type) ? set_bit_field(type, a) : 0;
+
+	if (err)
+		return err;
 	if (a->base == 't' && !memory && !comm && a->op[0].kind != PROBE_OP_IMM)
 		return refuse(EINVAL, "a string is something in memory");
-	/* Linux quirk: numbers behind +u have no arrays, strings have. */
-	if (a->count && (!memory || (a->base != 't' && a->text[1] == 'u')))
+	/* Linux quirk: numbers behind +u have no arrays, strings have, also those at an address that is given. */
+	if (a->count && a->base != 't' && (!memory || a->text[1] == 'u'))
 		return refuse(EINVAL, "an array is something in memory");
 	return 0;
 }
@@ -277,7 +301,7 @@ int probe_arg_parse(const char *text, bool is_return, struct probe_arg *out)
 		out->name_len = name.len;
 	}
 	if (!body.len || body.len > PROBE_ARG_TEXT)
-		return refuse(EINVAL, "an argument has 1 to 63 characters");
+		return refuse(body.len ? E2BIG : EINVAL, "an argument has 1 to 63 characters");
 	out->text = body.at;
 	out->text_len = body.len;
 	colon = probe_part_find(&body, ':');
@@ -285,6 +309,7 @@ int probe_arg_parse(const char *text, bool is_return, struct probe_arg *out)
 		type = (struct probe_part){colon + 1, (u32)(body.at + body.len - colon) - 1};
 		body.len = (u32)(colon - body.at);
 	}
-	err = parse_fetch(body, is_return, out);
-	return err ? err : parse_type(type, colon, out);
+	err = parse_type(&type, &body, out);
+	err = err ? err : parse_fetch(body, is_return, out);
+	return err ? err : check_type(&type, out);
 }

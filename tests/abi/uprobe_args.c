@@ -92,7 +92,7 @@ static const char *text(const struct uprobe_sample *s, const char *event, const 
 #define ARGS                                                                                                           \
 	" a=%%di b=%%si:u8 c=%%si:s16 s=+0(%%dx):string n=+8(%%cx):s32 i=+0(+16(%%cx)):u16 ar=+0(%%cx):u8[4]"          \
 	" sa=+24(%%cx):string[2] st=$stack0 sp=$stack co=$comm im=\\-3:s64 bf=%%si:b4@4/32 no=+0(%%ax):string"         \
-	" f=@+0:x32 us=+u0(%%dx):ustring ip=%%ip x=+1(%%dx):char"
+	" f=@+0:x32 us=+u0(%%dx):ustring ip=%%ip x=+1(%%dx):char na=\\%lu:string"
 
 static void values(void)
 {
@@ -101,7 +101,7 @@ static void values(void)
 	struct uprobe_sample s;
 	long result, sp = 0;
 
-	expect(uprobe_define("p:%s/f %s:0x%lx" ARGS "\n", uprobe_group, p.path, p.offset), 0);
+	expect(uprobe_define("p:%s/f %s:0x%lx" ARGS "\n", uprobe_group, p.path, p.offset, (u64)"at a number"), 0);
 	r = uprobe_ring(event_attr("f"));
 	__asm__ volatile("xor %%eax, %%eax\n\tlea -136(%%rsp), %1\n\tlea -128(%%rsp), %%rsp\n\tcall target\n\tlea "
 			 "128(%%rsp), %%rsp"
@@ -132,6 +132,7 @@ static void values(void)
 	expect(strcmp(text(&s, "f", "us", 0), "hello"), 0);
 	expect(number(&s, "f", "ip", 8), target);
 	expect(number(&s, "f", "x", 1), 'e');
+	expect(strcmp(text(&s, "f", "na", 0), "at a number"), 0);
 	expect(uprobe_next(&r, &s), 0);
 	/* What is in use stays. */
 	expect(uprobe_define("-:%s/f", uprobe_group), -EBUSY);

@@ -225,6 +225,7 @@ static void arguments(void)
 		{"%di:symbol", 0, 0},
 		{"%di:symstr", 0, 0},
 		{"%di:string", 0, 0},
+		{"\\1:string[2]", 1, 1},
 		{"+0(%di):string", 1, 1},
 		{"+0(%di):ustring", 1, 1},
 		{"%di:foo", 0, 0},
@@ -275,6 +276,11 @@ static void arguments(void)
 		"\\18446744073709551616",    "\\-9223372036854775809",	"@18446744073709551616",
 		"@+9223372036854775808",     "@+-9223372036854775809",	"+9223372036854775808(%di)",
 		"-9223372036854775809(%di)", "+99999999999999999999x(", "-u18446744073709551616(%di)",
+		"@18446744073709551616:b4@2/8", "\\18446744073709551616:b9@2/8", "\\18446744073709551616:u8[2]",
+	};
+	static const char *const bad_type_first[] = {
+		"\\18446744073709551616:u7", "+9223372036854775808(%di):b4@2/33", "@18446744073709551616:u8[65]",
+		"@18446744073709551616:",
 	};
 	char line[512];
 
@@ -292,6 +298,14 @@ static void arguments(void)
 		snprintf(line, sizeof(line), "p:{/l%zu }:0x1100 %s", i, too_large[i]);
 		expect(define_line(line), -ERANGE);
 	}
+	for (size_t i = 0; i < sizeof(bad_type_first) / sizeof(bad_type_first[0]); i++) {
+		snprintf(line, sizeof(line), "p:{/b%zu }:0x1100 %s", i, bad_type_first[i]);
+		expect(define_line(line), -EINVAL);
+	}
+	snprintf(line, sizeof(line), "p:{/long }:0x1100 \\%063d", 1);
+	expect(define_line(line), -E2BIG);
+	snprintf(line, sizeof(line), "p:{/long }:0x1100 \\%062d", 1);
+	expect(define_line(line), 0);
 	expect(define_line("p:{/two }:0x1100 a=%di a=%si"), -EINVAL);
 	expect(define_line("p:{/two }:0x1100 %di arg1=%si"), -EINVAL);
 	expect(define_line("p:{/two }:0x1100 a=%di %si arg3=%dx"), 0);
