@@ -3,8 +3,8 @@
 
 #include <asm/siginfo.h>
 #include <linux/fcntl.h>
-#include "event/after.h"
 #include "event/event.h"
+#include "event/ready.h"
 #include "rt/log.h"
 
 enum { OWED_IN, OWED_HUP, OWED_ERR };
@@ -28,7 +28,7 @@ void async_wake(struct event *root, u32 pending_kill)
 		hold();
 		root->async_owed[owed_for(pending_kill)]++;
 	}
-	wake_after(event_nr(root), pending_kill);
+	event_ready_changed(root, pending_kill);
 }
 
 u32 async_take(struct event *root, u32 says, bool queues)
@@ -62,11 +62,18 @@ UNNOTED void async_not_sent(struct event *root)
 	__atomic_fetch_add(&root->async_unsent, 1, __ATOMIC_SEQ_CST);
 }
 
-UNNOTED u32 async_send_again(struct event *root)
+UNNOTED u32 async_owed(const struct event *root)
 {
-	u32 unsent = __atomic_exchange_n(&root->async_unsent, 0, __ATOMIC_SEQ_CST), owed = 0;
+	u32 owed = 0;
 
 	for (u32 i = 0; i < ARRAY_SIZE(root->async_owed); i++)
-		owed += __atomic_load_n(&root->async_owed[i], __ATOMIC_RELAXED);
+		owed += __atomic_load_n(&root->async_owed[i], __ATOMIC_SEQ_CST);
+	return owed;
+}
+
+UNNOTED u32 async_send_again(struct event *root)
+{
+	u32 unsent = __atomic_exchange_n(&root->async_unsent, 0, __ATOMIC_SEQ_CST), owed = async_owed(root);
+
 	return MIN(unsent, owed);
 }

@@ -21,6 +21,8 @@ u32 async_take(struct event *root, u32 says, bool queues);
 /* With event_lock(): nothing is owed. */
 void async_reset(struct event *root);
 
+/* How many signals are owed. [any] */
+u32 async_owed(const struct event *root);
 /* News could not be sent. [any] */
 void async_not_sent(struct event *root);
 /* How many have to be sent again: no more than are owed. [any] */

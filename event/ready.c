@@ -7,6 +7,7 @@
 #include "event/files.h"
 #include "event/lineage.h"
 #include "event/ring.h"
+#include "event/watch.h"
 #include "rt/log.h"
 
 static bool is_over(const struct event *e)
@@ -101,19 +102,31 @@ bool event_wait_is(const struct event_awaited *what, task_id task, u64 fd)
 	return nr && nr == what->nr && event_slot(nr)->id == what->id;
 }
 
+/* What stays is news to those who are blocked, too; a wakeup they would have taken themselves. */
 static bool is_needed(struct event *e)
 {
-	return e && e->waiters && stays(e);
+	u32 watches = 0;
+
+	return e->waiters && (event_watch_listed_locked(e, &watches) || (stays(e) && e->waiters > watches));
 }
 
-bool event_ready_needed(task_id task, u64 fd)
+bool event_ready_owed(task_id task, u64 fd)
 {
-	bool needed;
+	struct event *e;
+	bool owed;
 
 	event_lock();
-	needed = is_needed(event_files_get_locked(task, fd));
+	e = event_files_get_locked(task, fd);
+	owed = e && is_needed(e);
 	event_unlock();
-	return needed;
+	return owed;
+}
+
+void event_ready_missed_locked(struct event *e)
+{
+	check_slow(event_is_locked());
+	if (is_needed(e))
+		wake_after(event_nr(e), 0);
 }
 
 void event_ready_missed(task_id task, u64 fd)
@@ -122,11 +135,25 @@ void event_ready_missed(task_id task, u64 fd)
 
 	event_lock();
 	e = event_files_get_locked(task, fd);
-	if (is_needed(e))
-		wake_after(event_nr(e), 0);
+	if (e)
+		event_ready_missed_locked(e);
 	event_unlock();
 }
 
+/* Twice if the section restarts: an instance then looks once more than it has to. */
+UNNOTED void event_ready_changed(struct event *root, u32 pending_kill)
+{
+	__atomic_fetch_add(&root->wakes, 1, __ATOMIC_SEQ_CST);
+	wake_after(event_nr(root), pending_kill);
+}
+
+void event_ready_settled(struct event *root)
+{
+	if (!stays(root))
+		event_watch_unlist_locked(root);
+}
+
+/* Linux quirk: without a ring buffer that wakes nobody; but POLLHUP was told before. */
 void event_ready_at_exit(struct event *root)
 {
 	struct ring *r = ring_of(root);
@@ -134,6 +161,4 @@ void event_ready_at_exit(struct event *root)
 	check_slow(event_is_locked());
 	if (r)
 		ring_wake(r, 0);
-	else
-		wake_after(event_nr(root), 0);
 }

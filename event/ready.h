@@ -38,13 +38,19 @@ bool event_wait_begin(task_id task, u64 fd, struct event_awaited *what);
 void event_wait_end(const struct event_awaited *what);
 /* The descriptor still is that event. Takes no lock. */
 bool event_wait_is(const struct event_awaited *what, task_id task, u64 fd);
+/* In a section: something may have changed for those who wait. They are told, by host_wake(). */
+void event_ready_changed(struct event *root, u32 pending_kill);
+/* It has got a ring buffer: unless it has ended, what was ready of it is not any more. With the lock held. */
+void event_ready_settled(struct event *root);
+
 /*
  * After _end: the news that host_wake() had sent were taken by the caller. If they are news to others too, they are
  * sent once more.
  */
 void event_ready_missed(task_id task, u64 fd);
-/* It would send them now. */
-bool event_ready_needed(task_id task, u64 fd);
+void event_ready_missed_locked(struct event *e);
+/* They would be sent now. */
+bool event_ready_owed(task_id task, u64 fd);
 
 /* The event, or one that it inherited to, has ended: that may concern those who wait for it. With the lock held. */
 void event_ready_at_exit(struct event *root);

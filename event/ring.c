@@ -6,10 +6,11 @@
 #include "event/after.h"
 #include "event/async.h"
 #include "event/attr.h"
+#include "event/ready.h"
 #include "event/records_2009.h"
 #include "event/ring_memory.h"
-#include "event/userpage.h"
 #include "event/sample.h"
+#include "event/userpage.h"
 #include "rt/log.h"
 #include "rt/refuse.h"
 #include "rt/string.h"
@@ -84,11 +85,13 @@ void ring_attach(struct event *root, struct ring *r)
 		__atomic_store_n(&root->ring, (u32)(r - event_space->ring), __ATOMIC_RELEASE);
 		elist_add(&r->feeders, event_nr(root), LINK_RING);
 	}
-	if (!old)
+	if (!old) {
+		event_ready_settled(root);
 		return;
+	}
 	ring_put(old);
 	if (is_awaited(root))
-		wake_after(event_nr(root), 0);
+		event_ready_changed(root, 0);
 }
 
 void ring_detach_all(struct ring *r)
@@ -101,7 +104,7 @@ void ring_detach_all(struct ring *r)
 		elist_del(&r->feeders, event_nr(e), LINK_RING);
 		__atomic_store_n(&e->ring, 0, __ATOMIC_RELEASE);
 		if (is_awaited(e))
-			wake_after(event_nr(e), 0);
+			event_ready_changed(e, 0);
 	}
 }
 

@@ -125,6 +125,7 @@ struct event {
 
 	/* Who waits on its descriptors, and whom its wakeups signal (perf/notify.c); roots only. [any, to look] */
 	u32 waiters;		     /* blocked in poll(2) and the like, or registered with an epoll instance */
+	u32 wakes;		     /* how often host_wake() had something to tell [atomic] */
 	s32 async_pid;		     /* O_ASYNC: the process (host_task_tgid()) that set it, 0: off */
 	s32 async_fd;		     /* by which descriptor: si_fd */
 	u32 async_signo;	     /* F_SETSIG's number, 0: SIGIO */
@@ -279,6 +280,7 @@ struct event_mm_bucket {
 struct event_watch {
 	u32 event;	/* 0: free; so is one whose event is another now */
 	u32 events;	/* EPOLL* bits as the guest gave them; 0: not registered yet */
+	u32 seen;	/* event.wakes when it was last looked at; another number: it is listed, see watch.h */
 	u64 event_id, data;
 	u32 files;	/* the descriptor table of who registered it, and both descriptors there */
 	s32 epfd, fd;

@@ -2,7 +2,6 @@
 #include "event/watch.h"
 
 #include <linux/eventpoll.h>
-#include "event/after.h"
 #include "event/files.h"
 #include "event/ready.h"
 #include "rt/log.h"
@@ -89,6 +88,7 @@ static u32 make(struct event *e, u32 files, s32 epfd, s32 fd)
 	__atomic_store_n(&w->event, 0, __ATOMIC_RELEASE);
 	w->event_id = e->id;
 	w->events = 0;
+	w->seen = __atomic_load_n(&e->wakes, __ATOMIC_SEQ_CST);
 	w->files = files;
 	w->epfd = epfd;
 	w->fd = fd;
@@ -121,6 +121,66 @@ u32 event_watch_get(task_id task, s32 epfd, s32 fd)
 	return nr;
 }
 
+/* ---- the kernel's ready list ---- */
+
+/* EPOLLONESHOT, and it was: nothing lists it. */
+static bool is_off(const struct event_watch *w)
+{
+	return !(w->events & ~FLAGS);
+}
+
+static bool is_listed(const struct event_watch *w, const struct event *e)
+{
+	return !is_off(w) && w->seen != __atomic_load_n(&e->wakes, __ATOMIC_SEQ_CST);
+}
+
+static void list_as(struct event_watch *w, const struct event *e, bool listed)
+{
+	w->seen = __atomic_load_n(&e->wakes, __ATOMIC_SEQ_CST) - listed;
+}
+
+bool event_watch_listed_locked(const struct event *e, u32 *watches)
+{
+	bool listed = false;
+
+	check_slow(event_is_locked());
+	for_each_watch(nr, e) {
+		listed |= is_listed(slot(nr), e);
+		++*watches;
+	}
+	return listed;
+}
+
+void event_watch_unlist_locked(struct event *e)
+{
+	check_slow(event_is_locked());
+	for_each_watch(nr, e)
+		list_as(slot(nr), e, false);
+}
+
+bool event_watch_listed(u32 nr)
+{
+	const struct event *e;
+	bool listed;
+
+	event_lock();
+	e = nr < event_space->watches_high ? watched(slot(nr)) : NULL;
+	listed = e && is_listed(slot(nr), e);
+	event_unlock();
+	return listed;
+}
+
+void event_watch_missed(u32 nr)
+{
+	struct event *e;
+
+	event_lock();
+	e = watched(slot(nr));
+	if (e)
+		event_ready_missed_locked(e);
+	event_unlock();
+}
+
 void event_watch_set(u32 nr, u32 events, u64 data)
 {
 	struct event_watch *w = slot(nr);
@@ -131,8 +191,9 @@ void event_watch_set(u32 nr, u32 events, u64 data)
 	if (e) {
 		w->data = data;
 		__atomic_store_n(&w->events, events, __ATOMIC_RELEASE);
-		if (event_ready_locked(e) & STICKY)
-			wake_after(event_nr(e), 0);
+		list_as(w, e, false);
+		if (event_ready_locked(e) & events)
+			list_as(w, e, true);
 	}
 	event_unlock();
 }
@@ -173,13 +234,14 @@ static u32 take_locked(struct event_watch *w, struct event *e)
 {
 	u32 bits;
 
-	if (!(w->events & ~FLAGS)) /* EPOLLONESHOT, and it was */
+	if (!is_listed(w, e))
 		return 0;
+	list_as(w, e, false);
 	bits = event_ready_locked(e) & (w->events | STICKY);
 	if (bits && (w->events & EPOLLONESHOT))
 		w->events &= FLAGS;
 	else if ((bits & STICKY) && !(w->events & EPOLLET))
-		wake_after(event_nr(e), 0);
+		list_as(w, e, true);
 	return bits;
 }
 

@@ -24,14 +24,28 @@ static inline bool event_watched(void)
 u32 event_watch_get(task_id task, s32 epfd, s32 fd);
 /*
  * EPOLL_CTL_ADD or MOD has been done: EPOLL* bits and data as the guest gave them. As in the kernel, a wakeup from
- * before is taken and lost; what stays is reported by host_wake().
+ * before is taken and lost; for what stays the registration is listed. The caller takes the datagrams and calls
+ * event_watch_missed().
  */
 void event_watch_set(u32 watch, u32 events, u64 data);
 /* EPOLL_CTL_DEL has been done; `unset`: ADD or MOD has failed, so that a number that is not set goes again. */
 void event_watch_put(u32 watch, bool unset);
 
+/*
+ * It is listed: since it was looked at something may have changed, or it is level triggered and was ready. The kernel
+ * has a list of these in each instance. Others are reported by nobody, whatever the host says.
+ */
+bool event_watch_listed(u32 watch);
+/* The event has one that is, and how many it has in all. With the event lock. */
+bool event_watch_listed_locked(const struct event *e, u32 *watches);
+/* None of the event's is. With the event lock. */
+void event_watch_unlist_locked(struct event *e);
+
 /* What is ready now, and is to be reported with the data: takes a wakeup. 0: nothing. */
 u32 event_watch_take(u32 watch, u64 *data);
+
+/* The caller has taken the news of its event: see event_ready_missed(). */
+void event_watch_missed(u32 watch);
 
 /* Which event it is of: event.id. */
 u64 event_watch_id(u32 watch);

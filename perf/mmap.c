@@ -5,6 +5,8 @@
 #include <linux/resource.h>
 #include <sys/mman.h>
 #include "event/map.h"
+#include "event/ready.h"
+#include "event/watch.h"
 #include "os/mm/sys_mm.h"
 #include "os/mm/vma.h"
 #include "os/session/process.h"
@@ -67,6 +69,10 @@ long perf_mmap(struct thread *t, const u64 *a)
 	sys3(__NR_madvise, ret, m.len, MADV_DONTDUMP);
 	rq.addr = (gva)ret;
 	event_map_commit(&rq);
+	if (event_watched()) { /* POLLHUP is over, and so is the news of it */
+		perf_drain((s32)a[4]);
+		event_ready_missed(t->cpu->slot, (u32)a[4]);
+	}
 	perf_mapped(t, (gva)ret, -1);
 	return ret;
 }

@@ -21,8 +21,10 @@
 
 #define AF_UNIX_ 1 /* asm and linux headers have the numbers of sockets for nobody but the C library */
 #define SOCK_DGRAM_ 2
+#define MSG_PEEK_ 2
 #define MSG_DONTWAIT_ 0x40
 #define MSG_NOSIGNAL_ 0x4000
+#define DATAGRAM_SIZE 1	  /* so that one can be skipped */
 #define SIGNALS_QUEUED 32 /* from this number on; of the others one is pending at a time */
 
 struct address {
@@ -59,6 +61,28 @@ void perf_drain(s32 fd)
 		;
 }
 
+/* All datagrams but one, which goes on telling others. Another one in its place would be a second signal. */
+static void drain_but_one(s32 fd)
+{
+	s32 first = DATAGRAM_SIZE; /* to be skipped */
+	char byte;
+
+	while (!sys5(__NR_setsockopt, fd, SOL_SOCKET, SO_PEEK_OFF, &first, sizeof(first)) &&
+	       sys6(__NR_recvfrom, fd, (long)&byte, sizeof(byte), MSG_DONTWAIT_ | MSG_PEEK_, 0, 0) >= 0 &&
+	       sys6(__NR_recvfrom, fd, (long)&byte, sizeof(byte), MSG_DONTWAIT_, 0, 0) >= 0)
+		;
+}
+
+void perf_drain_for_others(struct thread *t, s32 fd)
+{
+	if (event_ready_owed(t->cpu->slot, (u32)fd)) {
+		drain_but_one(fd);
+		return;
+	}
+	perf_drain(fd);
+	event_ready_missed(t->cpu->slot, (u32)fd); /* meanwhile */
+}
+
 bool perf_listen(struct thread *t, s32 fd)
 {
 	u32 nr = event_files_lookup(t->cpu->slot, (u32)fd);
@@ -66,12 +90,14 @@ bool perf_listen(struct thread *t, s32 fd)
 	return nr && listen_as(fd, event_slot(nr)->inode);
 }
 
+/* 0, or -errno. */
 static long send_from(s32 fd, u64 inode)
 {
 	struct address a;
 	u32 len = make_address(&a, inode);
+	long ret = sys6(__NR_sendto, fd, (long)"", DATAGRAM_SIZE, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
 
-	return sys6(__NR_sendto, fd, (long)"", 0, MSG_DONTWAIT_ | MSG_NOSIGNAL_, (long)&a, len);
+	return MIN(ret, 0l);
 }
 
 /*
@@ -258,6 +284,29 @@ static void send_news(struct event *e)
 	send_datagram(root);
 }
 
+/*
+ * To those who wait only, where a datagram would also signal: the program may not expect a signal at all just then. A
+ * wakeup of another task that is to signal may come in between, and is told once more. By the descriptor that has set
+ * O_ASYNC, since the kernel keeps the last one for si_fd; where it is closed the datagram signals.
+ */
+static void send_quietly(struct event *e)
+{
+	u32 root = event_nr(e), owed = async_owed(e);
+	s32 fd = e->async_fd;
+	bool own = e->async_pid == thread_current()->task->pid && event_files_lookup(host_current(), (u32)fd) == root;
+	long flags = !own ? 0 : sys2(__NR_fcntl, fd, F_GETFL);
+	bool signals = !sys_is_error(flags) && flags & FASYNC;
+
+	if (signals)
+		sys3(__NR_fcntl, fd, F_SETFL, flags & ~(long)FASYNC);
+	send_datagram(root);
+	if (!signals)
+		return;
+	sys3(__NR_fcntl, fd, F_SETFL, flags);
+	if (async_owed(e) != owed)
+		send_datagram(root);
+}
+
 void host_wake(u32 root, u32 pending_kill)
 {
 	struct event *e = event_slot(root);
@@ -270,6 +319,8 @@ void host_wake(u32 root, u32 pending_kill)
 		return;
 	if (async)
 		send_news(e);
+	else if (e->async_pid)
+		send_quietly(e);
 	else
 		send_datagram(root);
 }
@@ -371,22 +422,6 @@ static void send_again(struct thread *t, u32 nr, const struct ksiginfo *info)
 		;
 }
 
-static void take_datagrams(struct thread *t, s32 fd)
-{
-	perf_drain(fd);
-	event_ready_missed(t->cpu->slot, (u32)fd);
-}
-
-/*
- * A datagram that is sent again for those who wait is a signal too: where nothing shows that it is not the guest's,
- * that would never end.
- */
-static void take_if_not_missed(struct thread *t, s32 fd)
-{
-	if (!event_ready_needed(t->cpu->slot, (u32)fd))
-		take_datagrams(t, fd);
-}
-
 static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 {
 	enum meaning meaning = UNSURE;
@@ -403,12 +438,10 @@ static bool taken_of(struct thread *t, s32 fd, struct ksiginfo *info)
 		meaning = correct_locked(e, info);
 	}
 	event_unlock();
-	if (meaning == OF_WAKEUP) {
-		take_datagrams(t, fd);
+	if (meaning != OF_DATAGRAM)
+		perf_drain_for_others(t, fd);
+	if (meaning == OF_WAKEUP)
 		send_again(t, nr, &again);
-	} else if (meaning == UNSURE) {
-		take_if_not_missed(t, fd);
-	}
 	return meaning != OF_DATAGRAM;
 }
 
@@ -421,7 +454,7 @@ static void taken_of_any(struct thread *t)
 		u32 nr = event_files_lookup(t->cpu->slot, fd);
 
 		if (nr && event_slot(nr)->async_pid && genuine_is(fd))
-			take_if_not_missed(t, (s32)fd);
+			perf_drain_for_others(t, (s32)fd);
 	}
 }
 

@@ -2,7 +2,7 @@
  * The descriptors of events as something to wait on, and as a source of signals.
  *
  * A descriptor is a datagram socket of the host's. Whoever is about to wait gives it an abstract name, made from its
- * inode number, by which any member of the session can send it an empty datagram. What is ready is never the socket's
+ * inode number, by which any member of the session can send it a datagram. What is ready is never the socket's
  * state but what event/ready.h says; the datagram only ends the host's wait.
  *
  * O_ASYNC: the host's socket has the guest's owner, signal and O_ASYNC, so a datagram is a signal too. A thread that

@@ -416,8 +416,9 @@ static inline s64 perf_next_slice(s64 slice)
 
 /* Before a wait on it: gives it its name. False: it cannot have one, and nobody will be able to wake who waits. */
 bool perf_listen(struct thread *t, s32 fd);
-/* Takes all datagrams that have arrived. */
+/* Takes all datagrams that have arrived. _for_others: but for one, if others have yet to hear of it. */
 void perf_drain(s32 fd);
+void perf_drain_for_others(struct thread *t, s32 fd);
 
 /* fcntl(F_SETFL) or ioctl(FIOASYNC) on an event has been done by the host. */
 void perf_set_async(struct thread *t, s32 fd, bool on);

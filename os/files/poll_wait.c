@@ -104,8 +104,16 @@ static void end_waiting(struct poll_wait *w)
 		if (!w->on[i].nr || !w->host[i].revents || !event_wait_is(&w->on[i], w->t->cpu->slot, fd))
 			continue;
 		perf_drain((s32)fd);
-		event_ready_missed(w->t->cpu->slot, fd);
+		w->drained = true;
 	}
+}
+
+/* What was taken may be news to others. Not before the wait is over, or it would be woken by it again and again. */
+static void tell_others(struct poll_wait *w)
+{
+	for (u32 i = 0; i < w->n; i++)
+		if (is_event(w, i))
+			event_ready_missed(w->t->cpu->slot, (u32)w->fds[i].fd);
 }
 
 /*
@@ -180,8 +188,11 @@ long poll_wait(struct poll_wait *w)
 	long ret;
 
 	w->far_slice = PERF_FAR_SLICE;
+	w->drained = false;
 	ret = look(w, true);
 	while (!ret && deadline_left(w->deadline))
 		ret = look(w, false);
+	if (w->drained)
+		tell_others(w);
 	return ret;
 }

@@ -23,6 +23,7 @@ struct poll_wait {
 	s64 slice;		   /* how long it may block at once, or FOREVER */
 	s64 far_slice;		   /* the same if the death of members has to be noticed, */
 	bool far;		   /* which it has */
+	bool drained;		   /* it has taken news from sockets */
 };
 
 /* Room for n descriptors, all zeroes: w->n is left to the caller. False: there is no memory. */

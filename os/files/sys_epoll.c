@@ -1,7 +1,8 @@
 /*
  * epoll(7) with events among the descriptors. The host's instance has an event's socket, edge triggered, with a number
  * of event/watch.h's in the place of the guest's data; so every datagram (perf/notify.h) is reported by the host once,
- * and becomes what is ready of the event, or nothing.
+ * and becomes what is ready of the event, or nothing. Who takes a datagram off the socket takes the host's reason to
+ * report the event to others with it, so one is left or sent again if others have it to report (event_watch_missed()).
  *
  * A wait is the host's own, into the guest's memory, and what it says of events is replaced there: nobody can know
  * before whether an event will be among it. As long as no event was ever registered in the session that costs a test.
@@ -78,11 +79,11 @@ static bool get_data(u32 watch, u64 *data)
 
 /*
  * EPOLLONESHOT is not for the host, which may have nothing to tell when it reports; but it refuses it with
- * EPOLLEXCLUSIVE.
+ * EPOLLEXCLUSIVE. A socket can always be written to, an event never.
  */
 static u32 host_events(u32 asked)
 {
-	return EPOLLIN | EPOLLET | (asked & EPOLLEXCLUSIVE ? asked : asked & EPOLLWAKEUP);
+	return EPOLLIN | EPOLLET | (asked & EPOLLEXCLUSIVE ? asked & ~(u32)EPOLLOUT : asked & EPOLLWAKEUP);
 }
 
 static long enter(struct thread *t, const u64 *a)
@@ -106,6 +107,8 @@ static long enter(struct thread *t, const u64 *a)
 		return ret;
 	keep_data(watch, asked.data);
 	event_watch_set(watch, asked.events | EPOLLERR | EPOLLHUP, asked.data);
+	perf_drain((s32)a[2]); /* nobody else may ever do it, and the queue is short */
+	event_watch_missed(watch);
 	return 0;
 }
 
@@ -146,7 +149,22 @@ struct wait {
 	s64 deadline;
 	const u64 *mask; /* temporary signal mask, or NULL */
 	s64 far_slice;	 /* how long it may block at once if the death of members has to be noticed */
+	bool again;	 /* all that the host has reported was nothing: behind it may be more */
 };
+
+/* fd: of the event; -1: this process has none. What goes on being listed has to be reported by the host again. */
+static void take_news(struct thread *t, u32 watch, s32 fd)
+{
+	bool again = event_watch_listed(watch);
+
+	if (!again && fd >= 0)
+		perf_drain_for_others(t, fd);
+	if (!again)
+		return;
+	if (fd >= 0)
+		perf_drain(fd);
+	event_watch_missed(watch);
+}
 
 /* What an item that the host has reported is to the guest. False: nothing. */
 static bool take(struct thread *t, struct epoll_event *item)
@@ -157,10 +175,11 @@ static bool take(struct thread *t, struct epoll_event *item)
 
 	if (likely(!watch))
 		return true;
-	fd = event_watch_fd(watch, t->cpu->slot);
-	if (fd >= 0)
-		perf_drain(fd);
+	if (!event_watch_listed(watch))
+		return false; /* the datagram is for others */
 	item->events = event_watch_take(watch, &data);
+	fd = event_watch_fd(watch, t->cpu->slot);
+	take_news(t, watch, fd);
 	if (!get_data(watch, &data))
 		return false;
 	item->data = data;
@@ -214,6 +233,7 @@ static long look(struct wait *w, bool first)
 		session_reap();
 		w->far_slice = perf_next_slice(w->far_slice);
 	}
+	w->again = n > 0;
 	if (n <= 0)
 		return n == SYSCALL_AGAIN && !first ? -EINTR : n;
 	return take_all(w->t, w->a[1], n);
@@ -226,7 +246,7 @@ static long wait_for(struct wait *w)
 
 	w->far_slice = PERF_FAR_SLICE;
 	n = look(w, true);
-	while (!n && deadline_left(w->deadline))
+	while (!n && (w->again || deadline_left(w->deadline)))
 		n = look(w, false);
 	return n;
 }

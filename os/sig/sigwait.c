@@ -8,6 +8,7 @@
 #include "os/sig/sigwait.h"
 
 #include <asm/errno.h>
+#include <linux/time_types.h>
 #include "event/space.h"
 #include "os/sig/signal.h"
 #include "os/syscall.h"
@@ -111,15 +112,42 @@ long sigwait_pselect6(struct thread *t, const u64 *a)
 	return sigwait_call(t, mask, t->nr, args);
 }
 
-/* A signal that the kernel gave is taken here as one that is delivered would be. */
-static void note_taken(struct thread *t, s32 signo, gva info)
-{
-	struct taken_signal sig = {signo, {0}};
+#define NS_PER_S 1000000000l
+#define LIMIT_MAX NS_PER_S /* seconds: a longer limit is none */
 
-	if (!info || guest_read(sig.info, info, sizeof(sig.info)))
-		return;
-	perf_signal_taken(t, &sig);
-	guest_write(info, sig.info, sizeof(sig.info));
+/* What is left of a time limit that began at `begin`. */
+static void shorten(struct __kernel_timespec *limit, s64 begin)
+{
+	s64 left = limit->tv_sec * NS_PER_S + limit->tv_nsec - ((s64)host_clock_mono() - begin);
+
+	left = left > 0 ? left : 0;
+	*limit = (struct __kernel_timespec){left / NS_PER_S, left % NS_PER_S};
+}
+
+/*
+ * A signal that the kernel gives is taken here as one that is delivered would be. One that is only news for those who
+ * wait for an event is not the guest's: the wait goes on.
+ */
+static long wait_for_own(struct thread *t, const u64 *a)
+{
+	struct taken_signal sig = {0};
+	struct __kernel_timespec limit = {0}, left;
+	u64 args[6] = {a[0], (u64)sig.info, a[2], a[3], 0, 0};
+	bool limited = a[2] && !guest_read(&limit, a[2], sizeof(limit)) && limit.tv_sec < LIMIT_MAX;
+	s64 begin = (s64)host_clock_mono();
+
+	for (;;) {
+		sig.signo = (s32)syscall_pass(t, args);
+		if (sig.signo <= 0)
+			return sig.signo;
+		if (perf_signal_taken(t, &sig))
+			break;
+		left = limit;
+		shorten(&left, begin);
+		if (limited)
+			args[2] = (u64)&left;
+	}
+	return a[1] && guest_write(a[1], sig.info, sizeof(sig.info)) ? -EFAULT : sig.signo;
 }
 
 /* Signals that the runtime holds for the guest are waited for here; all others are the kernel's. */
@@ -128,7 +156,6 @@ long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
 	struct taken_signal *h;
 	unsigned int i;
 	int signo;
-	long ret;
 	u64 set;
 
 	if (a[3] != 8)
@@ -145,8 +172,5 @@ long sys_rt_sigtimedwait(struct thread *t, const u64 *a)
 			return -EFAULT;
 		return signo;
 	}
-	ret = syscall_pass(t, a);
-	if (unlikely(event_space->opened) && ret > 0)
-		note_taken(t, (s32)ret, a[1]);
-	return ret;
+	return likely(!event_space->opened) ? syscall_pass(t, a) : wait_for_own(t, a);
 }

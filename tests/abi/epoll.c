@@ -131,6 +131,78 @@ static void test_hup(void)
 	waker_close(&w);
 }
 
+/* Two instances with the same event: what one reports, the other one still does. */
+static void test_two(void)
+{
+	struct waker w = waker_open(named_attr(), 0);
+	int once = epoll_create1(0), ep = epoll_create1(0);
+
+	expect(control(once, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLET | EPOLLONESHOT, DATA), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN | EPOLLET, DATA), 0);
+	expect(waited(once, 0), EPOLLHUP);
+	expect(waited(ep, 0), EPOLLHUP);
+	expect(waited(ep, 10), 0);
+	expect(control(once, EPOLL_CTL_MOD, w.fd, EPOLLIN, DATA), 0);
+	expect(waited(once, 0), EPOLLHUP);
+	expect(waited(once, 0), EPOLLHUP);
+	expect(waited(ep, 10), 0);
+	waker_map(&w);
+	expect(waited(once, 0), 0);
+	change_name();
+	expect(waited(ep, 0), EPOLLIN);
+	expect(waited(once, 0), 0); /* there is one wakeup for both */
+	close(ep);
+	close(once);
+	waker_close(&w);
+}
+
+/* A wakeup that has signalled is there for epoll, too, after the signal was taken; and there is one signal. */
+static void test_signalled(void)
+{
+	struct timespec none = {0, 0};
+	struct waker w = named_open(0);
+	int ep = epoll_create1(0);
+	sigset_t set, old;
+	siginfo_t s;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	expect(fcntl(w.fd, F_SETSIG, SIGRTMIN), 0);
+	expect(fcntl(w.fd, F_SETOWN, getpid()), 0);
+	expect(fcntl(w.fd, F_SETFL, fcntl(w.fd, F_GETFL) | O_ASYNC), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, EPOLLIN, DATA), 0);
+	for (int i = 0; i < 20; i++) {
+		change_name();
+		expect(sigtimedwait(&set, &s, &none), SIGRTMIN);
+		expect(s.si_fd, w.fd);
+		expect(sigtimedwait(&set, &s, &none) < 0 ? -errno : 0, -EAGAIN);
+		expect(waited(ep, 0), EPOLLIN);
+		expect(waited(ep, 0), 0);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(ep);
+	waker_close(&w);
+}
+
+/* An item of which nothing is ready does not hide the next one, where there is room for one. */
+static void test_room(void)
+{
+	struct waker quiet = waker_open(named_attr(), 0), w = waker_open(named_attr(), 0);
+	struct epoll_event item;
+	int ep = epoll_create1(0);
+
+	expect(control(ep, EPOLL_CTL_ADD, quiet.fd, 0, DATA + 1), 0);
+	expect(control(ep, EPOLL_CTL_ADD, w.fd, 0, DATA), 0);
+	waker_map(&quiet);
+	change_name();
+	expect(epoll_wait(ep, &item, 1, 0), 1);
+	expect(item.data.u64 == DATA, 1);
+	close(ep);
+	waker_close(&quiet);
+	close(w.fd);
+}
+
 /* Several events and a pipe in one instance, and room for fewer than are ready. */
 static void test_many(void)
 {
@@ -326,6 +398,9 @@ int main(void)
 	test_edge();
 	test_oneshot();
 	test_hup();
+	test_two();
+	test_signalled();
+	test_room();
 	test_many();
 	test_time();
 	test_signals();

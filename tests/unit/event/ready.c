@@ -18,6 +18,7 @@ static struct event *event_of(long fd)
 static void wake(long fd)
 {
 	ring_of(event_of(fd))->poll = IN;
+	event_of(fd)->wakes++;
 }
 
 /* An event of the task, by pid or 0, with a ring. */
@@ -158,13 +159,41 @@ static void test_sticky(void)
 	fd = open_simple(PERF_TYPE_RAW, 0, -1);
 	watch = event_watch_get(1, 9, (s32)fd);
 	event_watch_set(watch, EPOLLIN | STICKY, DATA);
+	event_watch_missed(watch);
 	expect_long(fake_wakes.calls, 1);
 	expect_long(take(watch), EPOLLHUP);
+	event_watch_missed(watch);
 	expect_long(fake_wakes.calls, 2);
 	event_watch_set(watch, EPOLLET | STICKY, DATA);
-	expect_long(fake_wakes.calls, 3);
 	expect_long(take(watch), EPOLLHUP);
-	expect_long(fake_wakes.calls, 3);
+	expect_long(take(watch), 0);
+	event_watch_missed(watch);
+	expect_long(fake_wakes.calls, 2);
+}
+
+/* Of several registrations each has news until it has looked, whoever has taken the datagram. */
+static void test_several(void)
+{
+	u32 first, second;
+	long fd;
+
+	fake_session();
+	fd = open_simple(PERF_TYPE_RAW, 0, -1);
+	first = event_watch_get(1, 9, (s32)fd);
+	second = event_watch_get(1, 10, (s32)fd);
+	event_watch_set(first, EPOLLET | EPOLLONESHOT | STICKY, DATA);
+	event_watch_set(second, EPOLLET | STICKY, DATA);
+	expect_long(take(first), EPOLLHUP);
+	expect(!event_watch_listed(first) && event_watch_listed(second));
+	event_watch_missed(first);
+	expect_long(fake_wakes.calls, 1);
+	event_of(fd)->wakes++;
+	expect(!event_watch_listed(first)); /* EPOLLONESHOT, and it was */
+	expect_long(take(second), EPOLLHUP);
+	event_watch_missed(second);
+	expect_long(fake_wakes.calls, 1);
+	event_ready_missed(1, (u64)fd);
+	expect_long(fake_wakes.calls, 1);
 }
 
 #define WATCHES 1000
@@ -222,6 +251,7 @@ int main(void)
 	test_replaced();
 	test_watch();
 	test_sticky();
+	test_several();
 	test_full();
 	test_processes();
 	return unit_result();
