@@ -88,13 +88,26 @@ static void mend(struct lock *l)
 	/* The others' lists and sets change by single stores; for signal actions see doc/linux-quirks.md. */
 }
 
+static void __attribute__((noreturn)) fail_build(u64 build)
+{
+	log_printf(0, "the runtime (pclrt) is of build %lx, the command of %lx: both must be of one build", BUILD_ID,
+		   build);
+	for (;;)
+		sys1(__NR_exit_group, PCL_FAILED);
+}
+
 /* What the image before this one, or the launcher, has to say. */
 static void take_handover(const u64 *kernel_sp)
 {
 	struct stack_kernel k;
+	u64 build;
+	int ret;
 
 	stack_parse_kernel(kernel_sp, &k);
-	if (!k.handover || handover_take(k.handover) || handover.config.magic != ARENA_MAGIC ||
+	ret = k.handover ? handover_take(k.handover, &build) : -EINVAL;
+	if (ret == -EXDEV)
+		fail_build(build);
+	if (ret || handover.config.magic != ARENA_MAGIC ||
 	    handover.config.size_of_arena != sizeof(struct arena))
 		fail("this program is started by pcl only", -EINVAL);
 }

@@ -39,7 +39,7 @@ NOTES := -fsanitize=kernel-address --param asan-instrument-reads=0 --param asan-
 	--param asan-instrumentation-with-call-threshold=0
 NOTED_SRC := $(wildcard event/*.c pmu/*.c) os/session/session.c
 
-GEN := $(if $(filter x86_64,$(ARCH)),$(O)/gen/isa_tables.h)
+GEN := $(if $(filter x86_64,$(ARCH)),$(O)/gen/isa_tables.h) $(O)/gen/build_id.h
 RT_SRC := $(foreach r,$(ROOMS_RT),$(wildcard $(r)/*.c $(r)/*.S $(r)/$(ARCH)/*.c $(r)/$(ARCH)/*.S))
 # isa/ is one architecture's as a whole.
 ifneq ($(ARCH),x86_64)
@@ -72,6 +72,14 @@ $(O)/gen/isa_tables.h: $(GEN_SRC) $(wildcard tools/gen_isa/*.h) isa/insn.h isa/t
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -O1 -I. -o $(O)/gen/gen_isa $(GEN_SRC) -lZydis
 	$(O)/gen/gen_isa > $@.tmp && mv $@.tmp $@
+
+# What pcl and pclrt know each other by: a number made from all that they are built from.
+ID_SRC := $(sort $(foreach r,abi cli $(ROOMS_RT),\
+	$(wildcard $(r)/*.[chS] $(r)/*.def $(r)/$(ARCH)/*.[chS] $(r)/$(ARCH)/*.def)))
+$(O)/gen/build_id.h: $(ID_SRC) tools/build.mk VERSION
+	@mkdir -p $(@D)
+	@(echo $(MODE) $(ARCH) && cat $^) | sha256sum | sed 's/^\(.\{16\}\).*/#define BUILD_ID 0x\1ul/' > $@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
 
 $(O)/rt/%.o: % | $(GEN)
 	@mkdir -p $(@D)

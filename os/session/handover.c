@@ -33,7 +33,7 @@ static bool take_words(const char **s, u32 *out, u32 n)
 	return true;
 }
 
-int handover_take(char *string)
+int handover_take(char *string, u64 *build)
 {
 	struct handover *h = &handover;
 	const char *s = string;
@@ -42,6 +42,10 @@ int handover_take(char *string)
 	u32 path;
 	size_t len;
 
+	if (!take_hex(&s, build))
+		return -EINVAL;
+	if (*build != BUILD_ID)
+		return -EXDEV;
 	for (u32 i = 0; i < ARRAY_SIZE(n); i++)
 		if (!take_hex(&s, &n[i]))
 			return -EINVAL;

@@ -7,6 +7,7 @@
 #define OS_HANDOVER_H
 
 #include "abi/types.h"
+#include "build_id.h"
 #include "os/session/arena.h"
 #include "rt/string.h"
 
@@ -29,7 +30,7 @@ struct handover {
 #define HANDOVER_BY_PATH (~0u)
 
 #define HANDOVER_WORDS (sizeof(struct session_config) / sizeof(u32))
-#define HANDOVER_MAX (2 * ARENA_PATH + 96 + (HANDOVER_WORDS + 2 + HANDOVER_KEPT) * 9)
+#define HANDOVER_MAX (2 * ARENA_PATH + 120 + (HANDOVER_WORDS + 2 + HANDOVER_KEPT) * 9)
 
 static inline char *handover_put(char *to, u64 value)
 {
@@ -46,10 +47,13 @@ static inline char *handover_put(char *to, u64 value)
 	return to;
 }
 
-/* As a string, which has room for HANDOVER_MAX bytes: the numbers in the structure's order, the path and the name. */
+/*
+ * As a string, which has room for HANDOVER_MAX bytes: which build has made it, since another one's may have other
+ * numbers; the numbers in the structure's order, the path and the name.
+ */
 static inline void handover_make(char *out, const struct handover *h, const char *path, const char *name)
 {
-	const u64 first[] = {h->slot, h->fd, h->nr, h->ss_flags, h->interp, h->sigmask, h->sigign};
+	const u64 first[] = {BUILD_ID, h->slot, h->fd, h->nr, h->ss_flags, h->interp, h->sigmask, h->sigign};
 	u32 word[HANDOVER_WORDS];
 
 	for (u32 i = 0; i < ARRAY_SIZE(first); i++)
@@ -68,8 +72,11 @@ static inline void handover_make(char *out, const struct handover *h, const char
 /* This image's; path[], name[] and the rest are the runtime's own copy. */
 extern struct handover handover;
 
-/* 0, or -EINVAL: it is no such string. Overwrites the string with zeroes. */
-int handover_take(char *string);
+/*
+ * 0; -EINVAL: it is no such string; -EXDEV: it is of another build, *build. Overwrites the string with zeroes unless it
+ * fails.
+ */
+int handover_take(char *string, u64 *build);
 
 /*
  * Into kept[]: what the processor has said that it would say again, when asked by instructions that pcl emulates. How

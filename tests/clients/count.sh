@@ -291,7 +291,7 @@ grep -qE '(estimated|uncounted)  ' table || { fail "three events share one count
 # that is allowed.
 # The user may not be able to reach the tree: give it a copy.
 chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl &&
-	cp "$BUILD/pclrt" "$programs/hello_static" tree/ && chmod -R a+rX tree || fail "copies for an ordinary user"
+	cp "$(readlink -f "$PCL")rt" "$programs/hello_static" tree/ && chmod -R a+rX tree || fail "copies for an ordinary user"
 seq 1000 >kept
 "$PCL" count -o kept -- no-such-program 2>err
 [ $? = 127 ] && [ "$(wc -l <kept)" = 1000 ] || fail "what was in the file is gone, and nothing is there for it"

@@ -5,7 +5,7 @@ status=0
 fail() { echo "$*"; status=1; }
 restricted=$BUILD/tests/restricted
 # An ordinary user may not be able to reach the tree: a copy that it can run.
-chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$BUILD/pclrt" tree/ && chmod -R a+rX tree || exit 1
+chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$(readlink -f "$PCL")rt" tree/ && chmod -R a+rX tree || exit 1
 pcl=$PWD/tree/pcl
 
 # doctor WANTED COMMAND...: its status; what it says is in `said`.

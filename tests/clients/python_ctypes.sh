@@ -35,7 +35,7 @@ print("value", value > 0)
 END
 if [ "$(id -u)" = 0 ]; then
 	# uid 0 in the session may ask for what a user may not: run as the user that the test is about
-	chmod 755 . && cp "$(readlink -f "$PCL")" "$BUILD/pclrt" . && chmod a+r t.py
+	chmod 755 . && cp "$(readlink -f "$PCL")" "$(readlink -f "$PCL")rt" . && chmod a+r t.py
 	exec "$BUILD/tests/restricted/restrict" ./pcl /usr/bin/python3 t.py
 fi
 exec "$PCL" /usr/bin/python3 t.py

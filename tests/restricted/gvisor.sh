@@ -12,7 +12,7 @@ sandbox() {
 		--cwd "$PWD" --force-overlay=false env -i PATH=/usr/bin:/bin "$@" < /dev/null
 }
 counts() { awk -F, '/^(instructions|branches),/ { print $5 }' "$1"; }
-chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$BUILD/pclrt" tree/ &&
+chmod 755 . && mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$(readlink -f "$PCL")rt" tree/ &&
 	cp "$BUILD/tests/count/threads_total" "$BUILD/tests/count/fork" "$BUILD/tests/count/hello_dynamic" \
 		"$BUILD/tests/count/jit_rwx" "$BUILD/tests/count/signal_nested" tree/ || exit 1
 sandbox true > out 2>&1 || { tail -n 3 out; echo "no sandbox of gVisor's can be made here"; exit 77; }

@@ -3,7 +3,7 @@ command -v perf >/dev/null || { echo "no perf"; exit 77; }
 restrict=$BUILD/tests/restricted/restrict
 chmod 755 .
 # The user may not be able to reach the tree: give it a copy that it can run.
-mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$BUILD/pclrt" tree/ &&
+mkdir tree && cp "$(readlink -f "$PCL")" tree/pcl && cp "$(readlink -f "$PCL")rt" tree/ &&
 	cp "$BUILD/tests/count/counted" "$BUILD/tests/count/threads_total" "$BUILD/tests/count/fork" \
 		"$BUILD/tests/count/hello_dynamic" "$restrict" tree/ &&
 	chmod -R a+rX . || exit 1

@@ -9,7 +9,7 @@ become=
 if [ "$(id -u)" = 0 ]; then
 	# As root it runs without a sandbox only. The user may not be able to reach the tree: give it a copy.
 	become="setpriv --reuid=65534 --regid=65534 --clear-groups"
-	[ -z "$RUN" ] || { cp "$(readlink -f "$PCL")" "$BUILD/pclrt" "$home" && run=$home/pcl; } || exit 1
+	[ -z "$RUN" ] || { cp "$(readlink -f "$PCL")" "$(readlink -f "$PCL")rt" "$home" && run=$home/pcl; } || exit 1
 	chown -R 65534:65534 "$home" || exit 1
 fi
 $become unshare -Upf true 2> /dev/null || { echo "the host does not let an ordinary user make namespaces"; exit 77; }

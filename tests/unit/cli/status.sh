@@ -79,7 +79,7 @@ status 125 "$PCL" --no-such-option true
 status 125 "$PCL" --paranoid=9 true
 status 125 "$PCL" --paranoid true
 status 125 "$PCL" --strace=how true
-status 125 "$BUILD/pclrt" # which is started by pcl only
+status 125 "$(readlink -f "$PCL")rt" # which is started by pcl only
 status 0 "$PCL" --help
 status 0 "$PCL" --version
 status 0 "$PCL" list
