@@ -1,4 +1,5 @@
 /* See baseline.h. */
+#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,32 @@ static bool is_printable(const char *text)
 	return same;
 }
 
+static bool is_whole(struct json_object *count)
+{
+	return json_object_is_type(count, json_type_int) && json_object_get_int64(count) >= 0;
+}
+
+static const char *find_fault_of_functions(struct json_object *functions)
+{
+	if (!functions)
+		return NULL;
+	if (!json_object_is_type(functions, json_type_object))
+		return "has functions that are no object";
+	json_object_object_foreach(functions, event, all)
+	{
+		(void)event;
+		if (!json_object_is_type(all, json_type_object))
+			return "has an event whose functions are no object";
+		json_object_object_foreach(all, function, count)
+		{
+			(void)function;
+			if (!is_whole(count))
+				return "has a function whose count is not a whole number";
+		}
+	}
+	return NULL;
+}
+
 static const char *find_fault_of_counts(struct json_object *counts)
 {
 	if (!counts)
@@ -72,7 +99,7 @@ static const char *find_fault_of_counts(struct json_object *counts)
 	{
 		if (!is_printable(event))
 			return "has a count of what cannot be an event's name";
-		if (!json_object_is_type(count, json_type_int) || json_object_get_int64(count) < 0)
+		if (!is_whole(count))
 			return "has a count that is not a whole number";
 	}
 	return NULL;
@@ -93,8 +120,11 @@ static const char *find_fault(struct json_object *root, const char **benchmark)
 	json_object_object_foreach(all, name, one)
 	{
 		const char *fault = find_fault_of_counts(member(one, COUNTS, json_type_object));
+		struct json_object *functions = NULL;
 
 		*benchmark = name;
+		if (!fault && json_object_object_get_ex(one, FUNCTIONS, &functions))
+			fault = find_fault_of_functions(functions);
 		if (fault)
 			return fault;
 	}
@@ -120,17 +150,61 @@ static struct json_object *parse(const char *text, const char **fault)
 	return root;
 }
 
+/* A number in the text: how long it is. *fits: it is not a whole one above what a u64 holds. */
+static size_t measure_number(const char *at, bool *fits)
+{
+	size_t digits = strspn(at, "0123456789");
+
+	errno = 0;
+	strtoull(at, NULL, 10);
+	*fits = errno != ERANGE || (at[digits] && strchr(".eE", at[digits]));
+	return strspn(at, "0123456789.eE+-");
+}
+
+/* The line with the first number that json-c would take for the greatest one; 0: there is none. */
+static unsigned int find_too_great(const char *text)
+{
+	bool quoted = false, fits;
+	unsigned int line = 1;
+	char before = 0;
+
+	while (*text) {
+		bool negative = before == '-';
+
+		before = *text;
+		if (!quoted && *text >= '0' && *text <= '9') {
+			text += measure_number(text, &fits);
+			if (!fits && !negative)
+				return line;
+			continue;
+		}
+		line += *text == '\n';
+		if (*text == '"')
+			quoted = !quoted;
+		text += quoted && *text == '\\' && text[1] ? 2 : 1;
+	}
+	return 0;
+}
+
 static struct json_object *read_file(const char *path, bool may_be_missing)
 {
 	char *text = baseline_file_read(path, may_be_missing);
 	const char *fault, *benchmark = NULL;
 	struct json_object *root;
+	unsigned int line;
 
 	if (!text)
 		return NULL;
 	if (!*text && access(path, F_OK)) {
 		free(text);
 		return make_empty();
+	}
+	line = find_too_great(text);
+	if (line) {
+		fprintf(stderr, "pcl check: %s:%u: a number above 18446744073709551615, which no count can be\n", path,
+			line);
+		free(text);
+		return NULL;
 	}
 	root = parse(text, &fault);
 	free(text);

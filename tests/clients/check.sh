@@ -241,6 +241,26 @@ done
 wait
 [ "$(grep -o '"n[1-6]"' together.json | sort -u | wc -l)" = 6 ] || { fail "updates were lost"; cat together.json; }
 
+# Numbers of a baseline that are no counts.
+counts() { # counts, functions, what pcl says
+	printf '{"pcl-baseline": 1, "benchmarks": {\n"w": {"counts": {"instructions": %s}, "functions": %s}}}' "$1" "$2" >numbers
+	"$PCL" check -b numbers --name w -- ./work 1 >out 2>said
+	got=$?
+	[ "$got $(wc -l <said)" = '125 1' ] || { fail "counts $1, functions $2: status $got"; cat said; }
+	says "$3"
+}
+counts 18446744073709551616 '{}' '^pcl check: numbers:2: a number above 18446744073709551615, which no count can be$'
+counts 0 '{"instructions": {"main": 99999999999999999999}}' '^pcl check: numbers:2: a number above '
+for wrong in -1 -99999999999999999999 1.5 1e30 99999999999999999999.0 '"7"'; do
+	counts "$wrong" '{}' 'benchmark "w" that has a count that is not a whole number$'
+	counts 0 "{\"instructions\": {\"main\": $wrong}}" 'a function whose count is not a whole number$'
+done
+counts 0 7 'has functions that are no object$'
+counts 0 '{"instructions": 7}' 'has an event whose functions are no object$'
+printf '{"pcl-baseline": 1, "benchmarks": {"\\"99999999999999999999": {"counts": {"instructions": 18446744073709551615}}}}' >numbers
+"$PCL" check -b numbers --name '"99999999999999999999' -- ./work 1 2>said || fail "the greatest count is refused"
+says '^ *18,446,744,073,709,551,615 .*instructions +fewer$'
+
 for wrong in --runs=0 --runs=-0 --runs=2147483648 --runs= --nothing; do
 	check 125 $wrong -- ./work 1
 	[ "$(wc -l <said)" = 1 ] || { fail "$wrong is not refused in one line"; cat said; }
