@@ -1,5 +1,6 @@
 /* See nearest.h. Distance: letters put in, left out, exchanged for others, and neighbours that changed places (Damerau,
  * restricted). */
+#include <limits.h>
 #include <string.h>
 #include "abi/types.h"
 #include "cli/nearest.h"
@@ -12,7 +13,7 @@ static unsigned distance_of(const char *a, const char *b)
 	size_t m = strlen(a), n = strlen(b);
 
 	if (m > LONGEST || n > LONGEST)
-		return LONGEST;
+		return UINT_MAX; /* nobody mistypes that much */
 	for (size_t j = 0; j <= n; j++)
 		last[j] = (unsigned)j;
 	for (size_t i = 1; i <= m; i++) {

@@ -64,6 +64,9 @@ status()
 got=$("$PCL" conut true 2>&1)
 [ $? = 127 ] && [ "$got" = "pcl: conut: command not found
 pcl: is pcl count meant?" ] || { echo "conut: $got"; failed=1; }
+long=$(printf '%200s' | tr ' ' a)
+got=$("$PCL" "$long" 2>&1)
+[ $? = 127 ] && [ "$got" = "pcl: $long: command not found" ] || { echo "a long word: $got"; failed=1; }
 
 # The kernel finds this out when there is no way back.
 head -c 3000 /bin/true >cut_off && chmod +x cut_off
