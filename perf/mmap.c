@@ -67,6 +67,7 @@ long perf_mmap(struct thread *t, const u64 *a)
 	}
 	sys3(__NR_madvise, ret, m.len, MADV_DONTFORK);
 	sys3(__NR_madvise, ret, m.len, MADV_DONTDUMP);
+	sys2(__NR_munlock, ret, m.len); /* MAP_LOCKED, MCL_FUTURE: it is memory of a device */
 	rq.addr = (gva)ret;
 	event_map_commit(&rq);
 	if (event_watched()) { /* POLLHUP is over, and so is the news of it */
@@ -135,12 +136,18 @@ enum perf_range perf_range_locked(gva start, gva end)
 	return found;
 }
 
+/* By a change of a part's protection. */
+static bool is_split(const struct vma *v, gva start, gva end, u64 prot)
+{
+	return (v->start < start || v->end > end) && v->prot != (prot & (PROT_READ | PROT_WRITE | PROT_EXEC));
+}
+
 gva perf_denied_locked(gva start, gva end, u64 prot)
 {
 	const struct vma *v;
 
 	for (gva at = start; at < end && (v = vma_next_locked(at)) && v->start < end; at = v->end)
-		if (v->kind == VMA_EVENT && (prot & PROT_EXEC || v->start < start || v->end > end))
+		if (v->kind == VMA_EVENT && (prot & PROT_EXEC || is_split(v, start, end, prot)))
 			return MAX(v->start, start);
 	return end;
 }

@@ -55,7 +55,7 @@ static long lock_all_locked(u64 flags)
 	long ret = 0;
 
 	for (const struct vma *v = vma_next_locked(0); v && !ret; v = vma_next_locked(v->end)) {
-		if (!is_guests(v) || !v->prot)
+		if (!is_guests(v) || v->kind == VMA_EVENT || !v->prot)
 			continue;
 		ret = sys3(__NR_mlock2, v->start, v->end - v->start, flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0);
 		if (ret == -ENOMEM && (v->flags & VMA_GROWSDOWN))

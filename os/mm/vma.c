@@ -432,11 +432,20 @@ void vma_remove_locked(gva start, gva end)
 	vma_map.hint.end = MAX(vma_map.hint.end, MIN(vma_map.top, after ? after->start : vma_map.top));
 }
 
+/* What has that protection already stays in one piece: an event's mapping has to (perf_denied_locked()). */
+static void split_other(gva at, u32 prot)
+{
+	const struct vma *v = vma_next_locked(at);
+
+	if (v && v->prot != prot)
+		split_at(at);
+}
+
 void vma_protect_locked(gva start, gva end, u32 prot)
 {
 	write_begin();
-	split_at(start);
-	split_at(end);
+	split_other(start, prot);
+	split_other(end, prot);
 	for (struct vma_pos p = vma_above(start); !vma_at_end(p) && vma_entry_at(p)->start < end; p = vma_next(p))
 		if (vma_entry_at(p)->kind != VMA_HOST)
 			vma_entry_at(p)->prot = prot;

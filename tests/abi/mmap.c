@@ -147,6 +147,11 @@ static void test_changes(void)
 	expect(errno, EEXIST); /* before all that is wrong with it */
 	expect(mprotect(a, 2 * PAGE, PROT_READ), 0);
 	expect(mprotect(a, 2 * PAGE, RW), 0);
+	expect(msync(a, 2 * PAGE, MS_SYNC) ? -errno : 0, -EINVAL);
+	expect(msync(a, 2 * PAGE, MS_ASYNC), 0);
+	expect(mlock(a, PAGE), 0);
+	expect(msync(a, PAGE, MS_INVALIDATE), 0); /* EBUSY if it were locked */
+	expect(mprotect(a, PAGE, RW), 0); /* as it is */
 	if (perf_linux_is_new()) {
 		expect(munmap(a, PAGE) ? -errno : 0, -EINVAL);
 		expect(munmap(a + PAGE, PAGE) ? -errno : 0, -EINVAL);
