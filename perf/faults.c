@@ -238,7 +238,7 @@ static bool next_unknown(const struct cpu *cpu, struct touches *w, struct touch 
 	return false;
 }
 
-/* It may be: there an access without effect has one. */
+/* It may be a mapping of a device, where even a read that the guest does not make has an effect. */
 static bool is_of_device(const struct vma *vma)
 {
 	return (vma->flags & VMA_SHARED) && (vma->flags & VMA_FILE);
@@ -379,6 +379,10 @@ static bool knows_accesses(const struct cpu *cpu, struct fault_step *s)
 	return s->accesses >= 0 && !next_unknown(cpu, &w, &p);
 }
 
+/*
+ * In front of an instruction: touches what it will touch (doc/sampling.md), or, where that could do more than the
+ * instruction does, sets s->on: faults are counted around it. False: a signal comes first.
+ */
 static bool begin(struct thread *t, struct fault_step *s)
 {
 	struct touches w;
@@ -390,7 +394,7 @@ static bool begin(struct thread *t, struct fault_step *s)
 	s->changes = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
 	code = cpu_knows_code(t->cpu, s->before.rip, ISA_MAX_LEN);
 	if (code && knows_accesses(t->cpu, s))
-		return true;
+		return true; /* all pages were touched before */
 	if (!can_ask(t) || !count_faults(t, &s->count)) {
 		know_code(t, s);
 		return true;
