@@ -99,13 +99,12 @@ static bool is_dummy(const struct thread *t)
 	return read_attr(t, &attr) && attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_DUMMY;
 }
 
-/* Refused for another reason: nobody looks for the task or the event before modes are checked. */
-static bool is_asked_again(const struct thread *t, long ret)
+/* Refused for another reason. An event of software may be so without a word of modes. */
+static bool is_asked_again(const struct thread *t)
 {
 	struct perf_event_attr attr;
 
-	return t->nr == __NR_perf_event_open && !t->refusal.kernel_mode &&
-	       (ret == -ENOENT || ret == -ESRCH || (read_attr(t, &attr) && attr.exclude_kernel));
+	return t->nr == __NR_perf_event_open && !t->refusal.kernel_mode && read_attr(t, &attr) && attr.exclude_kernel;
 }
 
 static void note_kernel(const struct thread *t)
@@ -120,7 +119,7 @@ bool refusals_add(struct thread *t, long ret)
 {
 	struct refusals *all = &arena()->refusals;
 
-	if (is_asked_again(t, ret))
+	if (is_asked_again(t))
 		refusals_asked_again(t);
 	if (t->task->pid == all->speaker)
 		;

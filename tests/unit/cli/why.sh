@@ -109,6 +109,8 @@ script alone 'assert not opens(INSTRUCTIONS, KERNEL_ALONE); sys.exit(5)'
 # Refused for another reason then, as with perf and a group of more events than there are counters.
 script no_group 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(INSTRUCTIONS, USER, group=9999)'
 script again_in_vain 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(CACHE_MISSES, USER)'
+# As stress-ng: an event of software that there is not, asked for as all others are.
+script no_event 'assert not opens(INSTRUCTIONS, KERNEL) and not opens(11, KERNEL, type=1)'
 # As perf record, whose last event is a dummy.
 script side_band 'assert opens(INSTRUCTIONS, USER) ; opens(9, KERNEL, type=1)'
 script another "import os; child = int(os.environ['OUTSIDE']); assert not opens(INSTRUCTIONS, KERNEL, child) and not opens(INSTRUCTIONS, USER, child); sys.exit(5)"
@@ -133,6 +135,7 @@ try sh -c 'exit 5'; says 5
 try sh -c 'python3 again.py; exit 5'; says 5
 try python3 again_in_vain.py; says 0
 try python3 no_group.py; says 0
+try python3 no_event.py; says 0 "$kernel"
 try python3 alone.py; says 5 "$why"
 try --paranoid=1 python3 alone.py; says 5 "$why"
 try sh -c 'python3 again_in_vain.py; exit 5'; says 5 "$why"
