@@ -6,12 +6,13 @@
  * the blocking and ignoring of SIG_NEVER_BLOCKED.
  *
  * What of pcl is resident nobody counts. A program could see that it is too much where it is more than what is mapped,
- * so it is cut there.
+ * so it is cut there. With --pin it is not the host's at all: os/pin/machine.h.
  */
 #include <asm/errno.h>
 #include <linux/fcntl.h>
 #include "dbt/code_memory.h"
 #include "os/files/vfile.h"
+#include "os/pin/machine.h"
 #include "os/session/proc.h"
 #include "os/sig/signal.h"
 #include "rt/fmt.h"
@@ -180,6 +181,44 @@ static void put_sizes(char *text)
 	}
 }
 
+/* The size becomes so many KiB. */
+static void set_size(char *text, const char *name, u64 kb)
+{
+	u64 old;
+	char *at = find_size(text, name, &old);
+
+	if (at)
+		put_size(at, kb);
+}
+
+static void set_count(char *text, const char *name, u64 value)
+{
+	char *at = strstr(text, name);
+
+	if (at)
+		put_number(at + strlen(name), value);
+}
+
+/* What --pin holds still. */
+static void hold_numbers(char *text)
+{
+	static const char *const resident[] = {"VmHWM:\t", "VmRSS:\t", "RssAnon:\t"};
+	static const char *const none[] = {"RssFile:\t", "RssShmem:\t", "VmPTE:\t", "VmSwap:\t"};
+	u64 size;
+
+	find_size(text, "VmSize:\t", &size);
+	for (u32 i = 0; held_still(PIN_MEMORY) && i < ARRAY_SIZE(resident); i++)
+		set_size(text, resident[i], pin_resident(size * 1024) / 1024);
+	for (u32 i = 0; held_still(PIN_MEMORY) && i < ARRAY_SIZE(none); i++)
+		set_size(text, none[i], 0);
+	if (held_still(PIN_MEMORY))
+		set_count(text, "\nSigQ:\t", 0);
+	if (!held_still(PIN_CLOCK))
+		return;
+	set_count(text, "\nvoluntary_ctxt_switches:\t", 0);
+	set_count(text, "\nnonvoluntary_ctxt_switches:\t", 0);
+}
+
 static void put_sets(const struct thread *t, const struct vfile *v, char *text)
 {
 	u64 caught, ignored, keep, blocked = guest_mask(t, v, &keep);
@@ -198,6 +237,7 @@ int vfile_write_status(struct thread *t, const struct vfile *v, int fd)
 	if (n < 0)
 		return (int)n;
 	put_sizes(text);
+	hold_numbers(text);
 	if (v->pid) {
 		if (t->is_apart)
 			forget_helper(text);
@@ -237,13 +277,17 @@ static void put_mapped(char *text, u32 size_at, u64 unit, u32 resident_at)
 	put_number(at, size);
 	pages = size * unit / PAGE_SIZE;
 	at = find_field(text, resident_at, &resident);
-	if (at && resident > pages)
+	if (at && held_still(PIN_MEMORY))
+		put_number(at, pin_resident(pages * PAGE_SIZE) / PAGE_SIZE);
+	else if (at && resident > pages)
 		put_number(at, pages);
 }
 
 /* Fields of /proc/PID/stat, as proc(5) counts them: 3 is the first one behind the command in parentheses. */
 enum {
 	STAT_STATE = 3,
+	STAT_FAULTS = 10, /* minor ones, those of children, and the same of major ones */
+	STAT_FAULTS_END = 14,
 	STAT_THREADS = 20,
 	STAT_VSIZE = 23,
 	STAT_RSS,
@@ -267,6 +311,8 @@ int vfile_write_stat(struct thread *t, const struct vfile *v, int fd)
 		return -EIO;
 	fields += 2;
 	put_mapped(fields, STAT_AT(STAT_VSIZE), 1, STAT_AT(STAT_RSS));
+	for (u32 field = STAT_FAULTS; held_still(PIN_CLOCK) && field < STAT_FAULTS_END; field++)
+		replace_field(fields, STAT_AT(field), 0, 0);
 	if (v->pid) {
 		blocked = guest_mask(t, v, &keep);
 		sighand_sets(t->sighand, &caught, &ignored);
@@ -294,7 +340,7 @@ int vfile_write_statm(const struct vfile *v, int fd)
 	find_field(text, STATM_RESIDENT, &resident);
 	at = find_field(text, STATM_SHARED, &value);
 	if (at)
-		put_number(at, MIN(value, resident));
+		put_number(at, held_still(PIN_MEMORY) ? 0 : MIN(value, resident));
 	at = find_field(text, STATM_DATA, &value);
 	if (at)
 		put_number(at, value - MIN(value, data / PAGE_SIZE));

@@ -12,6 +12,7 @@
 #include "dbt/translate.h"
 #include "event/host.h"
 #include "os/session/arena.h"
+#include "os/pin/machine.h"
 #include "os/pin/random.h"
 #include "perf/perf.h"
 #include "rt/guest.h"
@@ -334,8 +335,7 @@ long pin_times(struct thread *t, const u64 *a, syscall_handler *host)
 	return (long)((BOOT_NS + pin_clock_now(t)) / TICK_NS);
 }
 
-/* All times are the user's. What the host has counted of faults, blocks and switches is left out, but not the memory.
- */
+/* All times are the user's. What the host has counted of faults, blocks and switches is left out. */
 static long write_usage(gva to, u64 ns)
 {
 	struct rusage usage, all = {0};
@@ -344,7 +344,7 @@ static long write_usage(gva to, u64 ns)
 		return -EFAULT;
 	all.ru_utime.tv_sec = (long)(ns / NS_PER_S);
 	all.ru_utime.tv_usec = (long)(ns % NS_PER_S / 1000);
-	all.ru_maxrss = usage.ru_maxrss;
+	all.ru_maxrss = held_still(PIN_MEMORY) ? (long)(PIN_RESIDENT / 1024) : usage.ru_maxrss;
 	return guest_write(to, &all, sizeof(all));
 }
 

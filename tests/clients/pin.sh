@@ -116,6 +116,18 @@ assert not ctypes.CDLL(None).sysinfo(info)
 print(info[4], info[10] & 0xffff)'
 says --pin=memory,cpus "cpu cpu0 1" \
 	sh -c 'cat /proc/stat > s; grep -o "^cpu[0-9]*" s | sed "s/[1-9]/0/" | tr "\n" " "; grep -c btime s'
+cat > resident.py <<'END'
+import resource
+touched = b"x" * (32 << 20)
+status = dict(line.split(":\t") for line in open("/proc/self/status"))
+stat = open("/proc/self/stat").read().rsplit(")")[1].split()
+print(status["VmRSS"].split()[0], status["VmHWM"].split()[0], int(open("/proc/self/statm").read().split()[1]) * 4,
+      int(stat[21]) * 4, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+      status["voluntary_ctxt_switches"].strip(), stat[7])
+END
+says --pin "16384 16384 16384 16384 16384 0 0" python3 resident.py
+[ "$("$PCL" --pin=-memory,-clock python3 resident.py | awk '{ print ($1 > 32768), ($3 > 32768), ($4 > 32768), ($5 > 32768), ($7 > 0) }')" \
+	= "1 1 1 1 1" ] || fail "--pin=-memory: what is resident is held still"
 says --pin=cpu x86-64-v3 sh -c 'grep -o "x86-64-v." /proc/cpuinfo | sort -u'
 says --pin=-cpu "" sh -c 'grep -o "x86-64-v." /proc/cpuinfo'
 says --cpu=x86-64-v2 "" sh -c 'grep -w avx2 /proc/cpuinfo; true'
