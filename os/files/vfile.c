@@ -102,8 +102,8 @@ static u32 find_cwd_is_start(void)
  */
 static bool is_named_as_ours(gva path)
 {
-	static const char *const names[] = {"exe", "maps", "smaps", "status", "stat", "statm", "cpuinfo", "meminfo",
-					    "loadavg", "online", "possible", "present"};
+	static const char *const names[] = {"exe", "maps", "smaps", "status", "stat", "statm", "mountinfo",
+					    "cpuinfo", "meminfo", "loadavg", "online", "possible", "present"};
 	char text[ARENA_PATH];
 	const char *last;
 
@@ -234,7 +234,7 @@ static enum vfile_kind kind_of(const char *name)
 	for (u32 i = 0; i < ARRAY_SIZE(files); i++)
 		if (!strcmp(name, files[i].name))
 			return files[i].kind;
-	return VFILE_NONE;
+	return held_still(PIN_PIDS) && !strcmp(name, "mountinfo") ? VFILE_MOUNTS : VFILE_NONE;
 }
 
 /* What is below /proc. */

@@ -63,6 +63,7 @@ enum vfile_kind {
 	VFILE_EXE,    /* the link to a process's program */
 	VFILE_MAPS,
 	VFILE_SMAPS,
+	VFILE_MOUNTS, /* with --pin=+pids */
 	VFILE_STATUS,
 	VFILE_STAT,
 	VFILE_STATM,
@@ -175,9 +176,12 @@ long vfile_dir_read(int fd, gva buf, u64 size);
 /* Writes the guest's view of /proc/PID/maps or smaps to fd: 0 or -errno. */
 int vfile_write_maps(struct thread *t, const struct vfile *v, int fd);
 
-/* The same for /proc/PID/status, stat and statm. */
+/* The same for /proc/PID/status, stat and statm, and mountinfo. */
 int vfile_write_status(struct thread *t, const struct vfile *v, int fd);
 int vfile_write_stat(struct thread *t, const struct vfile *v, int fd);
 int vfile_write_statm(const struct vfile *v, int fd);
+long vfile_write_mounts(const struct vfile *v, int fd);
+/* The kernel's text: its length, or -errno. "thread-self" is the caller, whichever thread reads. */
+long vfile_read_host(const struct vfile *v, char *text, size_t size);
 
 #endif

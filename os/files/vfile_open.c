@@ -145,6 +145,8 @@ static long fill(struct thread *t, const struct vfile *v, int fd)
 		return write_file(v, fd);
 	case VFILE_PIN:
 		return write_held(v, fd);
+	case VFILE_MOUNTS:
+		return vfile_write_mounts(v, fd);
 	case VFILE_STATUS:
 		return vfile_write_status(t, v, fd);
 	case VFILE_STAT:

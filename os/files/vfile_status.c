@@ -61,8 +61,7 @@ static u64 guest_mask(const struct thread *t, const struct vfile *v, u64 *keep)
 	return mask;
 }
 
-/* The text of the kernel. "thread-self" is the caller, whichever thread reads. */
-static long read_host(const struct vfile *v, char *text, size_t size)
+long vfile_read_host(const struct vfile *v, char *text, size_t size)
 {
 	static const char self[] = "/proc/thread-self/";
 	char path[64];
@@ -232,7 +231,7 @@ static void put_sets(const struct thread *t, const struct vfile *v, char *text)
 int vfile_write_status(struct thread *t, const struct vfile *v, int fd)
 {
 	char text[TEXT_SIZE];
-	long n = read_host(v, text, sizeof(text));
+	long n = vfile_read_host(v, text, sizeof(text));
 
 	if (n < 0)
 		return (int)n;
@@ -302,7 +301,7 @@ int vfile_write_stat(struct thread *t, const struct vfile *v, int fd)
 {
 	char text[TEXT_SIZE], *fields;
 	u64 caught, ignored, keep, blocked, threads;
-	long n = read_host(v, text, sizeof(text) - 64);
+	long n = vfile_read_host(v, text, sizeof(text) - 64);
 
 	if (n < 0)
 		return (int)n;
@@ -332,7 +331,7 @@ int vfile_write_statm(const struct vfile *v, int fd)
 {
 	u64 data = the_process.config.own_data - code_memory_shared(), value, resident;
 	char text[256], *at;
-	long n = read_host(v, text, sizeof(text) - 64);
+	long n = vfile_read_host(v, text, sizeof(text) - 64);
 
 	if (n < 0)
 		return (int)n;

@@ -139,6 +139,18 @@ killed --pin=+pids --stats flame -o out.svg --
 somebody_runs "$(cat daemon)" || fail "no daemon"
 namespace_ends "$(cat daemon)" "a daemon"
 
+# The numbers of mounts: the namespace is a new one each time, and others take numbers meanwhile.
+mounts() { "$PCL" --pin=+pids sh -c 'cd / && cut -d" " -f 1,2 /proc/self/mountinfo proc/$$/mountinfo'; }
+mounts > one
+unshare -rm sleep 100 & # others' numbers
+sleep 0.3
+mounts > two
+kill $! && wait $! 2> /dev/null
+cmp one two || fail "mounts have other numbers"
+awk '$1 != NR + 1 && !second { second = NR - 1 } second && $1 != NR + 1 - second { exit 1 } $2 >= $1 { exit 1 }
+	END { exit second * 2 != NR }' one || fail "the numbers of mounts: $(tr '\n' ' ' < one)"
+"$PCL" cat /proc/self/mountinfo | cmp - /proc/self/mountinfo || fail "mounts without --pin"
+
 # Clients.
 "$PCL" --pin=pids check --baseline base.json --name a --update -- true > /dev/null &&
 	"$PCL" --pin=pids check --baseline base.json --name a -- true > out || fail "pcl check: $(cat out)"
