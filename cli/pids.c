@@ -30,12 +30,13 @@
 enum { READ, WRITE };
 
 /* What could not be done: of the init's report, and for the user. */
-enum step { DONE, NO_PROC, NAMESPACE, MAPS, PROC, JOIN };
+enum step { DONE, NO_PROC, NAMESPACE, MAPS, ROOT, PROC, JOIN };
 
 static const char *const steps[] = {
 	[NO_PROC] = "there is no /proc, by which namespaces are joined",
 	[NAMESPACE] = "the host refuses a namespace of its own",
 	[MAPS] = "the host refuses to map the user into one",
+	[ROOT] = "the root directory is no mount point, as after chroot",
 	[PROC] = "the host refuses to mount a /proc of its own",
 	[JOIN] = "the host refuses to join a namespace",
 };
@@ -84,22 +85,23 @@ static int map_user(uid_t uid, gid_t gid)
 
 /* In a mount namespace of its own: what is mounted outside later is seen, and nothing that is mounted here is outside.
  */
-static int mount_proc(void)
+static enum step mount_proc(void)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
-		return -1;
-	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+		return errno == EINVAL ? ROOT : PROC;
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? PROC : DONE;
 }
 
 /* ---- the init ---- */
 
 static struct report prepare(int flags, uid_t uid, gid_t gid)
 {
+	enum step refused;
+
 	if (flags & CLONE_NEWUSER && map_user(uid, gid))
 		return (struct report){MAPS, errno};
-	if (mount_proc())
-		return (struct report){PROC, errno};
-	return (struct report){DONE, 0};
+	refused = mount_proc();
+	return (struct report){refused, refused ? errno : 0};
 }
 
 /* pcl was killed. Processes of pcl's that stay as parents would not pass that on. */
@@ -182,7 +184,7 @@ static enum pids_way start_any(bool staying, struct init *init, const char **why
 		return PIDS_REFUSED;
 	if (start(PLAIN, staying, init, &report))
 		way = PIDS_PLAIN;
-	else if (start(BY_USER, staying, init, &report))
+	else if (report.refused != ROOT && start(BY_USER, staying, init, &report))
 		way = PIDS_BY_USER;
 	*why = steps[report.refused];
 	errno = report.error;
@@ -281,7 +283,7 @@ int pids_begin(bool staying, const char **why)
 	if (guest)
 		stay(&init, guest);
 	close(init.pipe);
-	if (unshare(CLONE_NEWNS) || mount_proc())
+	if (unshare(CLONE_NEWNS) || mount_proc() != DONE)
 		fail(steps[PROC]);
 	return 0;
 }

@@ -27,6 +27,13 @@ if without_proc true 2> /dev/null; then
 		fail "doctor without /proc"
 fi
 
+# After chroot the root is no mount point.
+if unshare -rm true 2> /dev/null && [ -x /usr/sbin/chroot ]; then
+	mkdir -p jail/proc && cp "$(readlink -f "$PCL")" "$(readlink -f "$PCL")rt" jail/
+	unshare -rm sh -c 'mount --rbind /proc jail/proc && exec /usr/sbin/chroot jail /pcl doctor' |
+		grep -q '^  -      process ids .*cannot be held still: the root directory is no mount point' || fail "doctor after chroot"
+fi
+
 got=$("$PCL" --pin=+pids true 2>&1) || {
 	[ "${got#pcl: process ids cannot be held still: the host refuses}" != "$got" ] || fail "true: $got"
 	[ $failed = 1 ] && exit 1
