@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 #include "cli/elf_symbols.h"
 #include "cli/functions.h"
 #include "cli/jit_map.h"
@@ -40,6 +41,9 @@ struct functions_memo {
 
 void functions_begin(struct functions *f, const struct spaces *spaces)
 {
+	if (access("/proc/self/maps", F_OK))
+		fprintf(stderr,
+			"pcl: there is no /proc, by which files of code are found: all functions are " UNKNOWN "\n");
 	*f = (struct functions){.spaces = spaces,
 				.bucket = memory_zeroed(BUCKETS, sizeof(*f->bucket)),
 				.memo = memory_zeroed(MEMO, sizeof(*f->memo))};

@@ -27,6 +27,7 @@ struct functions {
 	struct functions_memo *memo;
 };
 
+/* Says so where there is no /proc, without which none has a name. */
 void functions_begin(struct functions *f, const struct spaces *spaces);
 
 /* Never NULL. */

@@ -50,6 +50,8 @@ if unshare -rm true 2>/dev/null; then # no /proc, and nothing but what is in the
 			-- $name/hello_static >out 2>&1 && grep -q '^hello 42' out &&
 			grep -qE '[0-9,]+ +instructions +exact' root/said ||
 				fail "$name/pcl in an empty root: $(cat out)"
+		env -i /usr/bin/unshare -rm /usr/sbin/chroot root $name/pcl flame -o /svg -- $name/hello_static >out 2>&1
+		grep -q '^pcl: there is no /proc, .* all functions are \[unknown\]$' out || fail "flame: $(cat out)"
 	done
 	mkdir root/links && ln -s ../bin/pcl root/links/pcl # its runtime is where the file is
 	env -i /usr/bin/unshare -rm /usr/sbin/chroot root /links/pcl bin/hello_static >out 2>&1 ||
