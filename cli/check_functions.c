@@ -113,6 +113,25 @@ void check_functions_update(struct baseline *b, const struct counts *counts)
 	check_functions_free(&all);
 }
 
+/* Of a library whose hash functions take their seed from an address, so that each build has other collisions. */
+static bool is_seeded(const char *key)
+{
+	static const char *const parts[] = {"foldhash::", "hashbrown::", "::hash_internal::", "::container_internal::"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(key, parts[i]))
+			return true;
+	return false;
+}
+
+static bool some_seeded(const struct check_functions *c)
+{
+	for (int i = 0; i < c->nr; i++)
+		if (is_seeded(c->changed[i].key))
+			return true;
+	return false;
+}
+
 void check_functions_print(const struct check_functions *c, FILE *f)
 {
 	if (!c->known) {
@@ -133,6 +152,10 @@ void check_functions_print(const struct check_functions *c, FILE *f)
 		print_text(g->key, f);
 		fputc('\n', f);
 	}
+	if (some_seeded(c))
+		fprintf(f,
+			"\n hash tables with seeds from addresses (foldhash, Abseil) are among these: in another\n"
+			" build they change without an edit; a fixed seed or --tolerance helps\n");
 }
 
 struct json_object *check_functions_json(const struct check_functions *c)

@@ -200,6 +200,19 @@ grep -qE '^pcl flame: records found no room, and [0-9]+ of instructions are miss
 checked -r 2 -- ./known 1
 [ $? = 125 ] && grep -q -- '--by-function is of one run' err || fail "-r 2: $(cat err)"
 
+# Hash tables whose seed is an address: where they changed, it is said what that may be; else not.
+cat >seeded.cc <<'END'
+#include <stdlib.h>
+namespace absl::hash_internal { __attribute__((noinline)) void mix(int n) { for (volatile int i = 0; i < n; i++); } }
+__attribute__((noinline)) void other(int n) { for (volatile int i = 0; i < n; i++); }
+int main(int, char **argv) { absl::hash_internal::mix(atoi(argv[1])); other(atoi(argv[2])); }
+END
+g++ -std=c++17 -O1 -o seeded seeded.cc && checked --update -o /dev/null -- ./seeded 20000 20000 &&
+	checked -o table -- ./seeded 20000 19000 || fail "seeded: $(cat err)"
+grep -q 'seeds from addresses' table && { fail "other functions are taken for hash tables"; cat table; }
+checked -o table -- ./seeded 19000 20000 && grep -q '^ hash tables with seeds from addresses' table ||
+	{ fail "seeds from addresses are not named"; cat table; }
+
 refused() { words=$1; shift; "$PCL" count "$@" >out 2>err; got=$?; [ $got = 125 ] && grep -qF -- "$words" err &&
 	[ "$(wc -l <err)" = 1 ] || fail "$*: $got: $(cat err)"; }
 refused 'three forms' --by-function --per-thread -- true
