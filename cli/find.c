@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/find.h"
+#include "rt/layout.h"
 
 #define DEFAULT_PATH   "/bin:/usr/bin" /* of glibc's execvp when PATH is not set */
 #define NOT_EXECUTABLE 126
@@ -45,6 +46,27 @@ static bool is_32_bit(const char *path)
 	return n == sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) && head[EI_CLASS] == ELFCLASS32;
 }
 
+/* Linked at fixed addresses, of which some are pcl's. */
+static bool is_where_pcl_is(const char *path)
+{
+	Elf64_Ehdr head = {0};
+	Elf64_Phdr part;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &head, sizeof(head)) == sizeof(head) && !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
+	    head.e_type == ET_EXEC)
+		for (int i = 0; i < head.e_phnum && !found; i++)
+			found = pread(fd, &part, sizeof(part), (off_t)(head.e_phoff + i * sizeof(part))) ==
+					sizeof(part) &&
+				part.p_type == PT_LOAD && part.p_vaddr < LAYOUT_END &&
+				part.p_vaddr + part.p_memsz > LAYOUT_BASE;
+	close(fd);
+	return found;
+}
+
 int find_report(const char *path, int err)
 {
 	struct stat st;
@@ -55,6 +77,10 @@ int find_report(const char *path, int err)
 	}
 	if (err == ENOEXEC && is_32_bit(path))
 		fprintf(stderr, "pcl: %s: cannot execute binary file: pcl runs no 32-bit programs\n", path);
+	else if (err == ENOEXEC && is_where_pcl_is(path))
+		fprintf(stderr,
+			"pcl: %s: cannot execute binary file: it is linked at addresses that pcl needs for itself\n",
+			path);
 	else if (err == ENOEXEC)
 		fprintf(stderr, "pcl: %s: cannot execute binary file: Exec format error\n", path);
 	else if (err == EACCES && is_directory(path))

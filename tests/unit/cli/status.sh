@@ -51,6 +51,15 @@ got=$("$PCL" ./of_32_bits 2>&1)
 [ $? = 126 ] && [ "$got" = "pcl: ./of_32_bits: cannot execute binary file: pcl runs no 32-bit programs" ] ||
 	{ echo "32 bits: $got"; failed=1; }
 
+printf '.globl _start\n_start: mov $60, %%eax\n xor %%edi, %%edi\n syscall\n' >fixed.s
+if gcc -nostdlib -static -no-pie -Wl,-Ttext-segment=0x5b2000000000 -o fixed fixed.s 2>/dev/null && ./fixed; then
+	got=$("$PCL" count -- ./fixed 2>&1)
+	[ $? = 126 ] && [[ $got = "pcl: ./fixed: cannot execute binary file: it is linked at addresses that pcl needs"* ]] ||
+		{ echo "linked where pcl is: $got"; failed=1; }
+	"$PCL" --why=why sh -c ./fixed 2>/dev/null
+	grep -q ' sh: execve: ENOEXEC: linked at addresses that pcl needs' why || { echo "--why: $(cat why)"; failed=1; }
+fi
+
 # status WANTED COMMAND...
 status()
 {
