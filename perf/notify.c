@@ -73,10 +73,17 @@ static void drain_but_one(s32 fd)
 		;
 }
 
+/* A filter of the guest's own may kill for calls that it has not made itself. */
+static bool is_filtered(void)
+{
+	return __atomic_load_n(&the_process.config.filtered, __ATOMIC_RELAXED);
+}
+
 void perf_drain_for_others(struct thread *t, s32 fd)
 {
 	if (event_ready_owed(t->cpu->slot, (u32)fd)) {
-		drain_but_one(fd);
+		if (!is_filtered())
+			drain_but_one(fd);
 		return;
 	}
 	perf_drain(fd);
@@ -293,7 +300,8 @@ static void send_quietly(struct event *e)
 {
 	u32 root = event_nr(e), owed = async_owed(e);
 	s32 fd = e->async_fd;
-	bool own = e->async_pid == thread_current()->task->pid && event_files_lookup(host_current(), (u32)fd) == root;
+	bool own = e->async_pid == thread_current()->task->pid && !is_filtered() &&
+		   event_files_lookup(host_current(), (u32)fd) == root;
 	long flags = !own ? 0 : sys2(__NR_fcntl, fd, F_GETFL);
 	bool signals = !sys_is_error(flags) && flags & FASYNC;
 
